@@ -1,0 +1,244 @@
+"""What this machine is: everything that a timing depends on and that a reader may know.
+
+Whatever could identify a person or a host (host name, user, paths) is left out, and a fact that
+cannot be found out is ``None`` or absent rather than guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+import jax
+from pydantic import AwareDatetime, BaseModel, ConfigDict, NonNegativeInt, PositiveInt
+
+LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")
+PLUGINS = re.compile(r"jax[-_]cuda\d*[-_](plugin|pjrt)", re.IGNORECASE)
+
+Platform = Literal["cpu", "gpu", "tpu"]
+
+
+class Model(BaseModel):
+    """A frozen record that refuses unknown fields and non-finite numbers."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null"
+    )
+
+
+class Device(Model):
+    """Where work ran.
+
+    Attributes
+    ----------
+    platform
+        ``"cpu"``, ``"gpu"`` or ``"tpu"``.
+    name
+        The model as the device names itself, such as ``"NVIDIA H100 80GB HBM3"``.
+    """
+
+    platform: Platform
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.platform.upper()})"
+
+
+class Environment(Model):
+    """A machine and its software at one moment.
+
+    Attributes
+    ----------
+    device, device_count
+        JAX's default device, and how many of its kind there are.
+    platform_version
+        What the compiler backend says of itself: XLA, and CUDA where there is one.
+    driver
+        Version of the NVIDIA driver.
+    cpu, cores
+        CPU model, and the number of cores that this process may use.
+    cache_bytes
+        Size of the last-level cache of one core.
+    versions
+        Version by library, for those installed.
+    flags
+        JAX's settings that change results or speed, and ``XLA_FLAGS``.
+    python, os
+        Interpreter version; operating system and release.
+    commit
+        Abbreviated commit of jaxcap's sources, with ``-dirty`` if they were changed since.
+    measured_at
+        When, in UTC.
+    """
+
+    device: Device
+    device_count: PositiveInt
+    platform_version: str
+    driver: str | None
+    cpu: str
+    cores: PositiveInt
+    cache_bytes: NonNegativeInt | None
+    versions: dict[str, str]
+    flags: dict[str, str]
+    python: str
+    os: str
+    commit: str | None
+    measured_at: AwareDatetime
+
+    def require_same_machine(self, other: Environment) -> None:
+        """Check that timings of both may stand in one table: all is equal but the moment.
+
+        Raises
+        ------
+        ValueError
+            Naming the first field that differs, and both values.
+        """
+        for name in type(self).model_fields:
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if name != "measured_at" and ours != theirs:
+                raise ValueError(
+                    f"results of different environments cannot be joined: {name} is {ours!r} in "
+                    f"one and {theirs!r} in the other: show them side by side instead"
+                )
+
+
+def capture() -> Environment:
+    """Describe this machine and process. Starts JAX's backend."""
+    devices = jax.devices()
+    return Environment(
+        device=device_of(devices[0]),
+        device_count=len(devices),
+        platform_version=devices[0].client.platform_version.replace("\n", " ").strip(),
+        driver=_nvidia_driver(),
+        cpu=cpu_name(),
+        cores=_cores(),
+        cache_bytes=_cache_bytes(),
+        versions=dict(_versions()),
+        flags=_flags(),
+        python=platform.python_version(),
+        os=f"{platform.system()} {platform.release()}",
+        commit=_commit(),
+        measured_at=datetime.now(UTC).replace(microsecond=0),
+    )
+
+
+def provenance(environment: Environment) -> Mapping[str, str]:
+    """Say what a page tells of the run behind it: label to text, in reading order."""
+    facts = {
+        "Device": f"{environment.device_count} × {environment.device}",
+        "CPU": f"{environment.cpu}, {environment.cores} cores in use",
+        "Driver": environment.driver,
+        "Versions": ", ".join(f"{k} {v}" for k, v in environment.versions.items()),
+        "Python": f"{environment.python} on {environment.os}",
+        "Flags": ", ".join(f"{k}={v}" for k, v in environment.flags.items()),
+        "Commit": environment.commit,
+        "Measured": environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
+    }
+    return {label: text for label, text in facts.items() if text}
+
+
+def device_of(device: jax.Device) -> Device:
+    """Name a JAX device; a CPU by its model, since JAX calls every CPU ``"cpu"``."""
+    if device.platform == "cpu":
+        return cpu()
+    return Device(platform=device.platform, name=device.device_kind)
+
+
+def cpu() -> Device:
+    """Name this machine's CPU."""
+    return Device(platform="cpu", name=cpu_name())
+
+
+@cache
+def cpu_name() -> str:
+    """Model of the CPU, or its architecture where the system does not tell."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else platform.processor() or platform.machine()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cache_bytes() -> int | None:
+    """Largest cache that the first core sees, as Linux tells it."""
+    sizes = []
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        found = re.fullmatch(r"(\d+)([KM]?)", path.read_text(encoding="ascii").strip())
+        if found:
+            sizes.append(int(found.group(1)) * {"": 1, "K": 1024, "M": 1024**2}[found.group(2)])
+    return max(sizes, default=None)
+
+
+def _nvidia_driver() -> str | None:
+    try:
+        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r"\d+\.\d+(\.\d+)?", text)
+    return found.group(0) if found else None
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    plugins = {d.name for d in metadata.distributions() if d.name and PLUGINS.fullmatch(d.name)}
+    for name in (*LIBRARIES, *sorted(plugins)):
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+
+
+def _flags() -> dict[str, str]:
+    flags = {
+        name: str(getattr(jax.config, name))
+        for name in (
+            "jax_enable_x64",
+            "jax_default_matmul_precision",
+            "jax_threefry_partitionable",
+        )
+    }
+    xla = os.environ.get("XLA_FLAGS", "")
+    if xla:
+        # A flag's value may be a path, which would tell who built the page.
+        flags["XLA_FLAGS"] = re.sub(r"=\S*[/\\]\S*", "=(path)", xla)
+    return flags
+
+
+def _commit() -> str | None:
+    """Commit of the sources: told by the build, or asked of git where they are a checkout."""
+    told = os.environ.get("JAXCAP_COMMIT")
+    if told:
+        return told
+    here = Path(__file__)
+
+    def git(*command: str) -> str | None:
+        try:
+            asked = subprocess.run(
+                ["git", "-C", here.parent, *command],
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return asked.stdout.strip() if asked.returncode == 0 else None
+
+    # An installed copy may lie inside somebody else's repository: only tracked sources count.
+    if git("ls-files", "--error-unmatch", here.name) is None:
+        return None
+    return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")

@@ -1,0 +1,35 @@
+"""One matrix product three ways: what the transfer of NumPy arrays to JAX costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxcap.experiment import Experiment, grid
+from jaxcap.kernels import linalg
+
+JAX_ARRAYS, NUMPY, JAX_ON_NUMPY = "jnp on JAX arrays", "NumPy", "jnp on NumPy arrays"
+
+
+def prepare(size: int) -> Mapping[str, Callable[[], Any]]:
+    """Prepare the product of a ``(size, size)`` float32 matrix with its transpose."""
+    a = np.random.default_rng(0).standard_normal((size, size), dtype=np.float32)
+    b = a.T
+    on_device = jax.device_put((a, b))
+    return {
+        JAX_ARRAYS: partial(linalg.product, *on_device),
+        NUMPY: partial(linalg.product_numpy, a, b),
+        JAX_ON_NUMPY: partial(linalg.product, a, b),
+    }
+
+
+PRODUCT = Experiment(
+    name="product",
+    prepare=prepare,
+    quick=grid(size=(500, 1000, 2000)),
+    full=grid(size=(500, 1000, 2000, 5000)),
+)

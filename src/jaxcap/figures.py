@@ -1,0 +1,195 @@
+"""Figures from results: bars, scaling lines and speed-ups, each point with its interval.
+
+Figures are drawn for a light page. `on_dark` redraws one for a dark page; both have a transparent
+background. A variant keeps its colour through all figures of one `palette`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import cycle
+from typing import Any
+
+import matplotlib.pyplot as plt
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.colors import same_color
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter
+
+from jaxcap.results import Result, ResultSet
+from jaxcap.statistics import Estimate
+
+# Okabe and Ito's colours, told apart by all kinds of colour vision, less black and yellow, which
+# vanish on a dark and on a light page.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+INK, INK_ON_DARK = "#1f2328", "#e6edf3"
+GRID = "#8b949e"
+
+STYLE: dict[Any, Any] = {
+    "figure.figsize": (7.0, 4.0),
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "savefig.transparent": True,
+    "figure.constrained_layout.use": True,
+    "font.size": 11,
+    "axes.titlesize": 12,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.alpha": 0.35,
+    "grid.linewidth": 0.6,
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "axes.titlecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+}
+
+
+def use_style() -> None:
+    """Make matplotlib draw all figures from now on in this site's style."""
+    plt.rcParams.update(STYLE)
+
+
+def bars(results: ResultSet, *, title: str | None = None) -> Figure:
+    """Draw the time of each result as a horizontal bar with its interval."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(7.0, 1.3 + 0.5 * len(results)))
+        colours = palette(result.variant for result in results.results)
+        columns = results.varying()
+        for row, result in enumerate(results.results):
+            time = result.time
+            axes.barh(row, time.value, color=colours[result.variant], height=0.6)
+            axes.errorbar(time.value, row, xerr=_ends(time), color=INK, capsize=4)
+            axes.annotate(
+                f" {time.short}",
+                (time.high, row),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+            )
+        labels = [
+            ", ".join([r.variant, *(str(r.parameters[c]) for c in columns)])
+            for r in results.results
+        ]
+        axes.set_yticks(range(len(labels)), labels)
+        axes.invert_yaxis()
+        axes.grid(axis="y", visible=False)
+        axes.margins(x=0.15)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("time of a call")
+        axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
+        axes.set_title(title or _where(results))
+    return figure
+
+
+def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
+    """Draw the time of each variant against parameter ``x``, both on log scales."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots()
+        _lines(axes, _series(results, x, lambda result: result.time))
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
+        axes.set_ylabel("time of a call")
+        _finish(axes, x, title or _where(results))
+    return figure
+
+
+def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None) -> Figure:
+    """Draw how many times faster than ``over`` the other variants are, against parameter ``x``."""
+
+    def speedup(result: Result) -> Estimate:
+        return results.speedup(result.variant, over=over, **result.parameters)
+
+    others = [result for result in results.results if result.variant != over]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots()
+        chosen = results.model_copy(update={"results": tuple(others)})
+        _lines(axes, _series(chosen, x, speedup))
+        axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+        axes.set_ylabel(f"speed-up over {over}")
+        _finish(axes, x, title or _where(results))
+    return figure
+
+
+def palette(names: Iterable[str]) -> Mapping[str, str]:
+    """Give each name a colour, in order of first appearance."""
+    return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
+
+
+@contextmanager
+def on_dark(figure: Figure) -> Iterator[None]:
+    """Draw a figure's text and axes in ink for a dark page while the context lasts."""
+    _replace_ink(figure, INK, INK_ON_DARK)
+    try:
+        yield
+    finally:
+        _replace_ink(figure, INK_ON_DARK, INK)
+
+
+def _replace_ink(figure: Figure, old: str, new: str) -> None:
+    for artist in figure.findobj():
+        for kind in ("color", "edgecolor", "markeredgecolor"):
+            get = getattr(artist, f"get_{kind}", None)
+            if get is not None and same_color(get(), old):
+                getattr(artist, f"set_{kind}")(new)
+
+
+def _series(
+    results: ResultSet, x: str, y: Callable[[Result], Estimate]
+) -> Mapping[str, list[tuple[float, Estimate]]]:
+    """Points by line: a line for each variant and each value of the other parameters."""
+    others = [column for column in results.varying() if column != x]
+    several = len({result.variant for result in results.results}) > 1
+    lines: dict[str, list[tuple[float, Estimate]]] = {}
+    for result in results.results:
+        names = [result.variant] if several or not others else []
+        names += [str(result.parameters[column]) for column in others]
+        lines.setdefault(", ".join(names), []).append((float(result.parameters[x]), y(result)))
+    return lines
+
+
+def _lines(axes: Axes, series: Mapping[str, list[tuple[float, Estimate]]]) -> None:
+    colours = palette(series)
+    for (name, points), marker in zip(series.items(), cycle(MARKERS), strict=False):
+        xs, estimates = zip(*sorted(points, key=lambda point: point[0]), strict=True)
+        ends = [_ends(one) for one in estimates]
+        axes.errorbar(
+            xs,
+            [one.value for one in estimates],
+            yerr=[[low for (low,), _ in ends], [high for _, (high,) in ends]],
+            label=name,
+            color=colours[name],
+            marker=marker,
+            capsize=3,
+        )
+
+
+def _finish(axes: Axes, x: str, title: str) -> None:
+    axes.set_xscale("log")
+    axes.set_xlabel(x)
+    axes.set_title(title)
+    if len(axes.get_legend_handles_labels()[1]) > 1:
+        axes.legend()
+
+
+def _ends(one: Estimate) -> tuple[list[float], list[float]]:
+    """Distances from the value to the ends of its interval, as matplotlib wants them."""
+    return [one.value - one.low], [one.high - one.value]
+
+
+def _where(results: ResultSet) -> str:
+    return ", ".join(dict.fromkeys(str(result.device) for result in results.results))

@@ -1,0 +1,1 @@
+"""Pure computations that the tutorials time: no clock, no printing, no state."""

@@ -1,0 +1,424 @@
+"""What was measured, in a form that can be kept, sent, selected from and compared.
+
+Raw samples are stored and statistics derived from them, so that a better statistic can be applied
+to old files. All times are seconds for one call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+
+from jaxcap.environment import Device, Environment, Model
+from jaxcap.statistics import Estimate, estimate, modes
+from jaxcap.tables import Table
+
+SCHEMA_VERSION: Literal[1] = 1
+
+Parameter = StrictBool | StrictInt | StrictFloat | StrictStr
+Allocator = Literal["steady", "default"]
+
+
+class ResultsError(ValueError):
+    """A result file or a selection that cannot be used, and what to do about it."""
+
+
+def _six_digits(seconds: float) -> float:
+    # No clock is better than that, and files become half as large.
+    return float(f"{seconds:.6g}")
+
+
+Seconds = Annotated[NonNegativeFloat, AfterValidator(_six_digits)]
+
+
+class Run(Model):
+    """What one process measured of one variant. The three tuples are of one length.
+
+    Attributes
+    ----------
+    first_call_s
+        Time of the very first call: tracing and compilation included.
+    calls_per_sample
+        How many calls each sample averages over.
+    samples_s
+        Time of a call until its result was there, by sample.
+    dispatch_s
+        Time of a call until it returned, by sample.
+    minor_faults
+        Memory pages that the kernel had to map during a sample, all calls together.
+    """
+
+    first_call_s: Seconds
+    calls_per_sample: PositiveInt
+    samples_s: tuple[Seconds, ...] = Field(min_length=1)
+    dispatch_s: tuple[Seconds, ...]
+    minor_faults: tuple[NonNegativeInt, ...]
+
+    @model_validator(mode="after")
+    def _same_length(self) -> Self:
+        if not len(self.samples_s) == len(self.dispatch_s) == len(self.minor_faults):
+            raise ValueError("samples_s, dispatch_s and minor_faults differ in length")
+        return self
+
+
+class Result(Model):
+    """One variant of an experiment, measured with one set of parameters.
+
+    Attributes
+    ----------
+    experiment, variant
+        What was asked, and which of the competitors this is.
+    parameters
+        Settings that the variant ran with, such as ``{"size": 1000}``.
+    device
+        Where the results of the call lay.
+    rounds_with
+        All variants that took turns with this one, itself included. Sample ``i`` of each of them
+        was taken in the same round.
+    allocator
+        ``"steady"`` if freed memory was kept by the process, ``"default"`` if malloc decided.
+    working_set_bytes
+        Size of the arrays that go in and come out.
+    flops, bytes_moved
+        Floating-point operations and memory traffic of one call, where known.
+    runs
+        One for each process.
+    """
+
+    experiment: str
+    variant: str
+    parameters: dict[str, Parameter]
+    device: Device
+    rounds_with: tuple[str, ...]
+    allocator: Allocator
+    working_set_bytes: NonNegativeInt
+    flops: NonNegativeFloat | None = None
+    bytes_moved: NonNegativeFloat | None = None
+    runs: tuple[Run, ...] = Field(min_length=1)
+
+    @property
+    def basis(self) -> str:
+        """What intervals are over: the repeats of one process, or several processes."""
+        return f"{len(self.runs)} processes" if len(self.runs) > 1 else "one process"
+
+    @property
+    def time(self) -> Estimate:
+        """Time of a call until its result is there."""
+        return self._over_runs(lambda run: run.samples_s)
+
+    @property
+    def dispatch(self) -> Estimate:
+        """Time until the call returns, which may be before its result is there."""
+        return self._over_runs(lambda run: run.dispatch_s)
+
+    @property
+    def first_call(self) -> Estimate:
+        """Time of the first call, compilation included."""
+        return estimate([run.first_call_s for run in self.runs], unit="s", basis=self.basis)
+
+    @property
+    def faults_per_call(self) -> float:
+        """Minor page faults of a typical call."""
+        return median(median(run.minor_faults) / run.calls_per_sample for run in self.runs)
+
+    @property
+    def modes(self) -> tuple[float, ...]:
+        """Times in seconds around which the samples cluster: several if a median misleads."""
+        return modes([sample for run in self.runs for sample in run.samples_s])
+
+    def fits_cache(self, environment: Environment) -> bool | None:
+        """Whether repeated calls may have found their data in the CPU's last-level cache."""
+        if self.device.platform != "cpu" or environment.cache_bytes is None:
+            return None
+        return self.working_set_bytes <= environment.cache_bytes
+
+    def speedup(self, over: Result) -> Estimate:
+        """How many times faster than ``over`` this variant is, from rounds that both took part in.
+
+        Raises
+        ------
+        ResultsError
+            If the two did not take turns: a ratio of separate measurements has no honest
+            interval on a machine that drifts.
+        """
+        if over.rounds_with != self.rounds_with or over.parameters != self.parameters:
+            raise ResultsError(
+                f"{self.variant!r} and {over.variant!r} were not measured in the same rounds: "
+                "pass both to one call of jaxcap.timing.compare"
+            )
+        ratios = [
+            [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
+            for a, b in zip(over.runs, self.runs, strict=True)
+        ]
+        return _estimate_runs(ratios, unit="", basis=self.basis)
+
+    def _over_runs(self, samples: Callable[[Run], Sequence[float]]) -> Estimate:
+        return _estimate_runs([samples(run) for run in self.runs], unit="s", basis=self.basis)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        parameters = tuple(sorted(self.parameters.items()))
+        return self.experiment, self.variant, parameters, self.device, self.allocator
+
+
+class ResultSet(Model):
+    """Results from one machine.
+
+    Attributes
+    ----------
+    schema_version
+        Of this file format; a file of another version is refused.
+    environment
+        The machine, and when the first of the results was measured.
+    results
+        No two of the same experiment, variant, parameters, device and allocator.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    environment: Environment
+    results: tuple[Result, ...]
+
+    @model_validator(mode="after")
+    def _no_duplicates(self) -> Self:
+        seen = set()
+        for result in self.results:
+            if result._key in seen:
+                raise ValueError(
+                    f"two results for {result.experiment!r}, variant {result.variant!r}, "
+                    f"parameters {result.parameters}: keep one, or give them different names"
+                )
+            seen.add(result._key)
+        return self
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __add__(self, other: ResultSet) -> ResultSet:
+        """Join results of one machine.
+
+        Raises
+        ------
+        ValueError
+            If the environments differ in more than the moment, or a result is in both.
+        """
+        self.environment.require_same_machine(other.environment)
+        return ResultSet(environment=self.environment, results=self.results + other.results)
+
+    def select(
+        self, *, experiment: str | None = None, variant: str | None = None, **parameters: Parameter
+    ) -> ResultSet:
+        """Return the results that have these names and parameters.
+
+        Raises
+        ------
+        ResultsError
+            If there is none.
+        """
+        wanted = {"experiment": experiment, "variant": variant}
+        named = {key: value for key, value in wanted.items() if value is not None}
+        chosen = tuple(
+            result
+            for result in self.results
+            if all(getattr(result, key) == value for key, value in named.items())
+            and all(
+                key in result.parameters and result.parameters[key] == value
+                for key, value in parameters.items()
+            )
+        )
+        if not chosen:
+            raise ResultsError(
+                f"no result has {named | parameters}: there are variants "
+                f"{_listed(r.variant for r in self.results)} with parameters "
+                f"{_listed(str(r.parameters) for r in self.results)}"
+            )
+        return self.model_copy(update={"results": chosen})
+
+    def one(self, variant: str | None = None, **parameters: Parameter) -> Result:
+        """Return the only result that has this name and these parameters.
+
+        Raises
+        ------
+        ResultsError
+            If there is none, or more than one.
+        """
+        chosen = self.select(experiment=None, variant=variant, **parameters).results
+        if len(chosen) > 1:
+            raise ResultsError(
+                f"{len(chosen)} results match {variant!r} with {parameters}: name more parameters"
+            )
+        return chosen[0]
+
+    def speedup(self, variant: str, *, over: str, **parameters: Parameter) -> Estimate:
+        """How many times faster ``variant`` is than ``over``, with these parameters.
+
+        Raises
+        ------
+        ResultsError
+            If either is missing or ambiguous, or they did not take turns.
+        """
+        return self.one(variant, **parameters).speedup(self.one(over, **parameters))
+
+    def varying(self) -> list[str]:
+        """Names of the parameters that differ between these results, in order of appearance."""
+        values: dict[str, set[object]] = {}
+        for result in self.results:
+            for key, value in result.parameters.items():
+                values.setdefault(key, set()).add(value)
+        shared = {key for key in values if all(key in r.parameters for r in self.results)}
+        return [key for key, seen in values.items() if len(seen) > 1 or key not in shared]
+
+    def speedups(self, *, over: str) -> Table:
+        """Tabulate how many times faster than ``over`` the other variants are."""
+        columns = self.varying()
+        rows = []
+        for result in self.results:
+            if result.variant == over:
+                continue
+            speedup = self.speedup(result.variant, over=over, **result.parameters)
+            rows.append(
+                (
+                    *_cells(result, columns),
+                    result.variant,
+                    speedup.short,
+                    speedup.range,
+                    speedup.verdict,
+                )
+            )
+        headers = (*columns, "variant", "speed-up", self._interval_header(), "verdict")
+        return Table(f"Speed-up over {over} on {self._where()}", headers, rows)
+
+    def table(self) -> Table:
+        """Tabulate times."""
+        columns = self.varying()
+        several_devices = len({result.device for result in self.results}) > 1
+        headers = [*columns, "variant", *(["device"] if several_devices else [])]
+        headers += ["time", self._interval_header(), "until it returns", "first call"]
+        rows = [
+            (
+                *_cells(result, columns),
+                result.variant,
+                *([str(result.device)] if several_devices else []),
+                result.time.short,
+                result.time.range,
+                result.dispatch.short,
+                result.first_call.short,
+            )
+            for result in self.results
+        ]
+        notes = [note for result in self.results if (note := _modes_note(result))]
+        return Table(f"Time of a call on {self._where()}", headers, rows, notes)
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def _where(self) -> str:
+        return _listed(str(result.device) for result in self.results)
+
+    def _interval_header(self) -> str:
+        confidence = min(result.time.confidence for result in self.results)
+        return f"{confidence:.0%} interval ({_listed(r.basis for r in self.results)})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a JSON file, completely or not at all; its folder is made if need be.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written to or is full. An existing file is left as it was.
+        """
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(self.model_dump_json(indent=1, exclude_none=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(target)
+        except BaseException:  # Ctrl-C too must leave nothing behind
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ResultSet:
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ResultsError
+            If it is not JSON, of another schema version, or not a result file.
+        """
+        try:
+            content = json.loads(Path(path).read_bytes())
+        except ValueError as error:
+            raise ResultsError(
+                f"{path} is not valid JSON, it may have been cut short: measure again or fetch "
+                f"the file again ({error})"
+            ) from None
+        version = content.get("schema_version") if isinstance(content, dict) else None
+        if version != SCHEMA_VERSION:
+            raise ResultsError(
+                f"{path} has schema version {version!r}, this jaxcap reads version "
+                f"{SCHEMA_VERSION}: measure again, or use the version of jaxcap that wrote it"
+            )
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in first["loc"]) or "the file"
+            raise ResultsError(
+                f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
+            ) from None
+
+
+def _estimate_runs(
+    runs: Sequence[Sequence[float]], *, unit: Literal["s", ""], basis: str
+) -> Estimate:
+    """Estimate over the medians of the runs, or over the samples of a single one."""
+    samples = runs[0] if len(runs) == 1 else [median(samples) for samples in runs]
+    return estimate(samples, unit=unit, basis=basis)
+
+
+def _cells(result: Result, columns: Sequence[str]) -> Iterator[str]:
+    for column in columns:
+        value = result.parameters.get(column, "")
+        is_count = isinstance(value, int) and not isinstance(value, bool)
+        yield f"{value:,}" if is_count else str(value)
+
+
+def _modes_note(result: Result) -> str | None:
+    if len(result.modes) == 1:
+        return None
+    times = " and ".join(f"{seconds:.2g} s" for seconds in result.modes)
+    return f"{result.variant} has {len(result.modes)} modes, about {times}: its median hides them."
+
+
+def _listed(texts: Iterator[str] | Any) -> str:
+    return ", ".join(dict.fromkeys(texts))

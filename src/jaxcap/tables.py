@@ -1,0 +1,63 @@
+"""A table that reads well in a terminal and, accessibly, on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from io import StringIO
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Text in rows and columns; the first column heads its row.
+
+    Attributes
+    ----------
+    caption
+        What the table shows, and where it was measured.
+    headers
+        One text for each column.
+    rows
+        As many texts a row as there are headers.
+    notes
+        Sentences below the table.
+    """
+
+    caption: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = field(default=())
+
+    def __repr__(self) -> str:
+        # Imported here because most processes that measure never print a table.
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(title=Text(self.caption), title_justify="left", box=box.SIMPLE)
+        for index, header in enumerate(self.headers):
+            table.add_column(Text(header), justify="left" if index == 0 else "right")
+        for row in self.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console = Console(file=StringIO(), record=True)
+        console.print(table, *(Text(note) for note in self.notes))
+        lines = console.export_text().splitlines()
+        return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{escape(header)}</th>' for header in self.headers)
+        body = "".join(f"<tr>{_row_html(row)}</tr>" for row in self.rows)
+        notes = "".join(f'<p class="jaxcap-note">{escape(note)}</p>' for note in self.notes)
+        # A region that takes the focus can be scrolled sideways from the keyboard.
+        return (
+            f'<div class="jaxcap-table" role="region" tabindex="0" aria-label="{escape(self.caption)}">'
+            f"<table><caption>{escape(self.caption)}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
+        )
+
+
+def _row_html(row: Sequence[str]) -> str:
+    first, *others = (escape(cell) for cell in row)
+    return f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
