@@ -21,7 +21,7 @@ from typing import Any
 
 import jax
 
-from jaxcap.results import Allocator, Parameter, Result, ResultSet
+from jaxcap.results import Parameter, Result, ResultSet
 
 Point = Mapping[str, Parameter]
 Points = Sequence[Point]
@@ -87,8 +87,7 @@ def run_in_processes(
     *,
     points: Points | None,
     processes: int,
-    budget_s: float,
-    allocator: Allocator,
+    options: Mapping[str, float | str],
 ) -> ResultSet:
     """Measure an experiment in fresh processes, one after another.
 
@@ -110,8 +109,7 @@ def run_in_processes(
         "name": experiment.name,
         "reference": experiment.reference,
         "points": points,
-        "budget_s": budget_s,
-        "allocator": allocator,
+        "options": options,
     }
     sets = [_run_process(task) for _ in _with_progress(processes, experiment.name)]
     return _pool(sets)
@@ -128,8 +126,7 @@ def work(task: Mapping[str, Any]) -> ResultSet:
             prepare(**point),
             experiment=task["name"],
             parameters=point,
-            budget_s=task["budget_s"],
-            allocator=task["allocator"],
+            **task["options"],
         )
         for point in task["points"]
     ]

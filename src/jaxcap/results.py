@@ -171,6 +171,31 @@ class Result(Model):
         ]
         return _estimate_runs(ratios, unit="", basis=self.basis)
 
+    def pays_off_after(self, over: Result) -> Estimate | None:
+        """How many calls it takes until this variant's first call has been earned back.
+
+        What its first call takes longer than that of ``over``, divided by what each later call
+        saves. Negative if the first call is the faster one already.
+
+        Returns
+        -------
+        Estimate or None
+            None if this variant is not surely faster: then nothing is earned.
+
+        Raises
+        ------
+        ResultsError
+            As `speedup`.
+        """
+        if self.speedup(over).verdict != "faster":
+            return None
+        calls = [
+            (ours.first_call_s - theirs.first_call_s)
+            / (median(theirs.samples_s) - median(ours.samples_s))
+            for ours, theirs in zip(self.runs, over.runs, strict=True)
+        ]
+        return estimate(calls, unit="", basis=self.basis)
+
     def _over_runs(self, samples: Callable[[Run], Sequence[float]]) -> Estimate:
         return _estimate_runs([samples(run) for run in self.runs], unit="s", basis=self.basis)
 

@@ -91,7 +91,7 @@ class Estimate:
         """
         spread = (self.high - self.low) / 2
         if spread > 0:
-            digits = min(max(ceil(log10(self.value / spread)) + 1, 2), 4)
+            digits = min(max(ceil(log10(abs(self.value / spread) or 1)) + 1, 2), 4)
         else:
             digits = 4 if self.confidence else 2
         magnitude = floor(log10(abs(number))) if number else 0

@@ -23,13 +23,14 @@ import jax
 
 from jaxcap import environment
 from jaxcap.arrays import device_of_result, size_bytes, waiter
+from jaxcap.compilation import work
 from jaxcap.experiment import Experiment, Points, run_in_processes
 from jaxcap.results import Allocator, Parameter, Result, ResultSet, Run
 from jaxcap.statistics import estimate
 
 # A sample lasts at least this many ticks of the clock, so that reading it costs at most 0.1 %.
 TICKS_PER_SAMPLE = 1000
-# Sampling stops when the interval of each median is within this share of it.
+# Sampling may stop when the interval of each median is within this share of it.
 PRECISION = 0.01
 # Fewer rounds give no 95 % interval, more make files large and improve little.
 FEWEST_ROUNDS, MOST_ROUNDS = 6, 1000
@@ -56,6 +57,7 @@ def measure(
     variant: str | None = None,
     parameters: Mapping[str, Parameter] | None = None,
     budget_s: float = 1.0,
+    precision: float = PRECISION,
     allocator: Allocator = "steady",
     clock: Clock = time.perf_counter,
 ) -> Result:
@@ -71,8 +73,10 @@ def measure(
     experiment, variant, parameters
         Recorded in the result; the variant is named after ``fn`` if not given.
     budget_s
-        Seconds of sampling. It ends earlier if the interval is narrow enough, and is exceeded
-        only to take the six samples that an interval needs.
+        Seconds of sampling, exceeded only to take the six samples that an interval needs.
+    precision
+        Sampling ends early when the interval reaches no further than this share of the median to
+        either side. Zero uses the whole budget.
     allocator
         ``"steady"`` keeps freed memory in the process (see `steady_allocator`).
     clock
@@ -98,6 +102,7 @@ def measure(
         experiment=experiment,
         parameters=parameters,
         budget_s=budget_s,
+        precision=precision,
         allocator=allocator,
         clock=clock,
     ).results[0]
@@ -111,6 +116,7 @@ def compare(
     experiment: str = ...,
     parameters: Mapping[str, Parameter] | None = ...,
     budget_s: float = ...,
+    precision: float = ...,
     allocator: Allocator = ...,
     clock: Clock = ...,
 ) -> ResultSet: ...
@@ -124,6 +130,7 @@ def compare(
     points: Points | None = ...,
     processes: int = ...,
     budget_s: float = ...,
+    precision: float = ...,
     allocator: Allocator = ...,
 ) -> ResultSet: ...
 
@@ -137,6 +144,7 @@ def compare(
     points: Points | None = None,
     processes: int = 6,
     budget_s: float = 1.0,
+    precision: float = PRECISION,
     allocator: Allocator = "steady",
     clock: Clock = time.perf_counter,
 ) -> ResultSet:
@@ -163,8 +171,8 @@ def compare(
         its intervals are over. Six is the least that gives a 95 % interval.
     budget_s
         Seconds of sampling for each variant, in each process and at each point.
-    allocator, clock
-        As in `measure`. An `Experiment` can be run with the ``"default"`` allocator too.
+    precision, allocator, clock
+        As in `measure`; sampling ends when all variants are precise enough. An `Experiment` can be run with the ``"default"`` allocator too.
 
     Returns
     -------
@@ -182,7 +190,10 @@ def compare(
         raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
     if isinstance(variants, Experiment):
         return run_in_processes(
-            variants, points=points, processes=processes, budget_s=budget_s, allocator=allocator
+            variants,
+            points=points,
+            processes=processes,
+            options={"budget_s": budget_s, "precision": precision, "allocator": allocator},
         )
     if not variants:
         raise ValueError("variants is empty: give at least one callable by name")
@@ -195,7 +206,7 @@ def compare(
     for sampler in samplers:
         sampler.warm_up()
     with _no_garbage_collection():
-        _take_turns(samplers, budget_s * len(samplers), clock)
+        _take_turns(samplers, budget_s * len(samplers), precision, clock)
     results = tuple(
         Result(
             experiment=experiment,
@@ -205,6 +216,8 @@ def compare(
             rounds_with=tuple(variants),
             allocator=allocator,
             working_set_bytes=sampler.working_set_bytes,
+            flops=sampler.work and sampler.work.flops,
+            bytes_moved=sampler.work and sampler.work.bytes_moved,
             runs=(sampler.run(),),
         )
         for sampler in samplers
@@ -263,6 +276,7 @@ class _Sampler:
         """Compile again what other variants' first calls emptied, and find the sample size."""
         with self._naming_the_variant():
             self._time_calls(1)
+            self.work = work(self.fn, *self.args)
             self.calls = 1
             enough = TICKS_PER_SAMPLE * tick(self.clock)
             while self._time_calls(self.calls)[0] < enough and self.calls < _MOST_CALLS_PER_SAMPLE:
@@ -276,9 +290,9 @@ class _Sampler:
         self.samples_s.append(total_s / self.calls)
         self.dispatch_s.append(dispatch_s / self.calls)
 
-    def is_precise(self) -> bool:
+    def is_precise(self, precision: float) -> bool:
         time_s = estimate(self.samples_s, unit="s", basis="")
-        return time_s.high - time_s.low <= 2 * PRECISION * time_s.value
+        return time_s.high - time_s.low <= 2 * precision * time_s.value
 
     def run(self) -> Run:
         return Run(
@@ -318,7 +332,7 @@ class _Sampler:
             ) from error
 
 
-def _take_turns(samplers: list[_Sampler], budget_s: float, clock: Clock) -> None:
+def _take_turns(samplers: list[_Sampler], budget_s: float, precision: float, clock: Clock) -> None:
     order = samplers.copy()
     shuffle = random.Random().shuffle  # the user's own random state stays as it is
     next_look: float = FIRST_LOOK
@@ -333,7 +347,7 @@ def _take_turns(samplers: list[_Sampler], budget_s: float, clock: Clock) -> None
             return
         if rounds >= next_look:
             next_look *= NEXT_LOOK
-            if all(sampler.is_precise() for sampler in samplers):
+            if all(sampler.is_precise(precision) for sampler in samplers):
                 return
 
 

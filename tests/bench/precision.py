@@ -11,6 +11,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 import time
 import timeit
 from collections.abc import Callable, Iterator, Sequence
@@ -18,13 +19,14 @@ from pathlib import Path
 from statistics import median
 
 import jax
+import pyperf
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from jaxcap.environment import capture
-from jaxcap.experiment import grid
-from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP, prepare
+from jaxcap.experiment import Point
+from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 from jaxcap.statistics import Estimate
 from jaxcap.timing import compare
 
@@ -32,13 +34,14 @@ REPEATS = 10
 COVERAGE_RUNS = 20
 INSIDE_S, BETWEEN_S = 4.0, 16.0  # for one speed-up, imports included
 PROCESSES = 6
-POINT = {"function": "wave", "size": 1_000_000, "device": "cpu"}
+POINT: Point = {"function": "wave", "size": 1_000_000, "device": "cpu"}
 PYPERF = Path(__file__).with_name("precision_pyperf.py")
 
 
 def by_compare(seconds: float) -> Estimate:
     """Let variants take turns in this process."""
-    return compare(prepare(**POINT), budget_s=seconds / 2).speedup(COMPILED, over=OP_BY_OP)
+    results = compare(JIT.prepare(**POINT), budget_s=seconds / 2, precision=0)
+    return results.speedup(COMPILED, over=OP_BY_OP)
 
 
 def by_compare_in_processes(seconds: float) -> Estimate:
@@ -46,7 +49,7 @@ def by_compare_in_processes(seconds: float) -> Estimate:
     start_s = 1.4 * (PROCESSES + 1)
     results = compare(
         JIT,
-        points=grid(**{key: (value,) for key, value in POINT.items()}),
+        points=[POINT],
         processes=PROCESSES,
         budget_s=max(seconds - start_s, 0.5) / PROCESSES / 2,
     )
@@ -78,24 +81,21 @@ def by_torch(seconds: float) -> float:
 
 def by_pyperf(seconds: float) -> float:
     """Take the quotient of pyperf's means; it starts its own processes."""
-    command = [sys.executable, PYPERF, "--quiet", "--pipe", "1", "--processes=2", "--warmups=1"]
-    command += [f"--values={max(int((seconds - 10) / 1.2), 2)}", "--min-time=0.1"]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    benchmarks = json.loads(out)["benchmarks"]
-    means = {
-        benchmark["metadata"]["name"]: [v for run in benchmark["runs"] for v in run.get("values", [])]
-        for benchmark in benchmarks
-    }
-    return (sum(means[OP_BY_OP]) / len(means[OP_BY_OP])) / (
-        sum(means[COMPILED]) / len(means[COMPILED])
-    )
+    values = max(int(seconds / 2.5), 2)
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "pyperf.json")
+        command = [sys.executable, str(PYPERF), f"--output={output}", f"--values={values}"]
+        command += ["--quiet", "--processes=2", "--warmups=1", "--min-time=0.1"]
+        subprocess.run(command, check=True, capture_output=True)
+        suite = pyperf.BenchmarkSuite.load(str(output))
+    return float(suite.get_benchmark(OP_BY_OP).mean() / suite.get_benchmark(COMPILED).mean())
 
 
 def _awaited() -> dict[str, Callable[[], object]]:
     def awaited(call: Callable[[], jax.Array]) -> Callable[[], object]:
         return lambda: call().block_until_ready()
 
-    return {name: awaited(call) for name, call in prepare(**POINT).items()}
+    return {name: awaited(call) for name, call in JIT.prepare(**POINT).items()}
 
 
 INSIDE: dict[str, Callable[[float], float]] = {

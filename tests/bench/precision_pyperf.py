@@ -1,9 +1,11 @@
 """The two calls of precision.py as pyperf benchmarks; pyperf runs this script many times."""
 
 import pyperf
-from precision import POINT, prepare
+from precision import POINT
+
+from jaxcap.experiments.jit import JIT
 
 if __name__ == "__main__":
     runner = pyperf.Runner()
-    for name, call in prepare(**POINT).items():
+    for name, call in JIT.prepare(**POINT).items():
         runner.bench_func(name, lambda call=call: call().block_until_ready())

@@ -1,0 +1,26 @@
+"""Sphinx extension of this site: runs leave records, and pages quote them.
+
+While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
+page: a provenance stamp under the title, and measured numbers where the prose asks for them.
+`publish` serves the results as JSON, and tells which tutorials failed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jaxcap_docs import gallery, pages, publish
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the role, the directives and the event handlers."""
+    app.add_role("measured", pages.MeasuredRole())
+    app.add_directive("provenance", pages.Provenance)
+    app.connect("config-inited", gallery.forget_stale)
+    app.connect("doctree-read", pages.stamp_tutorial)
+    app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
+    app.connect("build-finished", publish.write_results)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,91 @@
+"""What sphinx-gallery calls around each script: a clean start, its figures, its record."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+import jaxcap
+from jaxcap import figures
+from jaxcap.environment import capture
+from jaxcap_docs import records
+
+# Variables of the script that runs, as they were after its last code block, and when it started.
+_variables: dict[str, Any] = {}
+_started_s = 0.0
+
+
+def forget_stale(app: Sphinx, _: Config) -> None:
+    """Run all scripts again if the package, the libraries or the device have changed.
+
+    sphinx-gallery by itself looks at the script only.
+    """
+    fingerprint = hashlib.sha256()
+    for source in sorted(Path(jaxcap.__file__).parent.rglob("*.py")):
+        fingerprint.update(source.read_bytes())
+    machine = capture()
+    fingerprint.update(repr((machine.device, machine.versions, machine.flags)).encode())
+    seen = records.BUILD / "fingerprint.txt"
+    if seen.exists() and seen.read_text(encoding="ascii") == fingerprint.hexdigest():
+        return
+    for checksum in Path(app.srcdir, "tutorials").rglob("*.md5"):
+        checksum.unlink()
+    seen.parent.mkdir(exist_ok=True)
+    seen.write_text(fingerprint.hexdigest(), encoding="ascii")
+
+
+def reset(_: dict[str, Any], script: str | None, when: str) -> None:
+    """Start each script in the same state, and keep its record when it ends."""
+    global _started_s, _variables
+    if when == "before":
+        jax.config.update("jax_enable_x64", False)  # type: ignore[no-untyped-call]
+        jax.clear_caches()  # type: ignore[no-untyped-call]
+        figures.use_style()
+        _variables, _started_s = {}, time.perf_counter()
+    elif script is not None and _variables:
+        run = records.Run(environment=capture(), duration_s=time.perf_counter() - _started_s)
+        records.write(records.page_of_script(Path(script)), run, _variables)
+
+
+def scrape(_: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Save open figures for light and for dark pages, and note the script's variables."""
+    global _variables
+    names = block_vars["example_globals"].items()
+    _variables = {name: value for name, value in names if not name.startswith("_")}
+    return "".join(
+        _save(plt.figure(number), Path(next(block_vars["image_path_iterator"])), gallery_conf)
+        for number in plt.get_fignums()
+    )
+
+
+def _save(figure: Figure, path: Path, gallery_conf: dict[str, Any]) -> str:
+    dark = path.with_stem(f"{path.stem}_dark")
+    figure.savefig(path)
+    with figures.on_dark(figure):
+        figure.savefig(dark)
+    plt.close(figure)
+    width = round(figure.get_figwidth() * 100)
+    alt = describe(figure)
+    return "".join(
+        f"\n.. image:: /{file.relative_to(gallery_conf['src_dir']).as_posix()}\n"
+        f"   :alt: {alt}\n   :class: only-{theme} jaxcap-plot\n   :width: {width}px\n\n"
+        for file, theme in ((path, "light"), (dark, "dark"))
+    )
+
+
+def describe(figure: Figure) -> str:
+    """Say in words what a figure shows: its titles, axes and lines."""
+    parts: list[str] = []
+    for axes in figure.axes:
+        labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
+        names = ", ".join(axes.get_legend_handles_labels()[1])
+        parts += filter(None, (axes.get_title(loc="left") or axes.get_title(), labels, names))
+    return "; ".join(parts).replace("\n", " ") or "Plot"

@@ -1,0 +1,81 @@
+"""Put records on pages: the provenance stamp and measured numbers in prose."""
+
+from __future__ import annotations
+
+from html import escape
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from jaxcap.environment import Environment, capture, provenance
+from jaxcap_docs import records
+
+TUTORIALS = "tutorials/"
+logger = logging.getLogger(__name__)
+
+
+class MeasuredRole(SphinxRole):
+    """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the text of the variable, with its interval for those who ask."""
+        page, _, name = self.text.rpartition("#")
+        page = page or self.env.docname.removeprefix(TUTORIALS)
+        path = records.folder(page) / "numbers.json"
+        self.env.note_dependency(str(path))
+        if records.run_of(page) is None:
+            return [nodes.emphasis(text="(not measured in this build)")], []
+        number = records.numbers_of(page).get(name)
+        if number is None:
+            logger.warning("%s has no measured number %r", page, name, location=self.get_location())
+            return [], []
+        text, detail = escape(number["text"]), escape(number["detail"])
+        html = f'<span class="jaxcap-measured" title="{detail}">{text}</span>'
+        return [nodes.raw("", html, format="html")], []
+
+
+class Provenance(SphinxDirective):
+    """Say on which machine the site was built."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the stamp."""
+        return [_stamp("Built on", capture(), {})]
+
+
+def stamp_tutorial(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the stamp of its run under the title of a tutorial."""
+    docname = app.env.docname
+    page = docname.removeprefix(TUTORIALS)
+    if docname == page or not (records.GALLERY / f"{page}.py").exists():
+        return
+    run = records.run_of(page)
+    if run is None:
+        stamp: nodes.Node = nodes.note(
+            "", nodes.paragraph(text="This page was not run in this build: it shows no results.")
+        )
+    else:
+        facts = {"Took": f"{run.duration_s:.0f} s"}
+        stamp = _stamp("Measured on", run.environment, facts)
+    for title in doctree.findall(nodes.title):
+        title.parent.insert(title.parent.index(title) + 1, stamp)
+        return
+
+
+def _stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
+    facts = {**provenance(environment), **more}
+    rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    summary = " · ".join(
+        (
+            f"{verb} {environment.device}",
+            f"JAX {environment.versions['jax']}",
+            environment.measured_at.strftime("%-d %B %Y"),
+        )
+    )
+    return nodes.raw(
+        "",
+        f'<details class="jaxcap-provenance"><summary>{escape(summary)}</summary>'
+        f"<dl>{rows}</dl></details>",
+        format="html",
+    )

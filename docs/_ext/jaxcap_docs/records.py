@@ -1,0 +1,88 @@
+"""What a tutorial measured when it ran: one folder of JSON for each page."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxcap.environment import Environment, Model
+from jaxcap.results import Result, ResultSet
+from jaxcap.statistics import Estimate
+
+BUILD = Path(__file__).parents[2] / "_build"
+RECORDS = BUILD / "records"
+GALLERY = Path(__file__).parents[3] / "gallery"
+
+
+class Run(Model):
+    """When, where and for how many seconds a script ran."""
+
+    environment: Environment
+    duration_s: float
+
+
+def folder(page: str) -> Path:
+    """Folder for a page named like ``"basics/introduction"``."""
+    return RECORDS / page
+
+
+def page_of_script(script: Path) -> str:
+    """Name the page that a gallery script becomes."""
+    return script.resolve().relative_to(GALLERY).with_suffix("").as_posix()
+
+
+def write(page: str, run: Run, variables: Mapping[str, Any]) -> None:
+    """Keep a run, the numbers among its variables, and all results that it holds."""
+    target = folder(page)
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    numbers = {name: text for name, value in variables.items() if (text := _number(value))}
+    (target / "numbers.json").write_text(json.dumps(numbers, indent=1), encoding="utf-8")
+    results = _results(variables)
+    if results:
+        ResultSet(environment=run.environment, results=results).save(target / "results.json")
+    # Written last: a page with this file has all of its record.
+    (target / "run.json").write_text(run.model_dump_json(indent=1), encoding="utf-8")
+
+
+def run_of(page: str) -> Run | None:
+    """Return a page's run, or None if this build has not run it."""
+    path = folder(page) / "run.json"
+    return Run.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def numbers_of(page: str) -> dict[str, dict[str, str]]:
+    """Return a page's numbers by variable name: ``text`` to show and ``detail`` to explain."""
+    path = folder(page) / "numbers.json"
+    numbers: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    return numbers
+
+
+def results_by_page() -> Iterator[tuple[str, ResultSet]]:
+    """Go through the results of all pages."""
+    for path in sorted(RECORDS.glob("*/*/results.json")):
+        yield path.parent.relative_to(RECORDS).as_posix(), ResultSet.load(path)
+
+
+def _number(value: Any) -> dict[str, str] | None:
+    if isinstance(value, Estimate):
+        return {"text": value.short, "detail": str(value)}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"text": f"{value:,}", "detail": "counted in this build"}
+    if isinstance(value, float):
+        return {"text": f"{value:.3g}", "detail": "computed in this build"}
+    if isinstance(value, str):
+        return {"text": value, "detail": "found in this build"}
+    return None
+
+
+def _results(variables: Mapping[str, Any]) -> tuple[Result, ...]:
+    """Return each result once, though a page may hold selections of a set beside it."""
+    found: dict[int, Result] = {}
+    for value in variables.values():
+        held = value.results if isinstance(value, ResultSet) else (value,)
+        found |= {id(one): one for one in held if isinstance(one, Result)}
+    return tuple(found.values())

@@ -1,0 +1,116 @@
+"""How Sphinx builds the site; everything that runs or measures is in ``_ext/jaxcap_docs``."""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+from sphinx.util import logging
+from sphinx_gallery.sorting import ExplicitOrder, FunctionSortKey
+
+import jaxcap
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "jaxcap"
+author = "The jaxcap developers"
+project_copyright = f"2026, {author}"
+version = release = jaxcap.__version__
+
+extensions = [
+    "jaxcap_docs",
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+# Explicit, because myst-nb would otherwise claim the notebooks that sphinx-gallery writes.
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
+exclude_patterns = ["_build", "tutorials/**/*.ipynb", "tutorials/sg_execution_times.rst"]
+nitpicky = True
+suppress_warnings = ["config.cache"]  # functions in the gallery's configuration cannot be pickled
+
+html_theme = "furo"
+html_title = "jaxcap"
+html_static_path = ["_static"]
+html_css_files = ["jaxcap.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "source_repository": "https://github.com/jaxcap/jaxcap/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+copybutton_exclude = ".linenos, .gp, .go"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+napoleon_numpy_docstring, napoleon_google_docstring = True, False
+napoleon_use_ivar = True
+napoleon_preprocess_types = False
+add_module_names = False
+default_role = "py:obj"
+
+# Lessons in the order in which they are read.
+SECTIONS = ["basics", "transformations"]
+LESSONS = ["introduction", "jnp_and_numpy", "jit"]
+
+
+def lesson_order(file: str) -> int:
+    """Place of a script in its section."""
+    return LESSONS.index(Path(file).stem)
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../gallery"],
+    "gallery_dirs": ["tutorials"],
+    "subsection_order": ExplicitOrder([f"../gallery/{section}" for section in SECTIONS]),
+    "within_subsection_order": FunctionSortKey(lesson_order, "lesson_order"),
+    "filename_pattern": os.environ.get("JAXCAP_TUTORIALS", ""),
+    "image_scrapers": ("jaxcap_docs.gallery.scrape",),
+    "reset_modules": ("matplotlib", "jaxcap_docs.gallery.reset"),
+    "reset_modules_order": "both",
+    "backreferences_dir": "reference/_backreferences",
+    "doc_module": ("jaxcap",),
+    "reference_url": {"jaxcap": None},
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "min_reported_time": 10**6,  # the provenance stamp says how long a page took
+}
+
+# Links into other documentation are made where it can be reached, and are plain text elsewhere.
+INVENTORIES = {
+    "jax": "https://docs.jax.dev/en/latest/",
+    "matplotlib": "https://matplotlib.org/stable/",
+    "numpy": "https://numpy.org/doc/stable/",
+    "python": "https://docs.python.org/3/",
+}
+nitpick_ignore_regex = [("py:.*", r"(jax|matplotlib|np|npt|numpy|pydantic)(\..*)?")]
+
+
+def reachable(url: str) -> bool:
+    """Whether a project's inventory answers within two seconds."""
+    try:
+        with urlopen(Request(f"{url}objects.inv", method="HEAD"), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+with ThreadPoolExecutor() as pool:
+    answers = dict(zip(INVENTORIES, pool.map(reachable, INVENTORIES.values()), strict=True))
+intersphinx_mapping = {name: (INVENTORIES[name], None) for name, there in answers.items() if there}
+if missing := [name for name, there in answers.items() if not there]:
+    logging.getLogger(__name__).info("No links into %s: no network?", ", ".join(missing))

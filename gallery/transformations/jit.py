@@ -1,0 +1,173 @@
+"""
+What does jit buy?
+==================
+
+:func:`jax.jit` compiles a function. After this page you will know why that makes it faster, what
+the first call costs and when that is earned back, and how the gain depends on the size of the
+arrays.
+"""
+
+# %%
+# Four functions
+# --------------
+# All four treat each element by itself. Two come from neural networks, ``wave`` is known from the
+# introduction, and ``add`` is a sum with company.
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+
+from jaxcap.kernels.elementwise import FUNCTIONS, selu, sigmoid, wave
+
+x = jnp.linspace(-10.0, 10.0, 1000)
+for function in (selu, sigmoid, wave):
+    plt.plot(x, function(x), label=function.__name__)
+plt.ylim(-4, 6)
+plt.title("Functions of one array")
+plt.xlabel("x")
+_ = plt.legend()
+
+# %%
+# Same answer first
+# -----------------
+# A fast wrong function is no use. Compiled and not, results differ by rounding only. The unit here
+# is the distance between neighbouring numbers, near the largest result:
+import numpy as np
+
+
+def disagreement(function, arity, dtype):
+    """Largest difference that compiling makes, in units of the last place."""
+    inputs = (jnp.linspace(-10.0, 10.0, 100_000).astype(dtype),) * arity
+    eager, compiled = (np.asarray(f(*inputs), np.float64) for f in (function, jax.jit(function)))
+    unit = float(jnp.finfo(dtype).eps) * abs(eager).max()
+    return float(abs(eager - compiled).max() / unit)
+
+
+for name, (function, arity) in FUNCTIONS.items():
+    float32, float16 = (disagreement(function, arity, t) for t in (jnp.float32, jnp.float16))
+    print(f"{name:8} float32: {float32:.2f} units   float16: {float16:.2f} units")
+
+# %%
+# They need not be equal to the last bit. Op by op, each intermediate result is rounded to the type
+# of the array and written to memory. Compiled, intermediates stay in registers, where the compiler
+# may keep more digits (it often computes 16-bit numbers in 32 bits) or join a multiplication and an
+# addition into one operation that rounds once. The compiled answer tends to be the better one.
+#
+# Why it is faster
+# ----------------
+# Calling ``jax.jit(wave)`` runs the Python function once, with stand-ins that record what is done
+# to them. The record looks like this:
+x = jnp.linspace(-10.0, 10.0, 1_000_000)
+jax.make_jaxpr(wave)(x)
+
+# %%
+# Without ``jit`` each line is a kernel of its own: a pass over memory that reads a million numbers
+# and writes as many. With it, XLA compiles the whole record. This is the program that it made:
+from jaxcap import compilation
+
+print(compilation.program(wave, x))
+
+# %%
+# The instruction called *fusion* is one kernel: it reads each element once, does all the arithmetic
+# in registers, and writes each result once. Counted for all four functions:
+for name, (function, arity) in FUNCTIONS.items():
+    before = compilation.kernels_op_by_op(function, *(x,) * arity)
+    after = compilation.kernels_compiled(function, *(x,) * arity)
+    print(f"{name:8} {before} kernels op by op, {after} compiled")
+
+# %%
+wave_kernels = compilation.kernels_op_by_op(wave, x)
+wave_kernels_compiled = compilation.kernels_compiled(wave, x)
+
+# %%
+# For ``wave``, :measured:`wave_kernels` passes over memory have become
+# :measured:`wave_kernels_compiled`. Two costs go down with them: the memory traffic, which matters
+# for large arrays, and the dispatch from Python of each operation, which matters for small ones.
+#
+# How much faster
+# ---------------
+# Both ways take turns on ten thousand to ten million numbers, on every kind of device that this
+# machine has, in several fresh processes. The intervals are over those processes.
+from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
+from jaxcap.timing import compare
+
+results = compare(JIT, budget_s=0.25)
+here = results.select(device=jax.default_backend())
+here.select(function="wave")
+
+# %%
+# The column *until it returns* is the time after which Python went on, before the result was there:
+# JAX works while your program does something else. A timing that doesn't wait would see that
+# column.
+from jaxcap import figures
+
+_ = figures.scaling(here.select(function="wave"), x="size", title="wave, op by op and compiled")
+
+# %%
+# All four functions, as speed-ups:
+here.speedups(over=OP_BY_OP)
+
+# %%
+# sphinx_gallery_thumbnail_number = 3
+_ = figures.speedups(here, over=OP_BY_OP, x="size", title="What jit buys")
+
+# %%
+# On the CPU beside a GPU
+# -----------------------
+# Where the page was built with a GPU, this is the same on its CPU.
+if jax.default_backend() != "cpu":
+    on_cpu = results.select(device="cpu")
+    _ = figures.speedups(on_cpu, over=OP_BY_OP, x="size", title="What jit buys on the CPU")
+else:
+    print("This page was built without a GPU: the figures above are the CPU's.")
+
+# %%
+# What the first call costs
+# -------------------------
+# The first call traces and compiles. So does the first call op by op, in a way: it compiles one
+# small kernel for each operation. Divide what ``jit`` costs more at first by what it saves later:
+wave_at_a_million = {"function": "wave", "size": 1_000_000, "device": jax.default_backend()}
+compiled = results.one(COMPILED, **wave_at_a_million)
+eager = results.one(OP_BY_OP, **wave_at_a_million)
+print(f"first call: op by op {eager.first_call}, jit {compiled.first_call}")
+pays_off = compiled.pays_off_after(eager)
+first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
+print(f"pays off after {pays_off} calls" if pays_off else "does not pay off here")
+
+# %%
+# A number of calls below one means that ``jit`` was ahead from the start: compiling one program took
+# less than compiling the operations one by one, in a process that had none of them yet. Against its
+# own later calls, though, the first one took as long as :measured:`first_call_in_calls` of them. It
+# comes back with each new shape or type of the arguments.
+#
+# A trap on CPUs: the allocator
+# -----------------------------
+# Op by op, each intermediate result needs memory. The comparison above lets processes keep the
+# memory that they free. By default the C library gives some of it back to the kernel, at some sizes
+# and in some processes, and must then ask for it again, page by page. Here is the same comparison,
+# on the CPU, with the library's default:
+one_point = [{"function": "wave", "size": 1_000_000, "device": "cpu"}]
+by_default = compare(JIT, points=one_point, budget_s=0.5, allocator="default")
+by_default
+
+# %%
+steady = results.select(**one_point[0])
+for label, some in (("memory kept", steady), ("the default", by_default)):
+    faults = some.one(OP_BY_OP).faults_per_call
+    speedup = some.speedup(COMPILED, over=OP_BY_OP)
+    print(f"{label}: {faults:,.0f} page faults a call op by op, jit is faster by {speedup}")
+
+# %%
+# Whoever measures ``jit`` without looking at this reports the allocator. A fused kernel needs no
+# memory for intermediates, so it hardly cares.
+#
+# Takeaway
+# --------
+wave_speedup = here.speedup(COMPILED, over=OP_BY_OP, function="wave", size=1_000_000)
+default_speedup = by_default.speedup(COMPILED, over=OP_BY_OP)
+print(f"wave on a million numbers: {wave_speedup}, {wave_speedup.verdict}")
+
+# %%
+# ``jit`` turns many passes over memory into few. For ``wave`` on a million numbers that divided the
+# time by :measured:`wave_speedup` on this page's device, and by :measured:`default_speedup` on its
+# CPU with the default allocator. Compile functions that you call often with the same shapes; leave
+# alone what runs once. And before you believe a speed-up, ask what else differed between the two.

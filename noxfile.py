@@ -1,0 +1,190 @@
+"""Everything that a maintainer does: ``nox -l`` lists it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from itertools import takewhile
+from pathlib import Path
+
+import nox
+from nox.command import CommandFailed
+
+nox.needs_version = ">=2025.5.1"
+nox.options.sessions = ["lint", "typing", "tests"]
+nox.options.default_venv_backend = "virtualenv"  # uv doesn't see every build of torch that pip does
+
+ROOT = Path(__file__).parent
+DOCS, BUILD = ROOT / "docs", ROOT / "docs" / "_build"
+HTML, NEXT = BUILD / "html", BUILD / "html.next"
+# What sphinx-gallery and its extension write while they run the tutorials.
+GENERATED = (
+    DOCS / "tutorials",
+    DOCS / "reference" / "_backreferences",
+    BUILD / "records",
+    BUILD / "doctrees",
+    BUILD / "failed-tutorials.txt",
+)
+PROJECT = nox.project.load_toml("pyproject.toml")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site from fresh measurements; `-- PATTERN` runs matching tutorials only."""
+    install(session, "docs", extra="cuda" if has_nvidia_driver() else None)
+    for path in (*GENERATED, NEXT):
+        remove(path)
+    build(session, "html", NEXT, "--fail-on-warning", "--keep-going")
+    # Only a complete site replaces the last one.
+    remove(HTML)
+    NEXT.rename(HTML)
+    session.log(f"The site is at {(HTML / 'index.html').relative_to(ROOT)}")
+
+
+@nox.session
+def serve(session: nox.Session) -> None:
+    """Preview the site while writing; measures again only what has changed."""
+    install(session, "serve", extra="cuda" if has_nvidia_driver() else None, editable=True)
+    ignored = [f"--ignore={path}" for path in (BUILD, *GENERATED)]
+    watched = [f"--watch={ROOT / folder}" for folder in ("gallery", "src")]
+    options: list[str | Path] = [
+        "--nitpicky",
+        "-d",
+        BUILD / "doctrees",
+        *ignored,
+        *watched,
+        *session.posargs,
+    ]
+    session.run("sphinx-autobuild", *options, DOCS, BUILD / "preview", env=docs_environment())
+
+
+@nox.session
+def linkcheck(session: nox.Session) -> None:
+    """Look for dead links, without running the tutorials."""
+    install(session, "docs")
+    build(session, "linkcheck", BUILD / "linkcheck", "-D", "plot_gallery=0")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests of the package, with coverage."""
+    install(session, "tests", editable=True)
+    session.run("pytest", "--cov", "--ignore=tests/site", *session.posargs)
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Test the site that `docs` built, and how its build fails."""
+    install(session, "site")
+    session.run("pytest", "tests/site", *session.posargs, env=docs_environment())
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, workflows and repository against the field's conventions."""
+    install(session, "lint", package=False)
+    workflows = sorted(str(path) for path in ROOT.glob(".github/workflows/*.yml"))
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("repo-review", ".")
+    session.run("zizmor", "--offline", "--quiet", ".github")
+    session.run("check-jsonschema", "--builtin-schema=vendor.github-workflows", *workflows)
+    session.run("check-jsonschema", "--builtin-schema=vendor.dependabot", ".github/dependabot.yml")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Check types, strictly."""
+    install(session, "typing", editable=True)
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Compare with peers: `-- precision` repeats a speed-up with each timing tool."""
+    names = sorted(path.stem for path in ROOT.glob("tests/bench/[!_]*.py"))
+    wanted = session.posargs or ["precision"]
+    if unknown := set(wanted) - set(names):
+        session.error(f"no benchmark {', '.join(unknown)}: there are {', '.join(names)}")
+    install(session, "bench")
+    for name in wanted:
+        session.run("python", f"tests/bench/{name}.py")
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Renew the exact versions in constraints.txt."""
+    session.install("uv")
+    path = ROOT / "constraints.txt"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    header = "".join(takewhile(lambda line: line.startswith("#"), lines))
+    session.run(
+        *("uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version=3.11"),
+        *("--all-extras", "--group=dev", "--group=bench", "--upgrade"),
+        *("--no-header", "--no-annotate", "--quiet", "--output-file=constraints.txt"),
+    )
+    path.write_text(header + path.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def install(
+    session: nox.Session,
+    group: str,
+    *,
+    extra: str | None = None,
+    editable: bool = False,
+    package: bool = True,
+) -> None:
+    """Install a dependency group at the versions of constraints.txt, and this package."""
+    # Without a virtual environment, as on a node without a network, everything must be there.
+    if isinstance(session.virtualenv, nox.virtualenv.PassthroughEnv):
+        return
+    wanted = nox.project.dependency_groups(PROJECT, group)
+    target = f".[{extra}]" if extra else "."
+    own = (*(["--editable"] if editable else []), target) if package else ()
+    session.install("--constraint=constraints.txt", *wanted, *own)
+
+
+def build(session: nox.Session, builder: str, target: Path, *options: str) -> None:
+    """Run Sphinx; end with the names of the tutorials that raised."""
+    failed = BUILD / "failed-tutorials.txt"
+    command = ("sphinx-build", "--builder", builder, "--doctree-dir", str(BUILD / "doctrees"))
+    try:
+        session.run(*command, *options, str(DOCS), str(target), env=docs_environment(session))
+    except CommandFailed:
+        names = failed.read_text(encoding="utf-8").split() if failed.exists() else []
+        if names:
+            session.error("these tutorials raised, see above: " + ", ".join(names))
+        raise
+
+
+def docs_environment(session: nox.Session | None = None) -> dict[str, str]:
+    """Variables that the site is built with."""
+    return {
+        "JAXCAP_COMMIT": commit(),
+        "JAXCAP_TUTORIALS": "|".join(session.posargs) if session else "",
+        "MPLBACKEND": "agg",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # PyTorch needs room on the same GPU
+    }
+
+
+def commit() -> str:
+    """Abbreviated commit of this checkout, or nothing outside of one."""
+    command = ("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+    try:
+        asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return asked.stdout.strip()
+
+
+def has_nvidia_driver() -> bool:
+    """Whether this machine could run JAX on an NVIDIA GPU."""
+    return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
