@@ -21,7 +21,7 @@ from typing import Any
 
 import jax
 
-from jaxcap.results import Parameter, Result, ResultSet
+from jaxcap.results import Allocator, Parameter, Result, ResultSet
 
 Point = Mapping[str, Parameter]
 Points = Sequence[Point]
@@ -87,7 +87,8 @@ def run_in_processes(
     *,
     points: Points | None,
     processes: int,
-    options: Mapping[str, float | str],
+    budget_s: float,
+    allocator: Allocator,
 ) -> ResultSet:
     """Measure an experiment in fresh processes, one after another.
 
@@ -109,7 +110,8 @@ def run_in_processes(
         "name": experiment.name,
         "reference": experiment.reference,
         "points": points,
-        "options": options,
+        "budget_s": budget_s,
+        "allocator": allocator,
     }
     sets = [_run_process(task) for _ in _with_progress(processes, experiment.name)]
     return _pool(sets)
@@ -126,7 +128,9 @@ def work(task: Mapping[str, Any]) -> ResultSet:
             prepare(**point),
             experiment=task["name"],
             parameters=point,
-            **task["options"],
+            budget_s=task["budget_s"],
+            precision=0,
+            allocator=task["allocator"],
         )
         for point in task["points"]
     ]

@@ -130,7 +130,6 @@ def compare(
     points: Points | None = ...,
     processes: int = ...,
     budget_s: float = ...,
-    precision: float = ...,
     allocator: Allocator = ...,
 ) -> ResultSet: ...
 
@@ -172,7 +171,8 @@ def compare(
     budget_s
         Seconds of sampling for each variant, in each process and at each point.
     precision, allocator, clock
-        As in `measure`; sampling ends when all variants are precise enough. An `Experiment` can be run with the ``"default"`` allocator too.
+        As in `measure`; sampling ends when all variants are precise enough. An `Experiment` uses
+        its whole budget, because a few precise moments say little about a machine that drifts. An `Experiment` can be run with the ``"default"`` allocator too.
 
     Returns
     -------
@@ -193,7 +193,8 @@ def compare(
             variants,
             points=points,
             processes=processes,
-            options={"budget_s": budget_s, "precision": precision, "allocator": allocator},
+            budget_s=budget_s,
+            allocator=allocator,
         )
     if not variants:
         raise ValueError("variants is empty: give at least one callable by name")

@@ -32,7 +32,7 @@ from jaxcap.timing import compare
 
 REPEATS = 10
 COVERAGE_RUNS = 20
-INSIDE_S, BETWEEN_S = 4.0, 16.0  # for one speed-up, imports included
+INSIDE_S, BETWEEN_S = 4.0, 24.0  # for one speed-up, imports included
 PROCESSES = 6
 POINT: Point = {"function": "wave", "size": 1_000_000, "device": "cpu"}
 PYPERF = Path(__file__).with_name("precision_pyperf.py")
@@ -46,7 +46,7 @@ def by_compare(seconds: float) -> Estimate:
 
 def by_compare_in_processes(seconds: float) -> Estimate:
     """Let variants take turns in several fresh processes, which need time to import JAX."""
-    start_s = 1.4 * (PROCESSES + 1)
+    start_s = 1.6 * (PROCESSES + 1)
     results = compare(
         JIT,
         points=[POINT],

@@ -1,0 +1,121 @@
+"""How a build goes wrong, tried on copies of the project with short tutorials."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TUTORIALS
+
+LESSON = '''"""
+A lesson
+========
+
+It measures :measured:`speedup`.
+"""
+# %%
+import matplotlib.pyplot as plt
+from jaxcap.timing import compare
+
+results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
+speedup = results.speedup("a", over="b")
+_ = plt.plot([1, 2])
+'''
+NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    """Copy the project, with a lesson of a second in place of each tutorial."""
+    copy = tmp_path / "a copy"
+    ignored = shutil.ignore_patterns("_build", "_backreferences", "__pycache__", "*.ipynb")
+    for name in ("docs", "gallery", "src"):
+        shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+    shutil.rmtree(copy / "docs" / "tutorials", ignore_errors=True)
+    for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
+        shutil.copy(ROOT / name, copy)
+    for name in TUTORIALS:
+        lesson = LESSON.format(name=name.replace("/", " "))
+        (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
+    yield copy
+
+
+def build(project: Path, *patterns: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*NOX, "--", *patterns],
+        cwd=project,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_without_a_network_it_works_and_does_not_wait(project: Path) -> None:
+    # A proxy that refuses at once, and one that would have to be looked up.
+    unreachable = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy")}
+    done = build(project, **unreachable)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (done.stdout + done.stderr).count("no network?") == 1
+    html = project / "docs" / "_build" / "html"
+    assert (html / "index.html").exists()
+    assert not (html.parent / "html.next").exists()
+
+
+def test_tutorial_that_raises_fails_the_build_and_is_named_last(project: Path) -> None:
+    assert build(project).returncode == 0
+    html = project / "docs" / "_build" / "html"
+    good = files(html)
+    (project / "gallery" / f"{TUTORIALS[0]}.py").write_text(
+        '"""\nBroken\n======\n"""\n# %%\nraise RuntimeError("on purpose")\n', encoding="utf-8"
+    )
+    done = build(project)
+    assert done.returncode != 0
+    assert TUTORIALS[0] in done.stderr.strip().splitlines()[-1]
+    assert "on purpose" in done.stdout + done.stderr
+    assert files(html) == good, "a failed build must leave the last site alone"
+
+
+def test_pattern_runs_only_matching_tutorials(project: Path) -> None:
+    chosen, *others = TUTORIALS
+    done = build(project, chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+    html = project / "docs" / "_build" / "html"
+    assert "not run in this build" not in (html / f"tutorials/{chosen}.html").read_text("utf-8")
+    for name in others:
+        assert "not run in this build" in (html / f"tutorials/{name}.html").read_text("utf-8")
+
+
+def test_interrupted_build_leaves_the_last_site_and_nothing_half_written(project: Path) -> None:
+    assert build(project).returncode == 0
+    html = project / "docs" / "_build" / "html"
+    good = files(html)
+    slow = project / "gallery" / f"{TUTORIALS[0]}.py"
+    started = project / "started"
+    slow.write_text(
+        slow.read_text("utf-8") + f"from pathlib import Path\nPath({str(started)!r}).touch()\n"
+        "import time\ntime.sleep(60)\n",
+        encoding="utf-8",
+    )
+    running = subprocess.Popen([*NOX], cwd=project, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not started.exists():
+        assert time.monotonic() < deadline
+        assert running.poll() is None
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(30) != 0
+    assert files(html) == good
+    records = project / "docs" / "_build" / "records"
+    assert not (records / TUTORIALS[0]).exists()

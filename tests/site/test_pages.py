@@ -1,0 +1,123 @@
+"""What readers of the built site must find on it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+from conftest import HTML, ROOT, TUTORIALS, Read
+from jaxcap.results import ResultSet
+
+PAGES = sorted(
+    path.relative_to(HTML).with_suffix("").as_posix()
+    for path in HTML.rglob("*.html")
+    if "_static" not in path.parts
+)
+
+
+def test_landing_page_says_where_it_was_built_and_shows_all_tutorials(read: Read) -> None:
+    page = read("index")
+    index = json.loads((HTML / "results" / "index.json").read_text(encoding="utf-8"))
+    assert index[0]["device"] in page.select_one(".jaxcap-provenance summary").get_text()
+    cards = page.select(".sphx-glr-thumbcontainer")
+    shown = {urlsplit(card.find("a")["href"]).path for card in cards}
+    assert shown == {f"tutorials/{name}.html" for name in TUTORIALS}
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_tutorial_has_its_provenance(read: Read, name: str) -> None:
+    stamp = read(f"tutorials/{name}").select_one(".jaxcap-provenance")
+    facts = {term.get_text() for term in stamp.select("dt")}
+    assert {"Device", "CPU", "Versions", "Python", "Flags", "Measured", "Took"} <= facts
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_measured_numbers_are_in_the_prose_with_their_interval(read: Read, name: str) -> None:
+    numbers = read(f"tutorials/{name}").select(".jaxcap-measured")
+    assert numbers
+    for number in numbers:
+        assert re.search(r"\d", number.get_text())
+        assert number["title"]
+    assert any("interval" in number["title"] for number in numbers)
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_downloads_are_the_script_and_a_notebook(html: Path, read: Read, name: str) -> None:
+    page = html / f"tutorials/{name}.html"
+    links = [a["href"] for a in read(f"tutorials/{name}").select("a.download")]
+    files = {Path(link).suffix: page.parent / unquote(link) for link in links}
+    source = (ROOT / "gallery" / f"{name}.py").read_text(encoding="utf-8")
+    downloaded = files[".py"].read_text(encoding="utf-8")
+    assert ast.dump(ast.parse(downloaded)) == ast.dump(ast.parse(source))
+    cells = json.loads(files[".ipynb"].read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    assert "import jax" in code
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_plots_come_for_light_and_for_dark_with_words(read: Read, name: str) -> None:
+    plots = read(f"tutorials/{name}").select("img.jaxcap-plot")
+    light = [plot for plot in plots if "only-light" in plot["class"]]
+    dark = [plot for plot in plots if "only-dark" in plot["class"]]
+    assert light
+    assert len(light) == len(dark)
+    assert all(len(plot["alt"]) > 10 for plot in plots)
+
+
+def test_thumbnails_are_plots_of_their_own(html: Path, read: Read) -> None:
+    images = [html / img["src"] for img in read("index").select(".sphx-glr-thumbcontainer img")]
+    assert len({image.read_bytes() for image in images}) == len(TUTORIALS)
+    assert all("no_image" not in image.name for image in images)
+
+
+def test_results_are_served_and_indexed(html: Path) -> None:
+    folder = html / "results"
+    index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    assert {"introduction", "jit", "product"} <= {entry["experiment"] for entry in index}
+    assert {entry["file"] for entry in index} == {p.name for p in folder.glob("*.json")} - {
+        "index.json"
+    }
+    for entry in index:
+        results = ResultSet.load(folder / entry["file"])
+        assert len(results) == entry["results"]
+        assert (html / entry["page"]).exists()
+
+
+def test_headline_experiments_ran_in_fresh_processes(html: Path) -> None:
+    for name in ("jit", "product"):
+        results = ResultSet.load(html / "results" / f"{name}.json")
+        assert {len(result.runs) for result in results.results} == {6}
+
+
+def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:
+    for page in ("timing", "experiment", "environment", "figures"):
+        assert read(f"reference/{page}").select(".sphx-glr-thumbcontainer"), page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_within_the_site_lead_somewhere(html: Path, read: Read, page: str) -> None:
+    here = html / f"{page}.html"
+    for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href"), ("script", "src")):
+        for element in read(page).find_all(tag, attrs={attribute: True}):
+            target = urlsplit(element[attribute])
+            if target.scheme or target.netloc or not target.path:
+                continue
+            assert (here.parent / unquote(target.path)).exists(), element[attribute]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_tells_nothing_of_who_built_it(page: str) -> None:
+    text = (HTML / f"{page}.html").read_text(encoding="utf-8")
+    assert str(ROOT) not in text
+    assert str(Path.home()) not in BeautifulSoup(text, "html.parser").get_text()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_has_one_title_and_a_language(read: Read, page: str) -> None:
+    assert len(read(page).find_all("h1")) <= 1
+    assert read(page).html["lang"] == "en"
