@@ -7,11 +7,13 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 from sphinx.util import logging
-from sphinx_gallery.sorting import ExplicitOrder, FunctionSortKey
+from sphinx_gallery.sorting import ExplicitOrder
 
 import jaxcap
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+from jaxcap_docs.order import SECTIONS
 
 project = "jaxcap"
 author = "The jaxcap developers"
@@ -32,7 +34,6 @@ extensions = [
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "tutorials/**/*.ipynb", "tutorials/sg_execution_times.rst"]
 nitpicky = True
-suppress_warnings = ["config.cache"]  # functions in the gallery's configuration cannot be pickled
 
 html_theme = "furo"
 html_title = "jaxcap"
@@ -54,27 +55,18 @@ copybutton_exclude = ".linenos, .gp, .go"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
+autodoc_default_options = {"exclude-members": "model_config"}
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
 napoleon_use_ivar = True
 napoleon_preprocess_types = False
 add_module_names = False
 default_role = "py:obj"
 
-# Lessons in the order in which they are read.
-SECTIONS = ["basics", "transformations"]
-LESSONS = ["introduction", "jnp_and_numpy", "jit"]
-
-
-def lesson_order(file: str) -> int:
-    """Place of a script in its section."""
-    return LESSONS.index(Path(file).stem)
-
-
 sphinx_gallery_conf = {
     "examples_dirs": ["../gallery"],
     "gallery_dirs": ["tutorials"],
     "subsection_order": ExplicitOrder([f"../gallery/{section}" for section in SECTIONS]),
-    "within_subsection_order": FunctionSortKey(lesson_order, "lesson_order"),
+    "within_subsection_order": "jaxcap_docs.order.LessonOrder",
     "filename_pattern": os.environ.get("JAXCAP_TUTORIALS", ""),
     "image_scrapers": ("jaxcap_docs.gallery.scrape",),
     "reset_modules": ("matplotlib", "jaxcap_docs.gallery.reset"),
@@ -97,7 +89,11 @@ INVENTORIES = {
     "numpy": "https://numpy.org/doc/stable/",
     "python": "https://docs.python.org/3/",
 }
-nitpick_ignore_regex = [("py:.*", r"(jax|matplotlib|np|npt|numpy|pydantic)(\..*)?")]
+nitpick_ignore_regex = [
+    ("py:.*", r"(annotated_types|jax|matplotlib|np|npt|numpy|pydantic)(\..*)?"),
+    ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
+    ("py:class", r"(Allocator|Clock|Parameter|Points?|Prepare|Variants|optional)"),  # type aliases
+]
 
 
 def reachable(url: str) -> bool:

@@ -151,7 +151,8 @@ from jaxcap import figures
 
 largest = max(result.parameters["size"] for result in results.results)
 _ = figures.bars(
-    results.select(size=largest), title=f"Product of two {largest} by {largest} matrices"
+    results.select(size=largest),
+    title=f"Product of two {largest} by {largest} matrices",
 )
 
 # %%
@@ -160,9 +161,15 @@ _ = figures.scaling(results, x="size", title="Product of two square matrices")
 # %%
 # Takeaway
 # --------
-transfer = results.speedup(product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=largest)
-against_numpy = results.speedup(product.JAX_ARRAYS, over=product.NUMPY, size=largest)
-print(f"JAX arrays against NumPy arrays, both by JAX: {transfer}, {transfer.verdict}")
+transfer = results.speedup(
+    product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=largest
+)
+against_numpy = results.speedup(
+    product.JAX_ARRAYS, over=product.NUMPY, size=largest
+)
+print(
+    f"JAX arrays against NumPy arrays, both by JAX: {transfer}, {transfer.verdict}"
+)
 print(f"JAX against NumPy: {against_numpy}, {against_numpy.verdict}")
 
 # %%

@@ -57,22 +57,28 @@ class Environment(Model):
 
     Attributes
     ----------
-    device, device_count
-        JAX's default device, and how many of its kind there are.
+    device
+        JAX's default device.
+    device_count
+        How many devices of its kind there are.
     platform_version
         What the compiler backend says of itself: XLA, and CUDA where there is one.
     driver
         Version of the NVIDIA driver.
-    cpu, cores
-        CPU model, and the number of cores that this process may use.
+    cpu
+        Model of the CPU.
+    cores
+        How many of its cores this process may use.
     cache_bytes
         Size of the last-level cache of one core.
     versions
         Version by library, for those installed.
     flags
         JAX's settings that change results or speed, and ``XLA_FLAGS``.
-    python, os
-        Interpreter version; operating system and release.
+    python
+        Version of the interpreter.
+    os
+        Operating system and its release.
     commit
         Abbreviated commit of jaxcap's sources, with ``-dirty`` if they were changed since.
     measured_at

@@ -39,8 +39,10 @@ class Experiment:
     prepare
         Makes the inputs for one point, given as keyword arguments, and returns the variants: by
         name, callables without arguments. A function at the top level of an importable module.
-    quick, full
-        Points for a CPU and for an accelerator.
+    quick
+        Points for a CPU.
+    full
+        Points for an accelerator.
     """
 
     name: str

@@ -85,8 +85,10 @@ class Result(Model):
 
     Attributes
     ----------
-    experiment, variant
-        What was asked, and which of the competitors this is.
+    experiment
+        What was asked.
+    variant
+        Which of the competitors this is.
     parameters
         Settings that the variant ran with, such as ``{"size": 1000}``.
     device
@@ -98,8 +100,10 @@ class Result(Model):
         ``"steady"`` if freed memory was kept by the process, ``"default"`` if malloc decided.
     working_set_bytes
         Size of the arrays that go in and come out.
-    flops, bytes_moved
-        Floating-point operations and memory traffic of one call, where known.
+    flops
+        Floating-point operations of one call, where XLA's cost analysis knows them.
+    bytes_moved
+        Memory traffic of one call, likewise.
     runs
         One for each process.
     """
@@ -117,7 +121,7 @@ class Result(Model):
 
     @property
     def basis(self) -> str:
-        """What intervals are over: the repeats of one process, or several processes."""
+        """What intervals are over, the repeats of one process or several processes."""
         return f"{len(self.runs)} processes" if len(self.runs) > 1 else "one process"
 
     @property
@@ -142,7 +146,7 @@ class Result(Model):
 
     @property
     def modes(self) -> tuple[float, ...]:
-        """Times in seconds around which the samples cluster: several if a median misleads."""
+        """Times in seconds around which the samples cluster. Where they are several, a median misleads."""
         return modes([sample for run in self.runs for sample in run.samples_s])
 
     def fits_cache(self, environment: Environment) -> bool | None:
@@ -349,7 +353,10 @@ class ResultSet(Model):
             )
             for result in self.results
         ]
-        notes = [note for result in self.results if (note := _modes_note(result))]
+        several = [_modes_in_words(r, columns) for r in self.results if len(r.modes) > 1]
+        notes = (
+            [f"Two modes, between which the median lies: {'; '.join(several)}."] if several else []
+        )
         return Table(f"Time of a call on {self._where()}", headers, rows, notes)
 
     def __repr__(self) -> str:
@@ -438,11 +445,9 @@ def _cells(result: Result, columns: Sequence[str]) -> Iterator[str]:
         yield f"{value:,}" if is_count else str(value)
 
 
-def _modes_note(result: Result) -> str | None:
-    if len(result.modes) == 1:
-        return None
-    times = " and ".join(f"{seconds:.2g} s" for seconds in result.modes)
-    return f"{result.variant} has {len(result.modes)} modes, about {times}: its median hides them."
+def _modes_in_words(result: Result, columns: Sequence[str]) -> str:
+    times = (estimate([mode], unit="s", basis=result.basis).short for mode in result.modes)
+    return f"{' '.join((*_cells(result, columns), result.variant))}, {' and '.join(times)}"
 
 
 def _listed(texts: Iterator[str] | Any) -> str:

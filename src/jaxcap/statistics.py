@@ -36,8 +36,10 @@ class Estimate:
     ----------
     value
         The median.
-    low, high
-        Ends of its confidence interval, in the unit of ``value``.
+    low
+        Lower end of its confidence interval, in the unit of ``value``.
+    high
+        Upper end of the interval.
     confidence
         The confidence that the interval reaches, between 0 and 1. It is below 0.95 where there
         are fewer than six samples, because no order statistic can do better.
@@ -56,7 +58,7 @@ class Estimate:
 
     @property
     def verdict(self) -> Verdict:
-        """What a speed-up says: undecided where its interval includes 1."""
+        """What a speed-up says. It is undecided where its interval includes 1."""
         if self.low > 1:
             return "faster"
         return "slower" if self.high < 1 else "undecided"

@@ -86,7 +86,8 @@ def measure(
     -------
     Result
         With one run: its interval is over repeats inside this process, which agree with one
-        another better than the next process will. Use `compare` with an `Experiment` for more.
+        another better than the next process will. To know about that one too, use `compare` with
+        an `~jaxcap.experiment.Experiment`.
 
     Raises
     ------
@@ -157,22 +158,22 @@ def compare(
     Parameters
     ----------
     variants
-        Callables by name, or an `Experiment`, which is importable and so can be run in several
+        Callables by name, or an `~jaxcap.experiment.Experiment`, which is importable and so can be run in several
         fresh processes.
     *args
         Passed to each call of each variant.
     experiment, parameters
-        Recorded in the results; an `Experiment` brings its own.
+        Recorded in the results; an experiment brings its own.
     points
-        The sets of parameters to run an `Experiment` with; its own points by default.
+        The sets of parameters to run an experiment with; its own points by default.
     processes
-        How many fresh processes run an `Experiment`, one after another. Their medians are what
+        How many fresh processes run an experiment, one after another. Their medians are what
         its intervals are over. Six is the least that gives a 95 % interval.
     budget_s
         Seconds of sampling for each variant, in each process and at each point.
     precision, allocator, clock
-        As in `measure`; sampling ends when all variants are precise enough. An `Experiment` uses
-        its whole budget, because a few precise moments say little about a machine that drifts. An `Experiment` can be run with the ``"default"`` allocator too.
+        As in `measure`; sampling ends when all variants are precise enough. An experiment uses
+        its whole budget, because a few precise moments say little about a machine that drifts. An experiment can be run with the ``"default"`` allocator too.
 
     Returns
     -------

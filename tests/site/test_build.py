@@ -44,7 +44,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
     for name in TUTORIALS:
         lesson = LESSON.format(name=name.replace("/", " "))
         (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
-    yield copy
+    return copy
 
 
 def build(project: Path, *patterns: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -64,7 +64,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_without_a_network_it_works_and_does_not_wait(project: Path) -> None:
     # A proxy that refuses at once, and one that would have to be looked up.
-    unreachable = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy")}
+    unreachable = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     done = build(project, **unreachable)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (done.stdout + done.stderr).count("no network?") == 1

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 from conftest import HTML, ROOT, TUTORIALS, Read
+
 from jaxcap.results import ResultSet
 
 PAGES = sorted(

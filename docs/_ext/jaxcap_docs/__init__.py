@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the role, the directives and the event handlers."""
+    app.setup_extension("sphinx.ext.autodoc")
     app.add_role("measured", pages.MeasuredRole())
     app.add_directive("provenance", pages.Provenance)
     app.connect("config-inited", gallery.forget_stale)
+    app.connect("autodoc-process-signature", pages.hide_signature_of_records)
     app.connect("doctree-read", pages.stamp_tutorial)
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,18 @@ from jaxcap import figures
 from jaxcap.environment import capture
 from jaxcap_docs import records
 
-# Variables of the script that runs, as they were after its last code block, and when it started.
-_variables: dict[str, Any] = {}
-_started_s = 0.0
+
+@dataclass
+class _Running:
+    """The script that runs, and its variables as they were after its last code block."""
+
+    started_s: float = 0.0
+    script: Path | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+
+
+# sphinx-gallery gives its hooks no object to keep state in.
+_running = _Running()
 
 
 def forget_stale(app: Sphinx, _: Config) -> None:
@@ -42,24 +52,23 @@ def forget_stale(app: Sphinx, _: Config) -> None:
     seen.write_text(fingerprint.hexdigest(), encoding="ascii")
 
 
-def reset(_: dict[str, Any], script: str | None, when: str) -> None:
+def reset(_: dict[str, Any], __: str | None, when: str) -> None:
     """Start each script in the same state, and keep its record when it ends."""
-    global _started_s, _variables
-    if when == "before":
-        jax.config.update("jax_enable_x64", False)  # type: ignore[no-untyped-call]
-        jax.clear_caches()  # type: ignore[no-untyped-call]
-        figures.use_style()
-        _variables, _started_s = {}, time.perf_counter()
-    elif script is not None and _variables:
-        run = records.Run(environment=capture(), duration_s=time.perf_counter() - _started_s)
-        records.write(records.page_of_script(Path(script)), run, _variables)
+    if when == "after" and _running.script:
+        duration_s = time.perf_counter() - _running.started_s
+        run = records.Run(environment=capture(), duration_s=duration_s)
+        records.write(records.page_of_script(_running.script), run, _running.variables)
+    jax.config.update("jax_enable_x64", False)  # type: ignore[no-untyped-call]
+    jax.clear_caches()  # type: ignore[no-untyped-call]
+    figures.use_style()
+    _running.started_s, _running.script, _running.variables = time.perf_counter(), None, {}
 
 
 def scrape(_: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Save open figures for light and for dark pages, and note the script's variables."""
-    global _variables
+    _running.script = Path(block_vars["src_file"])
     names = block_vars["example_globals"].items()
-    _variables = {name: value for name, value in names if not name.startswith("_")}
+    _running.variables = {name: value for name, value in names if not name.startswith("_")}
     return "".join(
         _save(plt.figure(number), Path(next(block_vars["image_path_iterator"])), gallery_conf)
         for number in plt.get_fignums()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from jaxcap.environment import Environment, capture, provenance
+from jaxcap.environment import Environment, Model, capture, provenance
 from jaxcap_docs import records
 
 TUTORIALS = "tutorials/"
@@ -79,3 +80,11 @@ def _stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.r
         f"<dl>{rows}</dl></details>",
         format="html",
     )
+
+
+def hide_signature_of_records(
+    _: Sphinx, what: str, __: str, documented: Any, *___: object
+) -> tuple[str, str] | None:
+    """Leave out constructors of records: their attributes are listed, and files make them."""
+    is_record = what == "class" and issubclass(documented, Model)
+    return ("", "") if is_record else None

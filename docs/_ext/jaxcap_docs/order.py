@@ -1,0 +1,21 @@
+"""The order in which lessons are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SECTIONS = ("basics", "transformations")
+LESSONS = ("introduction", "jnp_and_numpy", "jit")
+
+
+class LessonOrder:
+    """Sort key of a script within its section, as sphinx-gallery wants it."""
+
+    def __init__(self, _: str) -> None: ...
+
+    def __call__(self, script: str) -> int:
+        """Return the script's place among all lessons."""
+        return LESSONS.index(Path(script).stem)
+
+    def __repr__(self) -> str:
+        return type(self).__name__

@@ -1,0 +1,34 @@
+"""Experiments that fresh processes can import: a small one that works, and some that fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcap.experiment import Experiment, grid
+
+
+def prepare_sums(size: int) -> Mapping[str, Callable[[], Any]]:
+    return {"NumPy": partial(np.sum, np.ones(size)), "JAX": partial(jnp.sum, jnp.ones(size))}
+
+
+def prepare_and_raise(size: int) -> Mapping[str, Callable[[], Any]]:
+    raise ValueError(f"no size {size} here")
+
+
+def prepare_and_raise_in_jax(size: int) -> Mapping[str, Callable[[], Any]]:
+    return {"JAX": partial(jnp.dot, jnp.ones(size), jnp.dot(jnp.ones(size), jnp.ones(size + 1)))}
+
+
+def prepare_and_exit(size: int) -> Mapping[str, Callable[[], Any]]:
+    os._exit(3)
+
+
+SUMS = Experiment(
+    name="sums", prepare=prepare_sums, quick=grid(size=(10, 20)), full=grid(size=(10, 20, 30))
+)

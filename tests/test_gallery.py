@@ -1,0 +1,71 @@
+"""Rules for the tutorials that can be checked without running them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ORDER = ROOT / "docs" / "_ext" / "jaxcap_docs" / "order.py"
+SCRIPTS = sorted(ROOT.glob("gallery/*/*.py"))
+
+FIGURE = re.compile(r"\d\s*(?:x|×|ms|us|µs|μs|ns|s|%)(?!\w)")
+MATHS_OR_CODE = re.compile(r":math:`[^`]*`|``[^`]*``")
+
+each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+
+
+def lessons() -> list[str]:
+    """What the site lists, without the libraries that build it."""
+    tree = ast.parse(ORDER.read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "LESSONS":
+            found: list[str] = ast.literal_eval(node.value)
+            return found
+    raise AssertionError(f"{ORDER} has no LESSONS")
+
+
+def prose(script: str) -> str:
+    """Text of a script that a reader reads as such: its docstring and its comments."""
+    comments = re.findall(r"^# (?!sphinx_gallery_)(.*)$", script, re.MULTILINE)
+    text = "\n".join([ast.get_docstring(ast.parse(script)) or "", *comments])
+    return MATHS_OR_CODE.sub("", text)
+
+
+def test_lessons_are_the_scripts_that_there_are() -> None:
+    assert sorted(lessons()) == sorted(path.stem for path in SCRIPTS)
+
+
+@each_script
+def test_script_has_a_title(path: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert docstring is not None
+    title, underline, *_ = docstring.splitlines()
+    assert title
+    assert re.fullmatch("=+", underline)
+    assert len(underline) >= len(title)
+
+
+@each_script
+def test_script_is_split_into_cells_by_one_kind_of_mark(path: Path) -> None:
+    script = path.read_text(encoding="utf-8")
+    assert len(re.findall(r"^# %%$", script, re.MULTILINE)) > 1
+    assert not re.search(r"^(#{20,}|# %% ?\S.*|#%%.*)$", script, re.MULTILINE)
+
+
+@each_script
+def test_prose_has_no_typed_figure(path: Path) -> None:
+    assert FIGURE.findall(prose(path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("text", ["17x faster", "2.5×", "takes 3 ms", "40 µs", "90 %", "2 s."])
+def test_typed_figures_are_recognised(text: str) -> None:
+    assert FIGURE.search(prose(f'"""Title"""\n# {text}\n'))
+
+
+@pytest.mark.parametrize("text", ["64 bits", "a float32", ":math:`\\sin 2x`", "3 steps"])
+def test_other_numbers_are_allowed(text: str) -> None:
+    assert not FIGURE.search(prose(f'"""Title"""\n# {text}\n'))
