@@ -40,11 +40,6 @@ html_title = "jaxcap"
 html_static_path = ["_static"]
 html_css_files = ["jaxcap.css"]
 html_show_sourcelink = False
-html_theme_options = {
-    "source_repository": "https://github.com/jaxcap/jaxcap/",
-    "source_branch": "main",
-    "source_directory": "docs/",
-}
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -54,7 +49,6 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
 autodoc_default_options = {"exclude-members": "model_config"}
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
 napoleon_use_ivar = True

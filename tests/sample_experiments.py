@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,7 +14,9 @@ import numpy as np
 from jaxcap.experiment import Experiment, grid
 
 
-def prepare_sums(size: int) -> Mapping[str, Callable[[], Any]]:
+def prepare_sums(size: int, log: str = os.devnull) -> Mapping[str, Callable[[], Any]]:
+    with Path(log).open("a", encoding="ascii") as file:
+        print(os.getpid(), file=file)
     return {"NumPy": partial(np.sum, np.ones(size)), "JAX": partial(jnp.sum, jnp.ones(size))}
 
 

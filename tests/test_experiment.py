@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,7 +14,7 @@ import sample_experiments
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 from sample_experiments import SUMS, prepare_sums
 
-from jaxcap import experiment
+from jaxcap import experiment, timing
 from jaxcap.environment import capture
 from jaxcap.experiment import Experiment, ProcessError, grid, work
 from jaxcap.results import ResultSet
@@ -42,11 +44,19 @@ def test_points_suit_the_default_device(
     assert SUMS.points == points
 
 
-class TestInTwoProcesses:
-    @pytest.fixture(scope="class")
-    def results(self) -> ResultSet:
-        return compare(SUMS, processes=2, budget_s=0.01, allocator="default")
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each process notes its number, once for each point."""
+    return tmp_path_factory.mktemp("experiment") / "processes.txt"
 
+
+@pytest.fixture(scope="module")
+def results(log: Path) -> ResultSet:
+    points = grid(size=(10, 20), log=(str(log),))
+    return compare(SUMS, points=points, processes=2, budget_s=0.01, allocator="default")
+
+
+class TestInTwoProcesses:
     def test_has_a_result_for_each_variant_and_point(self, results: ResultSet) -> None:
         assert [(r.variant, r.parameters["size"]) for r in results.results] == [
             ("NumPy", 10),
@@ -56,17 +66,24 @@ class TestInTwoProcesses:
         ]
         assert {result.experiment for result in results.results} == {"sums"}
 
-    def test_pools_the_runs_of_all_processes(self, results: ResultSet) -> None:
+    def test_pools_the_runs_of_both(self, results: ResultSet) -> None:
         assert {len(result.runs) for result in results.results} == {2}
         assert {result.time.basis for result in results.results} == {"2 processes"}
         # Two processes measure alike, but not to six digits.
         assert all(first != second for first, second in (r.runs for r in results.results))
 
-    def test_has_a_first_call_in_each_process(self, results: ResultSet) -> None:
-        run = results.one("JAX", size=10).runs
-        assert all(one.first_call_s > max(one.samples_s) for one in run)
+    @pytest.mark.usefixtures("results")
+    def test_is_measured_in_fresh_ones(self, log: Path) -> None:
+        one, same, other, too = map(int, log.read_text(encoding="ascii").split())
+        assert one == same
+        assert other == too
+        assert len({one, other, os.getpid()}) == 3
 
-    def test_speedups_are_over_processes(self, results: ResultSet) -> None:
+    def test_has_a_first_call_in_each(self, results: ResultSet) -> None:
+        first_call = results.one("JAX", size=10).first_call
+        assert (first_call.basis, first_call.confidence) == ("2 processes", 0.5)
+
+    def test_speedups_are_over_both(self, results: ResultSet) -> None:
         assert results.speedup("NumPy", over="JAX", size=10).basis == "2 processes"
 
     def test_records_options_and_machine(self, results: ResultSet) -> None:
@@ -79,11 +96,25 @@ def test_one_process_can_do_a_task_by_itself() -> None:
         "name": "sums",
         "reference": "sample_experiments:prepare_sums",
         "points": [{"size": 10}, {"size": 20}],
-        "options": {"budget_s": 1e-6, "precision": 0.1, "allocator": "default"},
+        "budget_s": 1e-6,
+        "allocator": "default",
     }
     results = work(task)
     assert results.varying() == ["size"]
     assert {result.basis for result in results.results} == {"one process"}
+
+
+def test_the_whole_budget_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {}
+
+    def record(_: object, **given: Any) -> ResultSet:
+        options.update(given)
+        return make_set()
+
+    monkeypatch.setattr(timing, "compare", record)
+    task = {"name": "sums", "reference": SUMS.reference, "points": POINT}
+    work(task | {"budget_s": 0.5, "allocator": "steady"})
+    assert (options["budget_s"], options["precision"], options["allocator"]) == (0.5, 0, "steady")
 
 
 @pytest.mark.parametrize(
@@ -157,9 +188,31 @@ def test_processes_of_different_machines_are_not_pooled(
         compare(SUMS, processes=2)
 
 
-def test_runs_of_one_result_are_pooled_in_order(processes: Callable[..., None]) -> None:
+def test_runs_of_one_result_are_pooled_in_order(
+    processes: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     times = (1e-3, 2e-3, 3e-3)
     processes(*(make_set(make_result("jit", make_run([time] * 6))) for time in times))
     (pooled,) = compare(SUMS, processes=3).results
     assert [run.samples_s[0] for run in pooled.runs] == list(times)
     assert pooled.time.value == 2e-3
+    assert capsys.readouterr() == ("", "")  # progress is for terminals
+
+
+def test_points_and_options_are_handed_to_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks: list[Mapping[str, Any]] = []
+
+    def record(task: Mapping[str, Any]) -> ResultSet:
+        tasks.append(task)
+        return make_set()
+
+    monkeypatch.setattr(experiment, "_run_process", record)
+    compare(SUMS, budget_s=0.5)
+    assert len(tasks) == 6
+    assert tasks[0] == {
+        "name": "sums",
+        "reference": "sample_experiments:prepare_sums",
+        "points": SUMS.quick,
+        "budget_s": 0.5,
+        "allocator": "steady",
+    }

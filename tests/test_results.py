@@ -414,7 +414,7 @@ class TestTables:
             "until it returns",
             "first call",
         ]
-        assert table.rows[0] == ("op by op", "3.5 ms", "1.1 to 5.9", "100.0 µs", "10 ms")
+        assert table.rows[0] == ("op by op", "3.5 ms", "1.4 to 5.6", "100.0 µs", "10 ms")
         assert table.rows[1] == ("jit", "1.000 ms", "1.000 to 1.000", "100.0 µs", "10 ms")
         assert table.notes == []
 
@@ -438,15 +438,19 @@ class TestTables:
         assert "50% interval (one process, 2 processes)" in table.headers
 
     def test_several_modes_get_a_note(self) -> None:
-        two = make_result("jit", make_run([3.6 * MS] * 20 + [8.5 * MS] * 20))
-        (note,) = make_set(two).table().notes
-        assert note == "jit has 2 modes, about 0.0036 s and 0.0085 s: its median hides them."
+        samples = [3.6 * MS] * 20 + [8.5 * MS] * 20
+        two = (make_result("jit", make_run(samples), parameters={"size": n}) for n in (10, 1000))
+        (note,) = make_set(*two, make_result(parameters={"size": 1})).table().notes
+        assert note == (
+            "Two modes, between which the median lies: "
+            "10 jit, 3.6 ms and 8.5 ms; 1,000 jit, 3.6 ms and 8.5 ms."
+        )
 
     def test_speedups_are_over_the_named_variant(self) -> None:
         table = self.pair.speedups(over="op by op")
         assert table.caption == "Speed-up over op by op on Test CPU (CPU)"
         assert table.headers == ("variant", "speed-up", "95% interval (one process)", "verdict")
-        assert table.rows == [("jit", "3.5", "1.1 to 5.9", "faster")]
+        assert table.rows == [("jit", "3.5", "1.4 to 5.6", "faster")]
 
     def test_speedups_are_found_by_parameters(self) -> None:
         both = self.pair + make_pair([MS] * 6, [MS / 2] * 6, parameters={"size": 10})

@@ -26,7 +26,7 @@ ONE_MODE: dict[str, Draw] = {
     "exponential": lambda rng, n: rng.exponential(1, n).tolist(),
     "uniform": lambda rng, n: rng.uniform(1, 2, n).tolist(),
 }
-REPEATS = 1000
+REPEATS = 3000
 
 samples = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50)
 
@@ -156,17 +156,17 @@ def test_modes_finds_both_of_a_mixture(n: int, share: float) -> None:
 
 
 @pytest.mark.parametrize("name", ONE_MODE)
-@pytest.mark.parametrize("n", [20, 100, 1000])
+@pytest.mark.parametrize("n", [40, 100, 1000])
 def test_modes_does_not_split_one_cluster(name: str, n: int) -> None:
     rng = np.random.default_rng(n)
     split = [len(modes(ONE_MODE[name](rng, n))) > 1 for _ in range(REPEATS)]
-    assert np.mean(split) < 0.01
+    assert np.mean(split) < 0.02
 
 
 @pytest.mark.parametrize(
     "values",
     [
-        [3.6] * 9 + [8.5] * 10,  # too few in all
+        [3.6] * 19 + [8.5] * 20,  # too few in all
         [3.6] * 95 + [8.5] * 5,  # too few in one group
         [1.0] * 50 + [1.15] * 50,  # too close
         [0.0] * 50 + [1.0] * 50,  # without a logarithm

@@ -7,7 +7,7 @@ import pytest
 from jaxcap.tables import Table
 
 TABLE = Table(
-    "Time of a call on <Test CPU>",
+    "On <Test CPU>",
     ("variant", "time"),
     [("<script>", "1.2 ms"), ("a & b", "3 µs")],
     ["<b> has 2 modes"],
@@ -16,14 +16,14 @@ TABLE = Table(
 
 def test_html_has_caption_and_scoped_headers() -> None:
     html = TABLE._repr_html_()
-    assert "<caption>Time of a call on &lt;Test CPU&gt;</caption>" in html
+    assert "<caption>On &lt;Test CPU&gt;</caption>" in html
     assert re.findall(r'<th scope="col">(.*?)</th>', html) == ["variant", "time"]
     assert re.findall(r'<th scope="row">(.*?)</th>', html) == ["&lt;script&gt;", "a &amp; b"]
     assert re.findall(r"<td>(.*?)</td>", html) == ["1.2 ms", "3 µs"]
 
 
 def test_html_can_be_scrolled_from_the_keyboard() -> None:
-    region = 'role="region" tabindex="0" aria-label="Time of a call on &lt;Test CPU&gt;"'
+    region = 'role="region" tabindex="0" aria-label="On &lt;Test CPU&gt;"'
     assert region in TABLE._repr_html_()
 
 
@@ -39,7 +39,7 @@ def test_html_puts_notes_below_the_table() -> None:
 
 def test_terminal_shows_all_texts_as_they_are() -> None:
     lines = repr(TABLE).splitlines()
-    assert lines[0] == "Time of a call on <Test CPU>"
+    assert lines[0] == "On <Test CPU>"
     assert [line.split() for line in lines if "ms" in line] == [["<script>", "1.2", "ms"]]
     assert lines[-1] == "<b> has 2 modes"
 

@@ -56,8 +56,10 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shuffle rounds in the same way each time."""
-    monkeypatch.setattr("jaxcap.timing.random.Random", partial(random.Random, 0))
+    """Let each run of the tests shuffle in the same ways."""
+    seeds = count()
+    shuffler = SimpleNamespace(Random=lambda: random.Random(next(seeds)))
+    monkeypatch.setattr(timing, "random", shuffler)
 
 
 class TestFirstCall:
@@ -182,12 +184,12 @@ class TestRounds:
     @pytest.mark.usefixtures("cheap", "seeded")
     def test_take_drift_out_of_the_speedup(self) -> None:
         covered, naive_errors, widths = 0, [], []
-        for seed in range(50):
+        for seed in range(200):
             taking_turns, one_by_one = drifting_speedups(seed)
             covered += taking_turns.low <= 2 <= taking_turns.high
             widths.append(taking_turns.high - taking_turns.low)
             naive_errors.append(abs(one_by_one - 2))
-        assert covered >= 45
+        assert 0.92 <= covered / 200 <= 0.98
         # One variant after the other: the drift counts as a difference between them.
         assert min(naive_errors) > 5 * max(widths)
 
@@ -316,7 +318,8 @@ def test_interval_covers_the_true_median_though_it_decides_when_to_stop(
     rng = random.Random(0)
     call = clock.taking(lambda: draw(rng))
     times = [measure(call, budget_s=0.2, clock=clock).time for _ in range(1000)]
-    assert 0.93 <= np.mean([time.low <= truth <= time.high for time in times]) <= 0.97
+    # To stop when the interval is narrow is to stop a little too often when it is so by chance.
+    assert 0.90 <= np.mean([time.low <= truth <= time.high for time in times]) <= 0.97
 
 
 @pytest.mark.usefixtures("garbage_collection")

@@ -52,9 +52,12 @@ def waiter(result: Any) -> Wait | None:
     array is waited for by its own method, which costs a tenth of what walking a pytree does.
     """
     found = jax.tree.leaves(result)
+    late = any(hasattr(leaf, "block_until_ready") for leaf in found)
     if any(getattr(leaf, "is_cuda", False) for leaf in found):
         synchronize = sys.modules["torch"].cuda.synchronize
+        if late:
+            return lambda tree: (synchronize(), jax.block_until_ready(tree))  # type: ignore[no-untyped-call]
         return lambda _: synchronize()
-    if not any(hasattr(leaf, "block_until_ready") for leaf in found):
+    if not late:
         return None
     return methodcaller("block_until_ready") if found[0] is result else jax.block_until_ready

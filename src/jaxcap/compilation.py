@@ -49,8 +49,8 @@ def program(fn: Callable[..., Any], *args: Any) -> str:
     )
 
 
-def work(fn: Callable[..., Any], *args: Any) -> Work | None:
-    """Return what XLA's cost analysis says of ``fn(*args)``, if ``fn`` is compiled.
+def work(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Work | None:
+    """Return what XLA's cost analysis says of a call of ``fn``, if ``fn`` is compiled.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def work(fn: Callable[..., Any], *args: Any) -> Work | None:
         ``None``: what Python code does is not known before it runs.
     """
     if isinstance(fn, partial):
-        return work(fn.func, *fn.args, *args)
+        return work(fn.func, *fn.args, *args, **(fn.keywords | keywords))
     if not isinstance(fn, Wrapped):
         return None
-    costs = fn.lower(*args).compile().cost_analysis() or {}
+    costs = fn.lower(*args, **keywords).compile().cost_analysis() or {}
     if "flops" not in costs or "bytes accessed" not in costs:
         return None
     return Work(float(costs["flops"]), float(costs["bytes accessed"]))

@@ -219,8 +219,8 @@ def _flags() -> dict[str, str]:
     }
     xla = os.environ.get("XLA_FLAGS", "")
     if xla:
-        # A flag's value may be a path, which would tell who built the page.
-        flags["XLA_FLAGS"] = re.sub(r"=\S*[/\\]\S*", "=(path)", xla)
+        # A flag's value, or the file that flags are read from, may tell who built the page.
+        flags["XLA_FLAGS"] = re.sub(r"[^\s=]*[/\\]\S*", "(path)", xla)
     return flags
 
 

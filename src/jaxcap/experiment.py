@@ -64,7 +64,9 @@ class Experiment:
         ValueError
             If no other process could import it.
         """
-        module, name = self.prepare.__module__, self.prepare.__qualname__
+        # An object that can be called, such as a partial, has no name, and a repr in brackets.
+        name = getattr(self.prepare, "__qualname__", repr(self.prepare))
+        module = self.prepare.__module__
         if module == "__main__" or "<" in name:
             raise ValueError(
                 f"experiment {self.name!r} cannot run in fresh processes, because "
@@ -148,7 +150,11 @@ def _run_process(task: Mapping[str, Any]) -> ResultSet:
         finished = subprocess.run(
             [sys.executable, "-m", "jaxcap.worker", output],
             input=json.dumps(task),
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=os.environ
+            | {
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "JAX_TRACEBACK_FILTERING": "off",  # it would have the last word
+            },
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -12,9 +12,10 @@ from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
-from matplotlib.colors import same_color
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
@@ -80,7 +81,7 @@ def bars(results: ResultSet, *, title: str | None = None) -> Figure:
                 va="center",
             )
         labels = [
-            ", ".join([r.variant, *(str(r.parameters[c]) for c in columns)])
+            ", ".join([r.variant, *(str(r.parameters[c]) for c in columns if c in r.parameters)])
             for r in results.results
         ]
         axes.set_yticks(range(len(labels)), labels)
@@ -144,7 +145,7 @@ def _replace_ink(figure: Figure, old: str, new: str) -> None:
     for artist in figure.findobj():
         for kind in ("color", "edgecolor", "markeredgecolor"):
             get = getattr(artist, f"get_{kind}", None)
-            if get is not None and same_color(get(), old):
+            if get is not None and np.array_equal(to_rgba_array(get()), to_rgba_array(old)):
                 getattr(artist, f"set_{kind}")(new)
 
 
@@ -157,7 +158,7 @@ def _series(
     lines: dict[str, list[tuple[float, Estimate]]] = {}
     for result in results.results:
         names = [result.variant] if several or not others else []
-        names += [str(result.parameters[column]) for column in others]
+        names += [str(result.parameters[c]) for c in others if c in result.parameters]
         lines.setdefault(", ".join(names), []).append((float(result.parameters[x]), y(result)))
     return lines
 
@@ -180,6 +181,9 @@ def _lines(axes: Axes, series: Mapping[str, list[tuple[float, Estimate]]]) -> No
 
 def _finish(axes: Axes, x: str, title: str) -> None:
     axes.set_xscale("log")
+    sizes = sorted({x for line in axes.get_lines() for x in line.get_xdata() if x})
+    axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+    axes.minorticks_off()
     axes.set_xlabel(x)
     axes.set_title(title)
     if len(axes.get_legend_handles_labels()[1]) > 1:

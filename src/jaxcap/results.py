@@ -164,7 +164,7 @@ class Result(Model):
             If the two did not take turns: a ratio of separate measurements has no honest
             interval on a machine that drifts.
         """
-        if over.rounds_with != self.rounds_with or over.parameters != self.parameters:
+        if over._rounds != self._rounds:
             raise ResultsError(
                 f"{self.variant!r} and {over.variant!r} were not measured in the same rounds: "
                 "pass both to one call of jaxcap.timing.compare"
@@ -176,15 +176,15 @@ class Result(Model):
         return _estimate_runs(ratios, unit="", basis=self.basis)
 
     def pays_off_after(self, over: Result) -> Estimate | None:
-        """How many calls it takes until this variant's first call has been earned back.
+        """After how many calls this variant, compilation included, is ahead of a warm ``over``.
 
-        What its first call takes longer than that of ``over``, divided by what each later call
-        saves. Negative if the first call is the faster one already.
+        The ``n`` at which ``first + (n - 1) later = n other``, where ``first`` and ``later`` are
+        this variant's times and ``other`` is that of later calls of ``over``.
 
         Returns
         -------
         Estimate or None
-            None if this variant is not surely faster: then nothing is earned.
+            None if this variant is not surely faster, and so never ahead for sure.
 
         Raises
         ------
@@ -193,15 +193,20 @@ class Result(Model):
         """
         if self.speedup(over).verdict != "faster":
             return None
-        calls = [
-            (ours.first_call_s - theirs.first_call_s)
-            / (median(theirs.samples_s) - median(ours.samples_s))
-            for ours, theirs in zip(self.runs, over.runs, strict=True)
-        ]
+        calls = []
+        for ours, theirs in zip(self.runs, over.runs, strict=True):
+            later = median(ours.samples_s)
+            calls.append((ours.first_call_s - later) / (median(theirs.samples_s) - later))
         return estimate(calls, unit="", basis=self.basis)
 
     def _over_runs(self, samples: Callable[[Run], Sequence[float]]) -> Estimate:
         return _estimate_runs([samples(run) for run in self.runs], unit="s", basis=self.basis)
+
+    @property
+    def _rounds(self) -> tuple[object, ...]:
+        """What results of the same rounds have in common."""
+        samples = [len(run.samples_s) for run in self.runs]
+        return self.experiment, self.parameters, self.rounds_with, self.allocator, samples
 
     @property
     def _key(self) -> tuple[object, ...]:
@@ -224,7 +229,7 @@ class ResultSet(Model):
 
     schema_version: Literal[1] = SCHEMA_VERSION
     environment: Environment
-    results: tuple[Result, ...]
+    results: tuple[Result, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _no_duplicates(self) -> Self:

@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 MODE_SHARE = 0.15
 MODE_RATIO = 1.2
 MODE_SEPARATION = 8.0
-MODE_SAMPLES = 20
+MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
 
 Verdict = Literal["faster", "slower", "undecided"]
 
@@ -164,7 +164,7 @@ def modes(samples: Sequence[float]) -> tuple[float, ...]:
     Parameters
     ----------
     samples
-        Positive numbers, in any order. Fewer than twenty are never split.
+        Positive numbers, in any order. Fewer than forty are never split.
 
     References
     ----------

@@ -41,7 +41,8 @@ class Table:
             table.add_column(Text(header), justify="left" if index == 0 else "right")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
-        console = Console(file=StringIO(), record=True)
+        # In a notebook, printing would show the table there and then.
+        console = Console(file=StringIO(), record=True, force_jupyter=False)
         console.print(table, *(Text(note) for note in self.notes))
         lines = console.export_text().splitlines()
         return "\n".join(line.rstrip() for line in lines).strip("\n")

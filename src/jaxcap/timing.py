@@ -294,7 +294,7 @@ class _Sampler:
 
     def is_precise(self, precision: float) -> bool:
         time_s = estimate(self.samples_s, unit="s", basis="")
-        return time_s.high - time_s.low <= 2 * precision * time_s.value
+        return time_s.high - time_s.low < 2 * precision * time_s.value
 
     def run(self) -> Run:
         return Run(

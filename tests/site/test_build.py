@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
+def project(tmp_path: Path) -> Path:
     """Copy the project, with a lesson of a second in place of each tutorial."""
     copy = tmp_path / "a copy"
     ignored = shutil.ignore_patterns("_build", "_backreferences", "__pycache__", "*.ipynb")
