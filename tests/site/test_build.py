@@ -33,7 +33,7 @@ NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Copy the project, with a lesson of a second in place of each tutorial."""
-    copy = tmp_path / "a copy"
+    copy = tmp_path / "copy"
     ignored = shutil.ignore_patterns("_build", "_backreferences", "__pycache__", "*.ipynb")
     for name in ("docs", "gallery", "src"):
         shutil.copytree(ROOT / name, copy / name, ignore=ignored)
