@@ -1,3 +1,7 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox"]
+# ///
 """Everything that a maintainer does: ``nox -l`` lists it."""
 
 from __future__ import annotations
@@ -11,7 +15,6 @@ import nox
 from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.5.1"
-nox.options.sessions = ["lint", "typing", "tests"]
 nox.options.default_venv_backend = "virtualenv"  # uv doesn't see every build of torch that pip does
 
 ROOT = Path(__file__).parent
@@ -28,7 +31,7 @@ GENERATED = (
 PROJECT = nox.project.load_toml("pyproject.toml")
 
 
-@nox.session
+@nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Build the site from fresh measurements; `-- PATTERN` runs matching tutorials only."""
     install(session, "docs", extra="cuda" if has_nvidia_driver() else None)
@@ -41,7 +44,7 @@ def docs(session: nox.Session) -> None:
     session.log(f"The site is at {(HTML / 'index.html').relative_to(ROOT)}")
 
 
-@nox.session
+@nox.session(default=False)
 def serve(session: nox.Session) -> None:
     """Preview the site while writing; measures again only what has changed."""
     install(session, "serve", extra="cuda" if has_nvidia_driver() else None, editable=True)
@@ -58,7 +61,7 @@ def serve(session: nox.Session) -> None:
     session.run("sphinx-autobuild", *options, DOCS, BUILD / "preview", env=docs_environment())
 
 
-@nox.session
+@nox.session(default=False)
 def linkcheck(session: nox.Session) -> None:
     """Look for dead links, without running the tutorials."""
     install(session, "docs")
@@ -72,7 +75,7 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "--cov", "--ignore=tests/site", *session.posargs)
 
 
-@nox.session
+@nox.session(default=False)
 def site(session: nox.Session) -> None:
     """Test the site that `docs` built, and how its build fails."""
     install(session, "site")
@@ -99,7 +102,7 @@ def typing(session: nox.Session) -> None:
     session.run("mypy", *session.posargs)
 
 
-@nox.session
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Compare with peers: `-- precision` repeats a speed-up with each timing tool."""
     names = sorted(path.stem for path in ROOT.glob("tests/bench/[!_]*.py"))
@@ -111,7 +114,7 @@ def bench(session: nox.Session) -> None:
         session.run("python", f"tests/bench/{name}.py")
 
 
-@nox.session
+@nox.session(default=False)
 def lock(session: nox.Session) -> None:
     """Renew the exact versions in constraints.txt."""
     session.install("uv")
@@ -188,3 +191,7 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    nox.main()

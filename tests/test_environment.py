@@ -61,6 +61,13 @@ def test_nothing_identifies_host_user_or_folders() -> None:
     assert [secret for secret in secrets if secret in text] == []
 
 
+@pytest.fixture
+def running_backend() -> None:
+    """XLA has read its flags, and will not read those of a test."""
+    jax.devices()
+
+
+@pytest.mark.usefixtures("running_backend")
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [

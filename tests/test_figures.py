@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -114,6 +115,19 @@ class TestScaling:
         assert list(points(axes)) == ["op by op, wave", "jit, wave", "op by op, selu", "jit, selu"]
         (axes,) = scaling(both.select(variant="jit"), x="size").axes
         assert list(points(axes)) == ["wave", "selu"]
+
+
+@pytest.mark.parametrize(
+    "draw", [scaling, partial(speedups, over="op by op")], ids=["times", "speedups"]
+)
+def test_sizes_that_were_measured_are_ticked(
+    draw: Callable[..., Figure], results: ResultSet
+) -> None:
+    (axes,) = draw(results, x="size").axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "100", "1,000"]
+    left, right = axes.get_xlim()
+    assert 5 < left < 10
+    assert 1000 < right < 2000
 
 
 class TestSpeedups:

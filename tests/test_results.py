@@ -108,6 +108,14 @@ class TestFile:
             make_set(make_result("other")).save(path)
         assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
 
+    def test_stays_whole_for_those_who_read_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "results.json"
+        make_set().save(path)
+        before = path.read_bytes()
+        with path.open("rb") as reader:
+            make_set(make_result("other")).save(path)
+            assert reader.read() == before
+
     def test_leaves_nothing_behind_where_it_cannot_be_put(self, tmp_path: Path) -> None:
         folder = tmp_path / "results.json"
         folder.mkdir()
@@ -380,20 +388,22 @@ class TestSpeedup:
 
 
 class TestPayingOff:
-    def test_divides_the_extra_first_call_by_what_is_saved(self) -> None:
+    def test_is_when_both_have_taken_the_same_time(self) -> None:
+        # 101 + 49 * 1 = 50 * 3, whatever the first call of the other one took
         slow = make_result("op by op", make_run([3 * MS] * 6, first_call_s=10 * MS))
-        fast = make_result("jit", make_run([1 * MS] * 6, first_call_s=110 * MS))
+        fast = make_result("jit", make_run([1 * MS] * 6, first_call_s=101 * MS))
         calls = fast.pays_off_after(slow)
         assert calls is not None
         assert calls.value == pytest.approx(50)
         assert calls.short == "50"
 
-    def test_is_negative_if_the_first_call_is_faster_already(self) -> None:
-        slow = make_result("op by op", make_run([3 * MS] * 6, first_call_s=30 * MS))
-        fast = make_result("jit", make_run([1 * MS] * 6, first_call_s=10 * MS))
+    def test_is_over_processes_if_there_are_several(self) -> None:
+        slow = make_result("op by op", *(make_run([3 * MS] * 6) for _ in SIX))
+        fast = make_result("jit", *(make_run([MS] * 6, first_call_s=n * MS) for n in SIX))
         calls = fast.pays_off_after(slow)
         assert calls is not None
-        assert calls.value == pytest.approx(-10)
+        assert calls.value == pytest.approx((3.5 - 1) / 2)
+        assert (calls.basis, calls.confidence) == ("6 processes", 0.95)
 
     @pytest.mark.parametrize("own_s", [[3 * MS] * 6, [n * MS for n in SIX], [4 * MS] * 6])
     def test_is_never_where_the_variant_is_not_surely_faster(self, own_s: list[float]) -> None:

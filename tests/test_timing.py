@@ -9,7 +9,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count, cycle
+from itertools import chain, count, cycle, repeat
 from math import inf, log, nan
 from types import SimpleNamespace
 from typing import Any
@@ -263,6 +263,12 @@ class TestBudget:
     def test_is_not_used_up_when_precise(self, clock: FakeClock) -> None:
         result = measure(clock.taking(lambda: MS), budget_s=10, clock=clock)
         assert samples_of(result) == timing.FIRST_LOOK
+
+    def test_looks_at_growing_distances(self, clock: FakeClock) -> None:
+        # Precise from about the thirtieth sample on.
+        durations = chain([1 * MS, 9 * MS] * 13, repeat(5 * MS))
+        result = measure(clock.taking(lambda: next(durations)), budget_s=10, clock=clock)
+        assert samples_of(result) == 20 * 1.5**2
 
     def test_is_used_up_when_not_precise(self, clock: FakeClock) -> None:
         durations = cycle([1 * MS, 9 * MS])

@@ -29,6 +29,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, INK_ON_DARK = "#1f2328", "#e6edf3"
 GRID = "#8b949e"
 
+# Points by the name of their line: place on the x axis, and what was measured there.
+Series = Mapping[str, list[tuple[float, Estimate]]]
+
 STYLE: dict[Any, Any] = {
     "figure.figsize": (7.0, 4.0),
     "figure.dpi": 100,
@@ -99,11 +102,12 @@ def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     """Draw the time of each variant against parameter ``x``, both on log scales."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots()
-        _lines(axes, _series(results, x, lambda result: result.time))
+        series = _series(results, x, lambda result: result.time)
+        _lines(axes, series)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_ylabel("time of a call")
-        _finish(axes, x, title or _where(results))
+        _finish(axes, x, series, title or _where(results))
     return figure
 
 
@@ -117,12 +121,13 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots()
         chosen = results.model_copy(update={"results": tuple(others)})
-        _lines(axes, _series(chosen, x, speedup))
+        series = _series(chosen, x, speedup)
+        _lines(axes, series)
         axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
         axes.set_ylabel(f"speed-up over {over}")
-        _finish(axes, x, title or _where(results))
+        _finish(axes, x, series, title or _where(results))
     return figure
 
 
@@ -149,9 +154,7 @@ def _replace_ink(figure: Figure, old: str, new: str) -> None:
                 getattr(artist, f"set_{kind}")(new)
 
 
-def _series(
-    results: ResultSet, x: str, y: Callable[[Result], Estimate]
-) -> Mapping[str, list[tuple[float, Estimate]]]:
+def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Series:
     """Points by line: a line for each variant and each value of the other parameters."""
     others = [column for column in results.varying() if column != x]
     several = len({result.variant for result in results.results}) > 1
@@ -163,7 +166,7 @@ def _series(
     return lines
 
 
-def _lines(axes: Axes, series: Mapping[str, list[tuple[float, Estimate]]]) -> None:
+def _lines(axes: Axes, series: Series) -> None:
     colours = palette(series)
     for (name, points), marker in zip(series.items(), cycle(MARKERS), strict=False):
         xs, estimates = zip(*sorted(points, key=lambda point: point[0]), strict=True)
@@ -177,11 +180,14 @@ def _lines(axes: Axes, series: Mapping[str, list[tuple[float, Estimate]]]) -> No
             marker=marker,
             capsize=3,
         )
-
-
-def _finish(axes: Axes, x: str, title: str) -> None:
+    sizes = sorted({x for points in series.values() for x, _ in points})
     axes.set_xscale("log")
-    sizes = sorted({x for line in axes.get_lines() for x in line.get_xdata() if x})
+    axes.set_xticks(sizes, [f"{size:,.10g}" for size in sizes])
+
+
+def _finish(axes: Axes, x: str, series: Series, title: str) -> None:
+    axes.set_xscale("log")
+    sizes = sorted({size for points in series.values() for size, _ in points})
     axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
     axes.minorticks_off()
     axes.set_xlabel(x)
