@@ -158,7 +158,7 @@ class TestSystemFiles:
 def test_cores_are_all_where_affinity_is_unknown(
     count: int | None, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: count)
     assert capture().cores == cores
 

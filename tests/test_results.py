@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fakes import CPU, ENVIRONMENT, GPU, make_pair, make_result, make_run, make_set
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -48,6 +48,7 @@ def results(draw: st.DrawFn) -> Result:
 
 
 class TestFile:
+    @settings(deadline=None)  # a busy machine is no failure
     @given(result=results())
     def test_gives_back_what_was_saved(
         self, result: Result, tmp_path_factory: pytest.TempPathFactory

@@ -180,15 +180,12 @@ def _lines(axes: Axes, series: Series) -> None:
             marker=marker,
             capsize=3,
         )
-    sizes = sorted({x for points in series.values() for x, _ in points})
-    axes.set_xscale("log")
-    axes.set_xticks(sizes, [f"{size:,.10g}" for size in sizes])
 
 
 def _finish(axes: Axes, x: str, series: Series, title: str) -> None:
     axes.set_xscale("log")
     sizes = sorted({size for points in series.values() for size, _ in points})
-    axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+    axes.set_xticks(sizes, [f"{size:,.10g}" for size in sizes])
     axes.minorticks_off()
     axes.set_xlabel(x)
     axes.set_title(title)

@@ -196,7 +196,10 @@ class Result(Model):
         calls = []
         for ours, theirs in zip(self.runs, over.runs, strict=True):
             later = median(ours.samples_s)
-            calls.append((ours.first_call_s - later) / (median(theirs.samples_s) - later))
+            saving = median(theirs.samples_s) - later
+            if saving <= 0:
+                return None
+            calls.append((ours.first_call_s - later) / saving)
         return estimate(calls, unit="", basis=self.basis)
 
     def _over_runs(self, samples: Callable[[Run], Sequence[float]]) -> Estimate:

@@ -87,16 +87,18 @@ class Estimate:
         return scale, f" {prefix}"
 
     def _number(self, number: float) -> str:
-        """Round to the place of the interval's second digit, showing two to four digits.
+        """Round to the place of the interval's second digit, as far as that is plausible.
 
-        A single sample has no interval, and gets two digits.
+        The value shows two to four digits, and two if it is a single sample, without an interval.
+        The ends are rounded to the same place.
         """
         spread = (self.high - self.low) / 2
         if spread > 0:
             digits = min(max(ceil(log10(abs(self.value / spread) or 1)) + 1, 2), 4)
         else:
             digits = 4 if self.confidence else 2
-        magnitude = floor(log10(abs(number))) if number else 0
+        scale, _ = self._scale()
+        magnitude = floor(log10(abs(self.value / scale))) if self.value else 0
         return f"{number:.{max(digits - 1 - magnitude, 0)}f}"
 
 
@@ -148,8 +150,8 @@ def _median_interval(ordered: np.ndarray, confidence: float) -> tuple[float, flo
         return float(ordered[d - 1]), float(ordered[n - d]), float(coverage[d - 1])
     between = (coverage[d - 1] - confidence) / (coverage[d - 1] - coverage[d])
     inward = (n - d) * between / (d + (n - 2 * d) * between)
-    low = (1 - inward) * ordered[d - 1] + inward * ordered[d]
-    high = (1 - inward) * ordered[n - d] + inward * ordered[n - d - 1]
+    low = ordered[d - 1] + inward * (ordered[d] - ordered[d - 1])
+    high = ordered[n - d] - inward * (ordered[n - d] - ordered[n - d - 1])
     return float(low), float(high), confidence
 
 

@@ -34,8 +34,8 @@ TICKS_PER_SAMPLE = 1000
 PRECISION = 0.01
 # Fewer rounds give no 95 % interval, more make files large and improve little.
 FEWEST_ROUNDS, MOST_ROUNDS = 6, 1000
-# The stopping rule looks after this many rounds, and then at growing distances: to look after each
-# round would be to stop at the luckiest.
+# The stopping rule looks after this many rounds, and then at growing distances, and believes what
+# it saw twice in a row: to look after each round would be to stop at the luckiest.
 FIRST_LOOK, NEXT_LOOK = 20, 1.5
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h
@@ -338,6 +338,7 @@ def _take_turns(samplers: list[_Sampler], budget_s: float, precision: float, clo
     order = samplers.copy()
     shuffle = random.Random().shuffle  # the user's own random state stays as it is
     next_look: float = FIRST_LOOK
+    is_precise = False
     start = clock()
     for rounds in range(1, MOST_ROUNDS + 1):
         shuffle(order)
@@ -349,7 +350,8 @@ def _take_turns(samplers: list[_Sampler], budget_s: float, precision: float, clo
             return
         if rounds >= next_look:
             next_look *= NEXT_LOOK
-            if all(sampler.is_precise(precision) for sampler in samplers):
+            was_precise, is_precise = is_precise, all(s.is_precise(precision) for s in samplers)
+            if was_precise and is_precise:
                 return
 
 

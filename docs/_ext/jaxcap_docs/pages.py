@@ -71,7 +71,7 @@ def _stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.r
         (
             f"{verb} {environment.device}",
             f"JAX {environment.versions['jax']}",
-            environment.measured_at.strftime("%-d %B %Y"),
+            f"{environment.measured_at.day} {environment.measured_at:%B %Y}",
         )
     )
     return nodes.raw(
