@@ -37,27 +37,37 @@ import numpy as np
 x = np.linspace(-4.0, 4.0, 100_000)
 
 
-def error(function, arity, dtype):
-    """Largest error of a function, in units in the last place."""
-    with jax.enable_x64(True):
-        truth = np.asarray(function(*(jnp.asarray(x),) * arity))
-    answer = function(*(jnp.asarray(x, dtype),) * arity)
-    unit = float(jnp.finfo(dtype).eps) * abs(truth).max()
-    return float(abs(np.asarray(answer, np.float64) - truth).max() / unit)
+def answer(function, arity, dtype):
+    """Evaluate a function at x, computing in a type."""
+    return np.asarray(function(*(jnp.asarray(x, dtype),) * arity), float)
 
-
-for name, (function, arity) in FUNCTIONS.items():
-    for dtype in (jnp.float32, jnp.float16):
-        eager = error(function, arity, dtype)
-        compiled = error(jax.jit(function), arity, dtype)
-        kind = jnp.dtype(dtype).name
-        print(f"{name:8}{kind:8} op by op {eager:.2f}  jit {compiled:.2f}")
 
 # %%
-# Both carry rounding errors, which need not be the same. Op by op, each
-# intermediate result is rounded to the type of the array. Compiled, intermediates stay in
-# registers, where the compiler may keep more digits, or join a multiplication and an addition into
-# one operation that rounds once. So compare compiled code with a tolerance, never with ``==``.
+from jaxcap.tables import Table
+
+rows = []
+for name, (function, arity) in FUNCTIONS.items():
+    with jax.enable_x64(True):
+        truth = answer(function, arity, jnp.float64)
+    for dtype in (jnp.float32, jnp.float16):
+        unit = float(jnp.finfo(dtype).eps) * abs(truth).max()
+        eager = answer(function, arity, dtype)
+        compiled = answer(jax.jit(function), arity, dtype)
+        off = [f"{abs(a - truth).max() / unit:.2f}" for a in (eager, compiled)]
+        equal = "yes" if (eager == compiled).all() else "no"
+        rows.append((name, jnp.dtype(dtype).name, *off, equal))
+
+Table(
+    "Largest error, in units in the last place",
+    ("function", "type", "op by op", "jit", "equal to the last bit"),
+    rows,
+)
+
+# %%
+# Both carry rounding errors, which need not be the same. Op by op, each intermediate result is
+# rounded to the type of the array. Compiled, intermediates stay in registers, where the compiler may
+# keep more digits, or join a multiplication and an addition into one operation that rounds once. So
+# compare compiled code with a tolerance, never with ``==``.
 #
 # Why it is faster
 # ----------------
