@@ -4,7 +4,7 @@ What is JAX?
 
 JAX is a library for arrays, with NumPy's interface, that can do three things NumPy can't: run on a
 GPU, differentiate your functions, and compile them. After this page you will have JAX installed,
-know which device it uses, and have seen each of the three once.
+know which device it uses, and have differentiated and compiled a function.
 """
 
 # %%

@@ -53,7 +53,9 @@ for name, (function, arity) in FUNCTIONS.items():
         unit = float(jnp.finfo(dtype).eps) * abs(truth).max()
         eager = answer(function, arity, dtype)
         compiled = answer(jax.jit(function), arity, dtype)
-        off = [f"{abs(a - truth).max() / unit:.2f}" for a in (eager, compiled)]
+        off = [
+            f"{abs(a - truth).max() / unit:.2f}" for a in (eager, compiled)
+        ]
         equal = "yes" if (eager == compiled).all() else "no"
         rows.append((name, jnp.dtype(dtype).name, *off, equal))
 

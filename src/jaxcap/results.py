@@ -395,7 +395,7 @@ class ResultSet(Model):
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(self.model_dump_json(indent=1, exclude_none=False) + "\n")
+                file.write(self.model_dump_json() + "\n")
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).chmod(0o644)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, repeat
+from math import inf
 from typing import Any, overload
 
 import jax
@@ -28,12 +29,13 @@ from jaxcap.experiment import Experiment, Points, run_in_processes
 from jaxcap.results import Allocator, Parameter, Result, ResultSet, Run
 from jaxcap.statistics import estimate
 
-# A sample lasts at least this many ticks of the clock, so that reading it costs at most 0.1 %.
+# A sample lasts at least this many ticks of the clock, so that they blur it by at most 0.1 %.
 TICKS_PER_SAMPLE = 1000
 # Sampling may stop when the interval of each median is within this share of it.
 PRECISION = 0.01
-# Fewer rounds give no 95 % interval, more make files large and improve little.
-FEWEST_ROUNDS, MOST_ROUNDS = 6, 1000
+# Fewer rounds give no 95 % interval, more make files large and improve little: a long budget makes
+# longer samples instead.
+FEWEST_ROUNDS, MOST_ROUNDS = 6, 100
 # The stopping rule looks after this many rounds, and then at growing distances, and believes what
 # it saw twice in a row: to look after each round would be to stop at the luckiest.
 FIRST_LOOK, NEXT_LOOK = 20, 1.5
@@ -187,7 +189,7 @@ def compare(
     ValueError
         If there is no variant, or the budget or the number of processes is not positive.
     """
-    if not budget_s > 0:
+    if not 0 < budget_s < inf:
         raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
     if isinstance(variants, Experiment):
         return run_in_processes(
@@ -206,7 +208,7 @@ def compare(
     for sampler in samplers:
         sampler.call_first()
     for sampler in samplers:
-        sampler.warm_up()
+        sampler.warm_up(budget_s / MOST_ROUNDS)
     with _no_garbage_collection():
         _take_turns(samplers, budget_s * len(samplers), precision, clock)
     results = tuple(
@@ -274,13 +276,16 @@ class _Sampler:
         inputs = (self.fn.args, self.fn.keywords) if isinstance(self.fn, partial) else ()
         self.working_set_bytes = size_bytes((self.args, inputs, result))
 
-    def warm_up(self) -> None:
-        """Compile again what other variants' first calls emptied, and find the sample size."""
+    def warm_up(self, sample_s: float) -> None:
+        """Compile again what other variants' first calls emptied, and find the sample size.
+
+        A sample takes at least ``sample_s`` seconds.
+        """
         with self._naming_the_variant():
             self._time_calls(1)
             self.work = work(self.fn, *self.args)
             self.calls = 1
-            enough = TICKS_PER_SAMPLE * tick(self.clock)
+            enough = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
             while self._time_calls(self.calls)[0] < enough and self.calls < _MOST_CALLS_PER_SAMPLE:
                 self.calls *= 2
 
