@@ -81,7 +81,7 @@ class TestInTwoProcesses:
 
     def test_has_a_first_call_in_each(self, results: ResultSet) -> None:
         first_call = results.one("JAX", size=10).first_call
-        assert (first_call.basis, first_call.confidence) == ("2 processes", 0.5)
+        assert (first_call.basis, first_call.confidence) == ("2 processes", 0.95)
 
     def test_speedups_are_over_both(self, results: ResultSet) -> None:
         assert results.speedup("NumPy", over="JAX", size=10).basis == "2 processes"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
 
-from jaxcap.statistics import Estimate, estimate, modes
+from jaxcap.statistics import Estimate, estimate, modes, predict
 
 Draw = Callable[[Generator, int], list[float]]
 
@@ -103,6 +103,51 @@ def test_interval_scales_with_the_unit(values: list[float], power: int) -> None:
 def test_no_sample_is_an_error() -> None:
     with pytest.raises(ValueError, match="an estimate needs at least one sample, got none"):
         estimate([], unit="s", basis="")
+
+
+@pytest.mark.parametrize("n", [2, 6, 10])
+def test_prediction_holds_the_next_process_as_often_as_it_says(n: int) -> None:
+    draws = np.random.default_rng(n).lognormal(0, 0.1, (REPEATS, n + 1))
+    held = [
+        one.low <= following <= one.high
+        for *seen, following in draws.tolist()
+        for one in [predict(seen, unit="", basis="")]
+    ]
+    assert 0.93 <= np.mean(held) <= 0.97
+
+
+def test_prediction_is_as_wide_as_the_machine_drifts() -> None:
+    # Flicker: each octave of time adds as much variance. Over processes that follow one another
+    # the interval of the median holds the median of all runs far too seldom.
+    rng = np.random.default_rng(0)
+    runs, processes = 16, 8
+    steps = [rng.normal(0, 0.05, 2**octave) for octave in range(8)]
+    drift = sum(np.repeat(step, runs * processes // len(step)) for step in steps)
+    medians = np.exp(drift).reshape(runs, processes).tolist()
+    truth = np.median([np.median(run) for run in medians])
+
+    def held(interval: Callable[..., Estimate]) -> int:
+        found = [interval(run, unit="", basis="") for run in medians]
+        return sum(one.low <= truth <= one.high for one in found)
+
+    assert held(estimate) < 0.8 * runs
+    assert held(predict) >= 0.85 * runs
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(st.lists(st.floats(1e-9, 1e3), min_size=2, max_size=20))
+def test_prediction_holds_the_median_and_ignores_order(values: list[float]) -> None:
+    one = predict(values, unit="s", basis="")
+    again = predict(values[::-1], unit="s", basis="")
+    assert (again.low, again.high) == pytest.approx((one.low, one.high))
+    assert one.low <= one.value * (1 + 1e-9)
+    assert one.value <= one.high * (1 + 1e-9)
+    assert one.value == np.median(values)
+
+
+@pytest.mark.parametrize("values", [[2.0], [0.0, 1.0, 2.0]])
+def test_prediction_needs_two_logarithms(values: list[float]) -> None:
+    assert predict(values, unit="s", basis="") == estimate(values, unit="s", basis="")
 
 
 @pytest.mark.parametrize(

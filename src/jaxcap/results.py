@@ -29,7 +29,7 @@ from pydantic import (
 )
 
 from jaxcap.environment import Device, Environment, Model
-from jaxcap.statistics import Estimate, estimate, modes
+from jaxcap.statistics import Estimate, estimate, modes, predict
 from jaxcap.tables import Table
 
 SCHEMA_VERSION: Literal[1] = 1
@@ -137,7 +137,7 @@ class Result(Model):
     @property
     def first_call(self) -> Estimate:
         """Time of the first call, compilation included."""
-        return estimate([run.first_call_s for run in self.runs], unit="s", basis=self.basis)
+        return predict([run.first_call_s for run in self.runs], unit="s", basis=self.basis)
 
     @property
     def faults_per_call(self) -> float:
@@ -199,8 +199,8 @@ class Result(Model):
             saving = median(theirs.samples_s) - later
             if saving <= 0:
                 return None
-            calls.append((ours.first_call_s - later) / saving)
-        return estimate(calls, unit="", basis=self.basis)
+            calls.append(max((ours.first_call_s - later) / saving, 1.0))
+        return predict(calls, unit="", basis=self.basis)
 
     def _over_runs(self, samples: Callable[[Run], Sequence[float]]) -> Estimate:
         return _estimate_runs([samples(run) for run in self.runs], unit="s", basis=self.basis)
@@ -441,9 +441,10 @@ class ResultSet(Model):
 def _estimate_runs(
     runs: Sequence[Sequence[float]], *, unit: Literal["s", ""], basis: str
 ) -> Estimate:
-    """Estimate over the medians of the runs, or over the samples of a single one."""
-    samples = runs[0] if len(runs) == 1 else [median(samples) for samples in runs]
-    return estimate(samples, unit=unit, basis=basis)
+    """Predict from the medians of the runs, or estimate from the samples of a single one."""
+    if len(runs) == 1:
+        return estimate(runs[0], unit=unit, basis=basis)
+    return predict([median(samples) for samples in runs], unit=unit, basis=basis)
 
 
 def _cells(result: Result, columns: Sequence[str]) -> Iterator[str]:

@@ -1,18 +1,19 @@
 """Medians with honest intervals, modes, and how to write them down.
 
-Timings are skewed, bounded below and sometimes have several modes, so everything here is about
-order statistics: nothing assumes a normal distribution, or that a mean exists.
+Timings are skewed, bounded below and sometimes have several modes, so inside a process everything
+is about order statistics: nothing assumes a normal distribution, or that a mean exists. A handful
+of processes is too few for that, and they are no independent samples: see `predict`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor, log10, sqrt
 from typing import Literal
 
 import numpy as np
-from scipy.special import bdtr
+from scipy.special import bdtr, stdtrit
 
 CONFIDENCE = 0.95
 
@@ -37,12 +38,12 @@ class Estimate:
     value
         The median.
     low
-        Lower end of its confidence interval, in the unit of ``value``.
+        Lower end of its interval, in the unit of ``value``.
     high
         Upper end of the interval.
     confidence
         The confidence that the interval reaches, between 0 and 1. It is below 0.95 where there
-        are fewer than six samples, because no order statistic can do better.
+        are too few samples.
     unit
         ``"s"`` for a time, ``""`` for a ratio.
     basis
@@ -153,6 +154,45 @@ def _median_interval(ordered: np.ndarray, confidence: float) -> tuple[float, flo
     low = ordered[d - 1] + inward * (ordered[d] - ordered[d - 1])
     high = ordered[n - d] - inward * (ordered[n - d] - ordered[n - d - 1])
     return float(low), float(high), confidence
+
+
+def predict(
+    medians: Sequence[float], *, unit: Literal["s", ""], basis: str, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Estimate where the next of such medians will lie, each from a process of its own.
+
+    Processes that follow one another are more alike than those of the next hour, because the
+    machine drifts slowly. An interval for the median of them all would take them for independent,
+    and most reruns would fall outside of it. This one is for a single further process, whose
+    logarithm is taken to be as normally distributed as those seen.
+
+    Parameters
+    ----------
+    medians
+        At least one number that is not negative, in any order. A single one, or a zero (from a
+        coarse clock), allows no prediction: the answer is that of `estimate`.
+    unit, basis
+        As in `Estimate`.
+    confidence
+        The coverage wanted, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no number.
+
+    References
+    ----------
+    G. A. Whitmore, "Prediction limits for a univariate normal observation", The American
+    Statistician 40 (1986), 141-143.
+    """
+    n = len(medians)
+    if n < 2 or min(medians) <= 0:
+        return estimate(medians, unit=unit, basis=basis, confidence=confidence)
+    logs = np.log(medians)
+    reach = stdtrit(n - 1, (1 + confidence) / 2) * logs.std(ddof=1) * sqrt(1 + 1 / n)
+    low, high = np.exp(logs.mean() + np.array([-reach, reach]))
+    return Estimate(float(np.median(medians)), float(low), float(high), confidence, unit, basis)
 
 
 def modes(samples: Sequence[float]) -> tuple[float, ...]:

@@ -160,8 +160,8 @@ def compare(
     Parameters
     ----------
     variants
-        Callables by name, or an `~jaxcap.experiment.Experiment`, which is importable and so can be run in several
-        fresh processes.
+        Callables by name, or an `~jaxcap.experiment.Experiment`, which is importable and so can
+        be run in several fresh processes.
     *args
         Passed to each call of each variant.
     experiment, parameters
@@ -169,13 +169,13 @@ def compare(
     points
         The sets of parameters to run an experiment with; its own points by default.
     processes
-        How many fresh processes run an experiment, one after another. Their medians are what
-        its intervals are over. Six is the least that gives a 95 % interval.
+        How many fresh processes run an experiment, one after another. Its intervals say where
+        the next process will lie (see `~jaxcap.statistics.predict`).
     budget_s
         Seconds of sampling for each variant, in each process and at each point.
     precision, allocator, clock
         As in `measure`; sampling ends when all variants are precise enough. An experiment uses
-        its whole budget, because a few precise moments say little about a machine that drifts. An experiment can be run with the ``"default"`` allocator too.
+        its whole budget, because a few precise moments say little about a machine that drifts.
 
     Returns
     -------

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from zipfile import ZipFile
 
 import pytest
 from bs4 import BeautifulSoup
@@ -55,8 +57,15 @@ def test_downloads_are_the_script_and_a_notebook(html: Path, read: Read, name: s
     downloaded = files[".py"].read_text(encoding="utf-8")
     assert ast.dump(ast.parse(downloaded)) == ast.dump(ast.parse(source))
     cells = json.loads(files[".ipynb"].read_text(encoding="utf-8"))["cells"]
-    code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
-    assert "import jax" in code
+    text = {
+        kind: "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == kind)
+        for kind in ("code", "markdown")
+    }
+    assert "import jax" in text["code"]
+    assert not re.findall(r":\w+:`", text["markdown"]), "only Sphinx understands roles"
+    with ZipFile(files[".zip"]) as archive:
+        packed = {Path(name).suffix: archive.read(name) for name in archive.namelist()}
+    assert packed == {suffix: files[suffix].read_bytes() for suffix in (".py", ".ipynb")}
 
 
 @pytest.mark.parametrize("name", TUTORIALS)

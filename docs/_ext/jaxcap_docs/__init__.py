@@ -2,14 +2,15 @@
 
 While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
-`publish` serves the results as JSON, and tells which tutorials failed.
+`notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON, and
+tells which tutorials failed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jaxcap_docs import gallery, pages, publish
+from jaxcap_docs import gallery, notebooks, pages, publish
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -21,6 +22,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", pages.MeasuredRole())
     app.add_directive("provenance", pages.Provenance)
     app.connect("config-inited", gallery.forget_stale)
+    app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
     app.connect("autodoc-process-signature", pages.hide_signature_of_records)
     app.connect("doctree-read", pages.stamp_tutorial)
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises

@@ -1,0 +1,35 @@
+"""Notebooks to download, without markup that only Sphinx understands."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from sphinx.application import Sphinx
+
+# :role:`text` or :role:`text <target>`
+ROLE = re.compile(r":(?P<role>[a-z:]+):`~?(?P<text>[^`<]*[^`<\s])(?:\s*<[^`]*>)?`")
+
+
+def without_roles(text: str) -> str:
+    """Keep the text of each role: as code if it names an object or a measured variable."""
+
+    def plain(role: re.Match[str]) -> str:
+        return role["text"] if role["role"] == "doc" else f"`{role['text']}`"
+
+    return ROLE.sub(plain, text)
+
+
+def rewrite(app: Sphinx) -> None:
+    """Take roles out of the notebooks that sphinx-gallery wrote, and pack their archives again."""
+    for path in Path(app.srcdir, "tutorials").glob("*/*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = without_roles("".join(cell["source"])).splitlines(keepends=True)
+        path.write_text(json.dumps(notebook, indent=1) + "\n", encoding="utf-8")
+        with ZipFile(path.with_suffix(".zip"), "w", ZIP_DEFLATED) as archive:
+            for file in (path.with_suffix(".py"), path):
+                archive.write(file, file.name)
