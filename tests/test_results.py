@@ -428,6 +428,10 @@ class TestTables:
         assert table.rows[1] == ("jit", "1.000 ms", "1.000 to 1.000", "100.0 µs", "10 ms")
         assert table.notes == []
 
+    def test_one_result_is_shown_like_several(self) -> None:
+        result, table = self.pair.results[0], self.pair.select(variant="op by op").table()
+        assert (repr(result), result._repr_html_()) == (repr(table), table._repr_html_())
+
     def test_parameters_that_vary_come_first(self) -> None:
         larger = make_result("jit", parameters={"size": 10_000_000, "x64": True})
         table = (self.pair + make_set(larger)).table()

@@ -202,6 +202,14 @@ class Result(Model):
             calls.append(max((ours.first_call_s - later) / saving, 1.0))
         return predict(calls, unit="", basis=self.basis)
 
+    def __repr__(self) -> str:
+        return repr(_table_of_times((self,)))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return _table_of_times((self,))._repr_html_()
+
     def _over_runs(self, samples: Callable[[Run], Sequence[float]]) -> Estimate:
         return _estimate_runs([samples(run) for run in self.runs], unit="s", basis=self.basis)
 
@@ -316,12 +324,7 @@ class ResultSet(Model):
 
     def varying(self) -> list[str]:
         """Names of the parameters that differ between these results, in order of appearance."""
-        values: dict[str, set[object]] = {}
-        for result in self.results:
-            for key, value in result.parameters.items():
-                values.setdefault(key, set()).add(value)
-        shared = {key for key in values if all(key in r.parameters for r in self.results)}
-        return [key for key, seen in values.items() if len(seen) > 1 or key not in shared]
+        return _varying(self.results)
 
     def speedups(self, *, over: str) -> Table:
         """Tabulate how many times faster than ``over`` the other variants are."""
@@ -340,32 +343,12 @@ class ResultSet(Model):
                     speedup.verdict,
                 )
             )
-        headers = (*columns, "variant", "speed-up", self._interval_header(), "verdict")
-        return Table(f"Speed-up over {over} on {self._where()}", headers, rows)
+        headers = (*columns, "variant", "speed-up", _interval_header(self.results), "verdict")
+        return Table(f"Speed-up over {over} on {_where(self.results)}", headers, rows)
 
     def table(self) -> Table:
         """Tabulate times."""
-        columns = self.varying()
-        several_devices = len({result.device for result in self.results}) > 1
-        headers = [*columns, "variant", *(["device"] if several_devices else [])]
-        headers += ["time", self._interval_header(), "until it returns", "first call"]
-        rows = [
-            (
-                *_cells(result, columns),
-                result.variant,
-                *([str(result.device)] if several_devices else []),
-                result.time.short,
-                result.time.range,
-                result.dispatch.short,
-                result.first_call.short,
-            )
-            for result in self.results
-        ]
-        several = [_modes_in_words(r, columns) for r in self.results if len(r.modes) > 1]
-        notes = (
-            [f"Two modes, between which the median lies: {'; '.join(several)}."] if several else []
-        )
-        return Table(f"Time of a call on {self._where()}", headers, rows, notes)
+        return _table_of_times(self.results)
 
     def __repr__(self) -> str:
         return repr(self.table())
@@ -374,13 +357,6 @@ class ResultSet(Model):
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
-
-    def _where(self) -> str:
-        return _listed(str(result.device) for result in self.results)
-
-    def _interval_header(self) -> str:
-        confidence = min(result.time.confidence for result in self.results)
-        return f"{confidence:.0%} interval ({_listed(r.basis for r in self.results)})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a JSON file, completely or not at all; its folder is made if need be.
@@ -445,6 +421,46 @@ def _estimate_runs(
     if len(runs) == 1:
         return estimate(runs[0], unit=unit, basis=basis)
     return predict([median(samples) for samples in runs], unit=unit, basis=basis)
+
+
+def _table_of_times(results: Sequence[Result]) -> Table:
+    columns = _varying(results)
+    several_devices = len({result.device for result in results}) > 1
+    headers = [*columns, "variant", *(["device"] if several_devices else [])]
+    headers += ["time", _interval_header(results), "until it returns", "first call"]
+    rows = [
+        (
+            *_cells(result, columns),
+            result.variant,
+            *([str(result.device)] if several_devices else []),
+            result.time.short,
+            result.time.range,
+            result.dispatch.short,
+            result.first_call.short,
+        )
+        for result in results
+    ]
+    several = [_modes_in_words(r, columns) for r in results if len(r.modes) > 1]
+    notes = [f"Two modes, between which the median lies: {'; '.join(several)}."] if several else []
+    return Table(f"Time of a call on {_where(results)}", headers, rows, notes)
+
+
+def _varying(results: Sequence[Result]) -> list[str]:
+    values: dict[str, set[object]] = {}
+    for result in results:
+        for key, value in result.parameters.items():
+            values.setdefault(key, set()).add(value)
+    shared = {key for key in values if all(key in result.parameters for result in results)}
+    return [key for key, seen in values.items() if len(seen) > 1 or key not in shared]
+
+
+def _where(results: Sequence[Result]) -> str:
+    return _listed(str(result.device) for result in results)
+
+
+def _interval_header(results: Sequence[Result]) -> str:
+    confidence = min(result.time.confidence for result in results)
+    return f"{confidence:.0%} interval ({_listed(result.basis for result in results)})"
 
 
 def _cells(result: Result, columns: Sequence[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,15 @@ def test_pattern_runs_only_matching_tutorials(project: Path) -> None:
         assert "not run in this build" in (html / f"tutorials/{name}.html").read_text("utf-8")
 
 
+@pytest.fixture
+def _heeding_ctrl_c() -> Iterator[None]:
+    """Undo what shells do to background jobs: these ignore Ctrl-C, and so do their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heeding_ctrl_c")
 def test_interrupted_build_leaves_the_last_site_and_nothing_half_written(project: Path) -> None:
     assert build(project).returncode == 0
     html = project / "docs" / "_build" / "html"
@@ -108,13 +118,18 @@ def test_interrupted_build_leaves_the_last_site_and_nothing_half_written(project
         encoding="utf-8",
     )
     running = subprocess.Popen([*NOX], cwd=project, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not started.exists():
-        assert time.monotonic() < deadline
-        assert running.poll() is None
-        time.sleep(0.1)
-    os.killpg(running.pid, signal.SIGINT)
-    assert running.wait(30) != 0
+    try:
+        deadline = time.monotonic() + 60
+        while not started.exists():
+            assert time.monotonic() < deadline
+            assert running.poll() is None
+            time.sleep(0.1)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(30) != 0
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
     assert files(html) == good
     records = project / "docs" / "_build" / "records"
     assert not (records / TUTORIALS[0]).exists()

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SECTIONS = ("basics", "transformations")
-LESSONS = ("introduction", "jnp_and_numpy", "jit")
+SECTIONS = ("basics", "transformations", "performance", "applications")
+LESSONS = (
+    "introduction",
+    "jnp_and_numpy",
+    "random_numbers",
+    "jit",
+    "asynchronous_dispatch",
+    "static_arguments",
+    "grad",
+    "vmap",
+    "typed_transformations",
+    "timing",
+    "dispatch_overhead",
+    "linear_algebra",
+    "calibration",
+)
 
 
 class LessonOrder:
