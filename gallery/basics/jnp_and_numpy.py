@@ -182,4 +182,4 @@ print("JAX instead of NumPy:", against_numpy, verdict)
 # product, so no miracle is to be had; on a GPU the first figure is the transfer, and the second the
 # GPU.
 #
-# Next: :doc:`what jit buys </tutorials/transformations/jit>`.
+# Next: :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -22,6 +22,11 @@ LESSONS = (
 )
 
 
+def place(script: str) -> int:
+    """Return a script's place among all lessons."""
+    return LESSONS.index(Path(script).stem)
+
+
 class LessonOrder:
     """Sort key of a script within its section, as sphinx-gallery wants it."""
 
@@ -29,7 +34,7 @@ class LessonOrder:
 
     def __call__(self, script: str) -> int:
         """Return the script's place among all lessons."""
-        return LESSONS.index(Path(script).stem)
+        return place(script)
 
     def __repr__(self) -> str:
         return type(self).__name__

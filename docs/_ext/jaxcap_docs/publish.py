@@ -1,8 +1,10 @@
-"""What leaves the build beside its pages: results as JSON, and names of failed tutorials."""
+"""What leaves the build beside its pages: results as JSON, the wheel, names of failed tutorials."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -59,6 +61,28 @@ def write_results(app: Sphinx, exception: Exception | None) -> None:
     target = app.outdir / "results" / "index.json"
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+
+
+def write_wheel(app: Sphinx, exception: Exception | None) -> None:
+    """Serve this package under ``wheels/``, which is what a downloaded page needs to run.
+
+    Raises
+    ------
+    ExtensionError
+        If the wheel cannot be built.
+    """
+    if exception is not None or app.builder.format != "html":
+        return
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
+    built = subprocess.run(
+        [*command, app.outdir / "wheels"],
+        cwd=app.srcdir.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if built.returncode:
+        raise ExtensionError(f"the wheel that the site serves cannot be built: {built.stderr}")
 
 
 def _by_experiment(results: ResultSet) -> dict[str, tuple[Result, ...]]:

@@ -1,0 +1,47 @@
+"""What the page on random numbers claims, found by running the page's own cells."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+PAGE = Path(__file__).parents[1] / "gallery" / "basics" / "random_numbers.py"
+LATER = "# A key for each step\n"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Variables of the page after its cells on NumPy and on JAX's two settings."""
+    start, heading, _ = PAGE.read_text(encoding="utf-8").partition(LATER)
+    assert heading, f"{PAGE} has no such heading any more: {LATER}"
+    script = tmp_path_factory.mktemp("page") / PAGE.name
+    script.write_text(start, encoding="utf-8")
+    return runpy.run_path(str(script))
+
+
+def test_with_hidden_state_the_order_of_a_sum_decides(page: dict[str, Any]) -> None:
+    assert page["bar_first"] == pytest.approx(1.9791922366721637, rel=1e-15)
+    assert page["baz_first"] == pytest.approx(1.812816374227069, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("since_0_5", 1.8121928), ("before_0_5", 2.3250647)]
+)
+def test_with_keys_it_does_not(page: dict[str, Any], name: str, expected: float) -> None:
+    foo1, foo2 = page[name]
+    assert foo1 == foo2 == pytest.approx(expected, rel=float(np.finfo(np.float32).eps))
+
+
+def test_a_number_depends_on_the_length_of_its_array_only_as_it_was(page: dict[str, Any]) -> None:
+    now, then = ({page["first_number"](n, setting) for n in (2, 4, 6)} for setting in (True, False))
+    assert len(now) == 1
+    assert len(then) == 3
+
+
+def test_the_setting_is_as_it_was(page: dict[str, Any]) -> None:
+    assert jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
