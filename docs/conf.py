@@ -1,6 +1,7 @@
 """How Sphinx builds the site; everything that runs or measures is in ``_ext/jaxcap_docs``."""
 
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,8 @@ import jaxcap
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from jaxcap_docs.order import SECTIONS
+
+TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern: those to run
 
 project = "jaxcap"
 author = "The jaxcap developers"
@@ -40,10 +43,13 @@ html_title = "jaxcap"
 html_static_path = ["_static"]
 html_css_files = ["jaxcap.css"]
 html_show_sourcelink = False
+html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
-myst_enable_extensions = ["colon_fence", "deflist"]
-nb_execution_mode = "force"
+myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
+myst_substitutions = {"wheel": f"jaxcap-{version}-py3-none-any.whl"}
+# As with tutorials: `nox -s docs -- exercises` runs nothing else.
+nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
 copybutton_exclude = ".linenos, .gp, .go"
 
@@ -61,7 +67,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["tutorials"],
     "subsection_order": ExplicitOrder([f"../gallery/{section}" for section in SECTIONS]),
     "within_subsection_order": "jaxcap_docs.order.LessonOrder",
-    "filename_pattern": os.environ.get("JAXCAP_TUTORIALS", ""),
+    "minigallery_sort_order": "jaxcap_docs.order.place",
+    "filename_pattern": TUTORIALS,
     "image_scrapers": ("jaxcap_docs.gallery.scrape",),
     "reset_modules": ("matplotlib", "jaxcap_docs.gallery.reset"),
     "reset_modules_order": "both",

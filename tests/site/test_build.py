@@ -33,7 +33,7 @@ NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Copy the project, with a lesson of a second in place of each tutorial."""
+    """Copy the project, with a lesson of a second in place of each tutorial, and short exercises."""
     copy = tmp_path / "copy"
     ignored = shutil.ignore_patterns("_build", "_backreferences", "__pycache__", "*.ipynb")
     for name in ("docs", "gallery", "src"):
@@ -44,6 +44,9 @@ def project(tmp_path: Path) -> Path:
     for name in TUTORIALS:
         lesson = LESSON.format(name=name.replace("/", " "))
         (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
+    for page in copy.glob("docs/exercises/[0-9]*.md"):
+        beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")
+        page.write_text(beginning, encoding="utf-8")
     return copy
 
 

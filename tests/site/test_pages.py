@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from urllib.parse import unquote, urlsplit
 from zipfile import ZipFile
 
@@ -13,8 +15,16 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import HTML, ROOT, TUTORIALS, Read
 
+from jaxcap import experiments
+from jaxcap.experiment import Experiment
 from jaxcap.results import ResultSet
 
+EXPERIMENTS = {
+    value.name
+    for module in iter_modules(experiments.__path__)
+    for value in vars(import_module(f"jaxcap.experiments.{module.name}")).values()
+    if isinstance(value, Experiment)
+}
 PAGES = sorted(
     path.relative_to(HTML).with_suffix("").as_posix()
     for path in HTML.rglob("*.html")
@@ -29,6 +39,13 @@ def test_landing_page_says_where_it_was_built_and_shows_all_tutorials(read: Read
     cards = page.select(".sphx-glr-thumbcontainer")
     shown = {urlsplit(card.find("a")["href"]).path for card in cards}
     assert shown == {f"tutorials/{name}.html" for name in TUTORIALS}
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_tutorial_is_in_the_navigation(read: Read, name: str) -> None:
+    here = read(f"tutorials/{name}").select_one(".sidebar-tree .current-page > a")
+    assert here is not None
+    assert read("index").select(f'.sidebar-tree a[href="tutorials/{name}.html"]')
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
@@ -87,7 +104,7 @@ def test_thumbnails_are_plots_of_their_own(html: Path, read: Read) -> None:
 def test_results_are_served_and_indexed(html: Path) -> None:
     folder = html / "results"
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    assert {"introduction", "jit", "product"} <= {entry["experiment"] for entry in index}
+    assert {f"tutorials/{name}.html" for name in TUTORIALS} == {entry["page"] for entry in index}
     assert {entry["file"] for entry in index} == {p.name for p in folder.glob("*.json")} - {
         "index.json"
     }
@@ -98,9 +115,9 @@ def test_results_are_served_and_indexed(html: Path) -> None:
 
 
 def test_headline_experiments_ran_in_fresh_processes(html: Path) -> None:
-    for name in ("jit", "product"):
-        results = ResultSet.load(html / "results" / f"{name}.json")
-        assert {len(result.runs) for result in results.results} == {6}
+    for name in EXPERIMENTS:
+        results = ResultSet.load(html / "results" / f"{name.replace(' ', '-')}.json")
+        assert {len(result.runs) for result in results.results} == {6}, name
 
 
 def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:

@@ -2,15 +2,15 @@
 
 While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
-`notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON, and
-tells which tutorials failed.
+`notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
+package as a wheel, and tells which tutorials failed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jaxcap_docs import gallery, notebooks, pages, publish
+from jaxcap_docs import exercises, gallery, mathml, notebooks, pages, publish
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the role, the directives and the event handlers."""
     app.setup_extension("sphinx.ext.autodoc")
+    mathml.setup(app)
     app.add_role("measured", pages.MeasuredRole())
     app.add_directive("provenance", pages.Provenance)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
     app.connect("autodoc-process-signature", pages.hide_signature_of_records)
     app.connect("doctree-read", pages.stamp_tutorial)
+    app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)
+    app.connect("build-finished", exercises.write_notebooks)
+    app.connect("build-finished", publish.write_wheel)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,266 @@
+"""
+How fast is linear algebra?
+===========================
+
+On large matrices a library can't shine by cleverness, only come close to what the device can do.
+After this page you will know how close NumPy, PyTorch and JAX come on your machine, how to check
+their answers, and what 32 bits and TF32 trade for speed.
+"""
+
+# %%
+# Four tasks
+# ----------
+# Generate a random matrix, take its mean and its sum, multiply it, invert it: in float64, by three
+# libraries. Each task is one call in each of them. JAX computes in 64 bits inside
+# ``jax.enable_x64(True)``, and PyTorch on the GPU if JAX does.
+import numpy as np
+
+from jaxcap.experiments import linear_algebra as experiments
+from jaxcap.experiments.linear_algebra import as_numpy, libraries
+from jaxcap.kernels import linalg
+
+points = {p["task"]: p["size"] for p in experiments.LINEAR_ALGEBRA.points}
+points
+
+# %%
+# Right numbers first
+# -------------------
+# Each library has its own random numbers, so its matrices differ from those of the others. What
+# has to agree are their moments. Numbers spread evenly from 0 to 1 have the mean 0.5; a matrix of
+# them misses that by chance, and by how much is known:
+from jaxcap.tables import Table
+
+size = points["generate"]
+expected, deviation = linalg.uniform_moments(size)["sum"]
+rows = []
+for library in libraries():
+    matrix = library.tasks["generate"](size)
+    mean, total = map(float, library.tasks["mean and sum"](matrix))
+    off = f"{(total - expected) / deviation:.1f}"
+    rows.append((library.name, f"{mean:.6f}", f"{total:,.0f}", off))
+
+note = f"Expected: 0.5 and {expected:,.0f}, with a deviation of {deviation:,.0f}."
+headers = ("library", "mean", "sum", "deviations off")
+Table(f"Uniform matrix of {size:,} rows", headers, rows, [note])
+
+# %%
+# Beyond three standard deviations one would look for a mistake. Next: is the inverse one? Its product
+# with the matrix has to be the identity. All libraries get the same matrix:
+size = points["inverse"]
+matrix = np.random.default_rng(0).random((size, size))
+offsets = {}
+for library in libraries():
+    x = library.array(matrix)
+    identity = library.tasks["product"](x, library.tasks["inverse"](x))
+    offsets[library.name] = linalg.offsets_from_identity(as_numpy(identity))
+
+# %%
+Table(
+    "Distance of the product from the identity",
+    ("library", "largest", "mean", "largest / mean"),
+    [
+        (k, f"{o.max():.1e}", f"{o.mean():.1e}", f"{o.max() / o.mean():.0f}")
+        for k, o in offsets.items()
+    ],
+)
+
+# %%
+# Look at the last column. The program that gave rise to this page printed "maximum absolute offset
+# from identity" for three libraries, and had taken the mean for one of them: JAX. Its inverse looked
+# that much better than it was.
+flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
+
+# %%
+# How long it takes
+# -----------------
+from jaxcap.timing import compare
+
+results = compare(experiments.LINEAR_ALGEBRA, processes=3, budget_s=0.05)
+results
+
+# %%
+# How close to the limit
+# ----------------------
+# Milliseconds say little. How many would the device need at least? It has two limits: how many
+# operations it does in a second, and how many bytes it gets from memory meanwhile. Measure both
+# with what should reach them: a large product, and a large copy or sum.
+import jax
+
+from jaxcap.roofline import measure_ceilings, share
+
+ceilings = {}
+for platform in sorted({"cpu", jax.default_backend()}):
+    limit = measure_ceilings(platform)
+    ceilings[limit.device] = limit
+    rates = ", ".join(
+        f"{rate / 1e9:.0f} GFLOP/s in {dtype}"
+        for dtype, rate in limit.flops_per_s.items()
+    )
+    print(f"{limit.device}\n{rates}, {limit.bytes_per_s / 1e9:.0f} GB/s")
+
+# %%
+# A task takes at least the time of its operations at the first rate, or of its bytes at the second,
+# whichever is longer. The product of two matrices of ``n`` rows is ``2 * n**3`` operations, an inverse
+# as many, a sum one pass over the matrix. The share of that limit:
+
+
+def share_of_limit(result):
+    """Least time that the task needs on its device, over the time taken."""
+    return share(
+        result,
+        ceilings[result.device],
+        dtype="float64",
+        work=experiments.least_work(**result.parameters),
+    )
+
+
+# %%
+names = results.results[0].rounds_with
+rows = []
+for task in points:
+    shares = [share_of_limit(results.one(n, task=task)) for n in names]
+    rows.append((task, *(one.short for one in shares)))
+
+Table("Share of what the device can do", ("task", *names), rows)
+
+# %%
+# A large product should be close to the limit, since the limit is one. Mean and sum are two passes
+# over memory for NumPy and PyTorch; compiled by JAX they can be one, if XLA fuses them. Random numbers cost
+# arithmetic on integers, which this limit does not count. A share above 1 means that the ceiling
+# was measured on a worse moment or with a worse library, or that the data lay in a cache.
+#
+# The same as a picture, known as a *roofline*: the sloping part is memory, the flat part
+# arithmetic.
+from jaxcap import roofline
+
+product = results.one("JAX", task="product")
+device = product.device
+done = [
+    (result, experiments.least_work(**result.parameters))
+    for result in results.results
+]
+_ = roofline.figure(
+    ceilings[device], done, title=f"What float64 reaches on {device}"
+)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# A limit exposes a wrong time
+# ----------------------------
+# Stop the clock when JAX's call returns, before the result is there. That was how the speeds on
+# which this page is modelled were taken. What share of the limit would that be?
+least_s = ceilings[device].least_time_s(
+    experiments.least_work(**product.parameters), "float64"
+)
+shown = float(least_s / product.dispatch.value)
+print(f"{shown:.3g} of the limit without waiting")
+print(f"{share_of_limit(product).short} of the limit with waiting")
+
+# %%
+# What is well above 1 can't be. Whenever you read a time for a product, count its operations.
+#
+# 32 bits, and fewer
+# ------------------
+# A product in float32 needs half the memory, and half the time on most CPUs. On GPUs the gap may be
+# much larger, and there is a third format: TF32 has the range of float32 and keeps 10 bits of its
+# 23-bit fraction. NVIDIA's tensor cores multiply it much faster. JAX decides by a setting, which a
+# call takes as ``precision``, and :func:`jax.default_matmul_precision` sets for a block or a
+# program. Its default leans to speed.
+from functools import partial
+
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+
+size = points["product"]
+matrix = np.random.default_rng(0).random((size, size))
+truth = matrix @ matrix
+x = jnp.asarray(matrix, jnp.float32)
+
+# %%
+# Three settings, and float64 beside them:
+variants = {}
+for setting in ("highest", "high", "default"):
+    multiply = jax.jit(partial(jnp.matmul, precision=setting))
+    variants[f"float32, {setting}"] = partial(multiply, x, x)
+
+in_jax = libraries()[-1]
+x64 = in_jax.array(matrix)
+variants["float64"] = partial(in_jax.tasks["product"], x64, x64)
+
+
+# %%
+# How far are they from NumPy's product in 64 bits?
+def error(found):
+    """Largest error, relative to the largest element."""
+    found = np.asarray(found, np.float64)
+    return float(abs(found - truth).max() / truth.max())
+
+
+errors = {name: error(call()) for name, call in variants.items()}
+
+# %%
+# TF32 can be had on any machine, if only slowly: round what goes in to 10 bits, then multiply in
+# float32. The format bfloat16 keeps 7. These say what error to expect where the hardware does it:
+for name, bits in ("TF32", 10), ("bfloat16", 7):
+    rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
+    errors[f"rounded to {name}"] = error(
+        jnp.matmul(rounded, rounded, precision="highest")
+    )
+
+# %%
+plt.barh(list(errors), list(errors.values()), log=True)
+plt.gca().invert_yaxis()
+plt.xlabel("largest error, relative to the largest element")
+_ = plt.title("What a format costs in accuracy")
+
+# %%
+speeds = compare(variants, experiment="product precision", budget_s=0.3)
+Table(
+    f"Product of matrices of {size} rows on {speeds.results[0].device}",
+    ("setting", "time", "error"),
+    [
+        (name, speeds.one(name).time.short, f"{errors[name]:.1e}")
+        for name in variants
+    ],
+)
+
+# %%
+settings = [errors[n] for n in variants if n.startswith("float32")]
+if max(settings) == min(settings):
+    print("Here the three settings are one: precision changes nothing.")
+else:
+    print("Here the setting matters: compare its errors with the rounded.")
+
+# %%
+# On a CPU expect no difference. On a GPU with tensor cores expect the default to have TF32's error.
+# An inverse in float32 suffers more than a product, since it multiplies rounding errors by the
+# condition number of the matrix:
+with jax.default_matmul_precision("highest"):
+    identity = linalg.product(x, linalg.inverse(x))
+inverse_32 = float(linalg.offsets_from_identity(as_numpy(identity)).max())
+inverse_64 = float(offsets["JAX"].max())
+print(f"float32 {inverse_32:.1e}, float64 {inverse_64:.1e}")
+
+# %%
+# Takeaway
+# --------
+against_numpy = results.speedup("JAX", over="NumPy", task="product")
+verdict = against_numpy.verdict
+reached = share_of_limit(product)
+halved = speeds.speedup("float32, default", over="float64")
+tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
+
+# %%
+# For a product in float64, JAX's speed-up over NumPy was :measured:`against_numpy`
+# (:measured:`verdict`) on this page's machine, and JAX reached :measured:`reached` of the limit. The
+# default in float32 divided the time by :measured:`halved`; TF32, where there is such hardware,
+# multiplies the error of float32 by :measured:`tf32_error`. Check a result by a property that it
+# must have, and take the largest deviation: the mean looked :measured:`flattered` times better.
+# Check a time by the limit of the device.
+#
+# More on the setting is in
+# `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_. The tools are
+# :func:`jaxcap.roofline.measure_ceilings` and :func:`jaxcap.roofline.share`. Before this page:
+# :doc:`dispatch overhead </tutorials/performance/dispatch_overhead>`. After it:
+# :doc:`calibrating a sensor </tutorials/applications/calibration>`.

@@ -1,0 +1,128 @@
+"""What a call costs before it computes anything, and at which size that stops to matter.
+
+All arrays are float32 (complex64 for systems of equations) in every library, JAX's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from math import isqrt
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcap.experiment import Experiment, Points, Prepare, grid
+from jaxcap.kernels import dispatch
+from jaxcap.results import ResultSet
+
+NUMPY, AUTOGRAD, JNP, JIT, REWRAPPED = "NumPy", "autograd", "jnp", "jit", "jit in each call"
+NUMPY_ARRAYS, JAX_ARRAYS = "NumPy", "JAX"
+
+SMALL_SIZES = (5, 10, 50)
+SIZES = (*SMALL_SIZES, 100, 1000, 10_000)
+
+Variants = Mapping[str, Callable[[], Any]]
+
+
+def prepare(operation: str, arrays: str, size: int) -> Variants:
+    """Prepare an operation on NumPy or on JAX arrays, by each library.
+
+    The variant of autograd is left out where that library is not installed.
+    """
+    inputs: Any = dispatch.inputs(operation, size)
+    if arrays == JAX_ARRAYS:
+        inputs = jax.device_put(inputs)
+    take_from = dispatch.OPERATIONS[operation]
+    fn = take_from(jnp)
+    variants = {
+        NUMPY: take_from(np),
+        AUTOGRAD: None if (anp := _autograd()) is None else take_from(anp),
+        JNP: fn,
+        JIT: jax.jit(fn),
+        REWRAPPED: lambda *args: jax.jit(fn)(*args),
+    }
+    return {name: partial(one, *inputs) for name, one in variants.items() if one is not None}
+
+
+def prepare_chain(length: int) -> Variants:
+    """Prepare a chain of sines of ten numbers."""
+    x = np.linspace(-1.0, 1.0, 10, dtype=np.float32)
+    return _numpy_and_jax(partial(dispatch.chain, length=length), x, eager=True)
+
+
+def prepare_growth(computation: str, size: int) -> Variants:
+    """Prepare a computation on arrays of ``size`` elements; square matrices for the product."""
+    x = np.random.default_rng(0).standard_normal(size, dtype=np.float32)
+    if computation == "dot":
+        return _numpy_and_jax(lambda xp, x: xp.dot(x, x), x)
+    if computation == "matrix product":
+        return _numpy_and_jax(lambda xp, x: xp.matmul(x, x), x.reshape(isqrt(size), -1))
+    return _numpy_and_jax(lambda _, x: dispatch.polynomial(x), x)
+
+
+def prepare_solve(equations: int) -> Variants:
+    """Prepare complex systems with ten right-hand sides."""
+    return _numpy_and_jax(dispatch.solve_and_reduce, *dispatch.complex_system(equations, 10))
+
+
+def _everywhere(name: str, prepare: Prepare, points: Points) -> Experiment:
+    """Make an experiment with the same points on all devices: small sizes are the subject."""
+    return Experiment(name=name, prepare=prepare, quick=points, full=points)
+
+
+_ARRAYS = (NUMPY_ARRAYS, JAX_ARRAYS)
+
+#: Three operations on small arrays of both kinds.
+DISPATCH = _everywhere(
+    "dispatch",
+    prepare,
+    [
+        *grid(operation=("dot",), arrays=_ARRAYS, size=SIZES),
+        *grid(operation=("einsum", "eig"), arrays=_ARRAYS, size=SMALL_SIZES),
+    ],
+)
+#: One operation after another, on ten numbers.
+CHAIN = _everywhere("dispatch chain", prepare_chain, grid(length=(1, 3, 10, 30, 100)))
+#: The same computation on ever larger arrays.
+GROWTH = _everywhere(
+    "dispatch growth",
+    prepare_growth,
+    grid(computation=("dot", "polynomial", "matrix product"), size=[4**k for k in range(2, 11)]),
+)
+#: Small complex systems of equations with ten right-hand sides.
+SOLVE = _everywhere("dispatch solve", prepare_solve, grid(equations=(10, 30, 100)))
+
+
+def overtakes_at(results: ResultSet, variant: str, *, over: str, x: str) -> int | None:
+    """Smallest value of parameter ``x`` from which on ``variant`` is surely faster than ``over``.
+
+    Of the values measured; None if it isn't at the largest of them.
+    """
+
+    def from_the_largest() -> Iterator[int]:
+        mine = results.select(variant=variant).results
+        for result in sorted(mine, key=lambda result: result.parameters[x], reverse=True):
+            if results.speedup(variant, over=over, **result.parameters).verdict != "faster":
+                return
+            yield int(result.parameters[x])
+
+    return min(from_the_largest(), default=None)
+
+
+def _numpy_and_jax(fn: Callable[..., Any], *arrays: Any, eager: bool = False) -> Variants:
+    on_device = jax.device_put(arrays)
+    by_jax = partial(fn, jnp)
+    return {
+        NUMPY: partial(fn, np, *arrays),
+        **({JNP: partial(by_jax, *on_device)} if eager else {}),
+        JIT: partial(jax.jit(by_jax), *on_device),
+    }
+
+
+def _autograd() -> Any:
+    return import_module("autograd.numpy") if find_spec("autograd") else None

@@ -1,0 +1,151 @@
+"""Large matrices in float64, by NumPy, PyTorch and JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcap.compilation import Work
+from jaxcap.experiment import Experiment, grid
+from jaxcap.kernels import linalg
+
+NUMPY, PYTORCH, JAX = "NumPy", "PyTorch", "JAX"
+GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE = "generate", "mean and sum", "product", "inverse"
+
+Tasks = Mapping[str, Callable[..., Any]]
+
+
+class Library(NamedTuple):
+    """A library's way to do each task.
+
+    Attributes
+    ----------
+    name
+        Of the library.
+    tasks
+        By name: ``generate(size)`` makes a square matrix, ``"mean and sum"`` and ``inverse`` take
+        one, ``product`` takes two.
+    array
+        Brings a NumPy array to where the library computes.
+    """
+
+    name: str
+    tasks: Tasks
+    array: Callable[[linalg.NumPyMatrix], Any]
+
+
+def libraries() -> list[Library]:
+    """NumPy, PyTorch (where it is installed) and JAX, all in float64.
+
+    PyTorch computes on the GPU if JAX does. JAX's functions are compiled.
+    """
+    return [_numpy(), *([_pytorch()] if find_spec("torch") else []), _jax()]
+
+
+def prepare(task: str, size: int) -> Mapping[str, Callable[[], Any]]:
+    """Prepare a task on a ``(size, size)`` matrix: the same matrix for all libraries."""
+    if task == GENERATE:
+        return {library.name: partial(library.tasks[task], size) for library in libraries()}
+    x = np.random.default_rng(0).random((size, size))
+    count = 2 if task == PRODUCT else 1
+    return {
+        library.name: partial(library.tasks[task], *(library.array(x),) * count)
+        for library in libraries()
+    }
+
+
+def least_work(task: str, size: int) -> Work:
+    """Operations and memory traffic in bytes that a task needs, whoever does it, in float64.
+
+    Each matrix that goes in is read once, and each that comes out is written once. Generating
+    random numbers counts as no floating-point operation.
+    """
+    flops = {
+        GENERATE: 0,
+        MEAN_AND_SUM: size**2,
+        PRODUCT: linalg.product_flops(size, size, size),
+        INVERSE: linalg.inverse_flops(size),
+    }
+    matrices = {GENERATE: 1, MEAN_AND_SUM: 1, PRODUCT: 3, INVERSE: 2}
+    return Work(float(flops[task]), 8.0 * matrices[task] * size**2)
+
+
+def as_numpy(array: Any) -> linalg.NumPyMatrix:
+    """Copy an array of any of the libraries, from any device, to NumPy."""
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+
+
+#: On a CPU, tasks that memory limits get larger matrices, which its caches don't hold.
+LINEAR_ALGEBRA = Experiment(
+    name="linear algebra",
+    prepare=prepare,
+    quick=[
+        *grid(task=(GENERATE, MEAN_AND_SUM), size=(2500,)),
+        *grid(task=(PRODUCT, INVERSE), size=(1000,)),
+    ],
+    full=grid(task=(GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE), size=(5000,)),
+)
+
+
+def _numpy() -> Library:
+    generator = np.random.default_rng(0)
+    return Library(
+        NUMPY,
+        {
+            GENERATE: lambda size: generator.random((size, size)),
+            MEAN_AND_SUM: linalg.mean_and_sum,
+            PRODUCT: linalg.product_numpy,
+            INVERSE: np.linalg.inv,
+        },
+        np.asarray,
+    )
+
+
+def _pytorch() -> Library:
+    import torch
+
+    on_gpu = jax.default_backend() == "gpu" and torch.cuda.is_available()
+    device = "cuda" if on_gpu else "cpu"
+    generator = torch.Generator(device).manual_seed(0)
+    generate = partial(torch.rand, dtype=torch.float64, device=device, generator=generator)
+    return Library(
+        PYTORCH,
+        {
+            GENERATE: lambda size: generate((size, size)),
+            MEAN_AND_SUM: linalg.mean_and_sum,
+            PRODUCT: torch.matmul,
+            INVERSE: torch.linalg.inv,
+        },
+        lambda x: torch.from_numpy(x).to(device),
+    )
+
+
+def _jax() -> Library:
+    key = jax.random.key(0)
+    uniform = jax.jit(partial(linalg.uniform, dtype="float64"), static_argnames="size")
+    return Library(
+        JAX,
+        {
+            GENERATE: _in_64_bits(lambda size: uniform(key, size=size)),
+            MEAN_AND_SUM: _in_64_bits(jax.jit(linalg.mean_and_sum)),
+            PRODUCT: _in_64_bits(jax.jit(linalg.product)),
+            INVERSE: _in_64_bits(jax.jit(linalg.inverse)),
+        },
+        _in_64_bits(jnp.asarray),
+    )
+
+
+def _in_64_bits(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that computes in JAX's 64-bit mode, whatever mode its caller is in."""
+
+    def call(*args: Any) -> Any:
+        with jax.enable_x64(True):
+            return fn(*args)
+
+    return call

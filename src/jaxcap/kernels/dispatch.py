@@ -1,0 +1,92 @@
+"""Operations on arrays so small that calling them costs more than computing them.
+
+Each is written once, for any module ``xp`` with NumPy's interface: `numpy`, `jax.numpy`,
+``autograd.numpy``. Arrays keep their dtype.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+#: Multiply two matrices element by element.
+EINSUM = "ni,ni->ni"
+
+#: The function that a module has for an operation, by name.
+OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType(
+    {
+        "dot": lambda xp: xp.dot,
+        "einsum": lambda xp: lambda a, b: xp.einsum(EINSUM, a, b),
+        "eig": lambda xp: xp.linalg.eig,
+    }
+)
+
+
+def inputs(operation: str, size: int) -> tuple[npt.NDArray[np.float32], ...]:
+    """Draw the arguments of an operation from the normal distribution, in float32.
+
+    Returns
+    -------
+    tuple
+        Two arrays of shape ``(size,)`` for ``"dot"``, two of shape ``(size, size)`` for
+        ``"einsum"``, and one of that shape for ``"eig"``.
+    """
+    shape = {"dot": (2, size), "einsum": (2, size, size), "eig": (1, size, size)}[operation]
+    return tuple(np.random.default_rng(0).standard_normal(shape, dtype=np.float32))
+
+
+def chain(xp: Any, x: Any, length: int) -> Any:
+    """Take the sine ``length`` times in a row; ``x`` has any shape."""
+    for _ in range(length):
+        x = xp.sin(x)
+    return x
+
+
+def polynomial(x: Any) -> Any:
+    """Evaluate ``1 + x + ... + x**10`` by Horner's rule: 19 operations on each element."""
+    result = x + 1
+    for _ in range(9):
+        result = result * x + 1
+    return result
+
+
+def solve_and_reduce(xp: Any, c: Any, m: Any) -> tuple[Any, Any]:
+    """Solve ``c w = m`` and weigh the solution with ``m``: a common step of estimation.
+
+    Parameters
+    ----------
+    xp
+        A module with NumPy's interface.
+    c
+        A regular complex matrix of shape ``(n, n)``.
+    m
+        Right-hand sides of shape ``(n, k)``, complex.
+
+    Returns
+    -------
+    tuple
+        ``w`` of shape ``(n, k)``, and ``-0.5 sum_i conj(m_ij) w_ij`` of shape ``(k,)``.
+
+    References
+    ----------
+    The function is that of a question on Stack Overflow, https://stackoverflow.com/q/64517793,
+    which names no shapes.
+    """
+    w = xp.linalg.solve(c, m)
+    return w, -0.5 * (m.conj() * w).sum(0)
+
+
+def complex_system(n: int, k: int) -> tuple[npt.NDArray[np.complex64], npt.NDArray[np.complex64]]:
+    """Draw a complex system of ``n`` equations with ``k`` right-hand sides, in complex64.
+
+    The matrix is one of normal random numbers, moved away from zero by ``4 sqrt(n)`` times the
+    identity: its eigenvalues lie in a disc of radius ``sqrt(2 n)``, so it is well conditioned.
+    """
+    c, m = (
+        np.random.default_rng(0).standard_normal((n, 2 * columns), dtype=np.float32)
+        for columns in (n, k)
+    )
+    shift = 4 * np.sqrt(n, dtype=np.float32) * np.eye(n, dtype=np.float32)
+    return c.view(np.complex64) + shift, m.view(np.complex64)

@@ -1,0 +1,119 @@
+"""The dispatch experiments prepare what they say, and the crossover is found."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from fakes import make_result, make_run, make_set
+
+from jaxcap.experiment import Experiment
+from jaxcap.experiments import dispatch
+from jaxcap.experiments.dispatch import (
+    AUTOGRAD,
+    CHAIN,
+    DISPATCH,
+    GROWTH,
+    JAX_ARRAYS,
+    JIT,
+    JNP,
+    NUMPY,
+    NUMPY_ARRAYS,
+    REWRAPPED,
+    SOLVE,
+    overtakes_at,
+    prepare,
+)
+from jaxcap.results import ResultSet
+
+EPSILON = float(np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("arrays", [NUMPY_ARRAYS, JAX_ARRAYS])
+@pytest.mark.parametrize("operation", ["dot", "einsum", "eig"])
+def test_all_libraries_agree_in_32_bits(operation: str, arrays: str) -> None:
+    def eigenvalues_or_array(found: Any) -> Any:
+        return np.sort_complex(found[0]) if operation == "eig" else np.asarray(found)
+
+    variants = prepare(operation=operation, arrays=arrays, size=5)
+    found = {name: eigenvalues_or_array(call()) for name, call in variants.items()}
+    assert set(found) - {AUTOGRAD} == {NUMPY, JNP, JIT, REWRAPPED}
+    assert {a.dtype.itemsize for a in found.values()} == {8 if operation == "eig" else 4}
+    tolerance = 50 * EPSILON * abs(found[NUMPY]).max()
+    for other in found.values():
+        np.testing.assert_allclose(other, found[NUMPY], rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(("arrays", "kind"), [(NUMPY_ARRAYS, np.ndarray), (JAX_ARRAYS, jax.Array)])
+def test_each_variant_gets_the_arrays_that_were_asked_for(arrays: str, kind: type) -> None:
+    for call in prepare(operation="dot", arrays=arrays, size=5).values():
+        assert all(isinstance(array, kind) for array in call.args)  # type: ignore[attr-defined]
+
+
+def test_autograd_is_left_out_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "find_spec", lambda _: None)
+    assert AUTOGRAD not in prepare(operation="dot", arrays=NUMPY_ARRAYS, size=5)
+
+
+def test_autograd_is_not_imported_with_the_experiments() -> None:
+    assert "autograd" not in vars(dispatch)
+    assert "autograd" not in vars(sys.modules["jaxcap.kernels.dispatch"])
+
+
+@pytest.mark.parametrize("experiment", [CHAIN, GROWTH, SOLVE], ids=lambda one: one.name)
+def test_variants_of_all_experiments_agree_at_their_smallest_point(experiment: Experiment) -> None:
+    for point in experiment.quick[::9] or experiment.quick[:1]:
+        variants = experiment.prepare(**point)
+        expected = jax.tree.leaves(variants[NUMPY]())
+        for call in variants.values():
+            for a, b in zip(jax.tree.leaves(call()), expected, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_points_are_those_of_the_notebook() -> None:
+    sizes = {
+        operation: sorted({p["size"] for p in DISPATCH.quick if p["operation"] == operation})
+        for operation in ("dot", "einsum", "eig")
+    }
+    assert sizes == {
+        "dot": [5, 10, 50, 100, 1000, 10_000],
+        "einsum": [5, 10, 50],
+        "eig": [5, 10, 50],
+    }
+    assert {p["length"] for p in CHAIN.quick} >= {1, 100}
+
+
+@pytest.mark.parametrize("experiment", [DISPATCH, CHAIN, GROWTH, SOLVE], ids=lambda one: one.name)
+def test_points_fit_and_can_be_imported_by_a_fresh_process(experiment: Experiment) -> None:
+    for point in (*experiment.quick, *experiment.full):
+        inspect.signature(experiment.prepare).bind(**point)
+    assert experiment.reference.startswith("jaxcap.experiments.dispatch:prepare")
+
+
+def growth(jit_s: dict[int, float]) -> ResultSet:
+    """NumPy takes a second at all sizes; jit takes these."""
+    results = []
+    for size, seconds in jit_s.items():
+        facts: Any = {"parameters": {"size": size}, "rounds_with": (NUMPY, JIT)}
+        results.append(make_result(NUMPY, make_run((1.0,) * 6), **facts))
+        results.append(make_result(JIT, make_run((seconds,) * 6), **facts))
+    return make_set(*results)
+
+
+@pytest.mark.parametrize(
+    ("jit_s", "expected"),
+    [
+        ({1: 2.0, 10: 0.5, 100: 0.1}, 10),
+        ({100: 0.1, 10: 0.5, 1: 2.0}, 10),
+        ({1: 0.5, 10: 2.0, 100: 0.1}, 100),
+        ({1: 0.5, 10: 0.5}, 1),
+        ({1: 0.5, 10: 1.0}, None),
+        ({1: 2.0, 10: 2.0}, None),
+    ],
+)
+def test_overtakes_where_it_stays_ahead(jit_s: dict[int, float], expected: int | None) -> None:
+    assert overtakes_at(growth(jit_s), JIT, over=NUMPY, x="size") == expected
