@@ -34,7 +34,7 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Build the site from fresh measurements; `-- PATTERN` runs matching tutorials only."""
-    install(session, "docs", extra="cuda" if has_nvidia_driver() else None)
+    install(session, "docs", extra=tutorials_extra())
     for path in (*GENERATED, NEXT):
         remove(path)
     build(session, "html", NEXT, "--fail-on-warning", "--keep-going")
@@ -47,7 +47,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(default=False)
 def serve(session: nox.Session) -> None:
     """Preview the site while writing; measures again only what has changed."""
-    install(session, "serve", extra="cuda" if has_nvidia_driver() else None, editable=True)
+    install(session, "serve", extra=tutorials_extra(), editable=True)
     ignored = [f"--ignore={path}" for path in (BUILD, *GENERATED)]
     watched = [f"--watch={ROOT / folder}" for folder in ("gallery", "src")]
     options: list[str | Path] = [
@@ -178,6 +178,11 @@ def commit() -> str:
     except OSError:
         return ""
     return asked.stdout.strip()
+
+
+def tutorials_extra() -> str:
+    """Name the extras that the tutorials need on this machine."""
+    return "all,cuda" if has_nvidia_driver() else "all"
 
 
 def has_nvidia_driver() -> bool:

@@ -19,10 +19,20 @@ MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__
 
 # A module imports modules from the rows above its own only.
 LAYERS = (
-    {"kernels", "statistics", "tables", "environment", "compilation"},
+    {
+        "kernels",
+        "statistics",
+        "tables",
+        "environment",
+        "compilation",
+        "prng",
+        "transforms",
+        "typecheck",
+    },
     {"arrays", "results"},
-    {"experiment", "figures"},
-    {"timing", "experiments", "worker"},
+    {"experiment", "figures", "judges"},
+    {"timing", "worker"},
+    {"experiments", "roofline", "timeline", "exercises"},
 )
 
 

@@ -17,7 +17,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from jaxcap.results import Result, ResultSet
 from jaxcap.statistics import Estimate
@@ -93,6 +93,7 @@ def bars(results: ResultSet, *, title: str | None = None) -> Figure:
         axes.margins(x=0.15)
         axes.set_xlim(left=0)
         axes.set_xlabel("time of a call")
+        axes.xaxis.set_major_locator(MaxNLocator(6))  # labels with units are long
         axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_title(title or _where(results))
     return figure

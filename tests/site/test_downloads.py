@@ -73,9 +73,9 @@ def test_runs_with_the_wheel_alone(
     with urlopen(url) as answer:
         file = tmp_path / f"page{suffix}"
         file.write_bytes(answer.read())
-    command = [python, "-c", RUN_NOTEBOOK, file] if suffix == ".ipynb" else [python, file]
+    script = ["-c", RUN_NOTEBOOK] if suffix == ".ipynb" else []
     done = subprocess.run(
-        command,
+        [python, *script, file],
         cwd=tmp_path,
         env={"PATH": "", "HOME": str(tmp_path), "MPLBACKEND": "agg"},
         capture_output=True,

@@ -14,7 +14,7 @@ from posixpath import join, normpath
 from typing import Any
 
 from docutils import nodes
-from myst_nb.core.read import read_myst_markdown_notebook  # type: ignore[import-untyped]
+from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
 from sphinx_design.shared import create_component
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -88,3 +89,10 @@ def hide_signature_of_records(
     """Leave out constructors of records: their attributes are listed, and files make them."""
     is_record = what == "class" and issubclass(documented, Model)
     return ("", "") if is_record else None
+
+
+def forget_overloads(_: Sphinx) -> None:
+    """Document typed transformations by their one signature: overloads are for type checkers."""
+    analyzer = ModuleAnalyzer.for_module("jaxcap.transforms")
+    analyzer.analyze()
+    analyzer.overloads.clear()

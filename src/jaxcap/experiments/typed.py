@@ -1,0 +1,31 @@
+"""What types cost in a call: ``typed_jit`` beside ``jax.jit``, and ``jax.jit`` beside itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+from jaxcap.experiment import Experiment
+from jaxcap.kernels.elementwise import wave
+from jaxcap.transforms import typed_jit
+
+PLAIN, TYPED, CONTROL = "jax.jit", "typed_jit", "jax.jit again"
+
+
+def prepare(size: int) -> Mapping[str, Callable[[], jax.Array]]:
+    """Prepare calls of ``wave``, compiled three times, on ``size`` float32 numbers from 0 to 12."""
+    x = jnp.linspace(0.0, 12.0, size)
+    return {
+        PLAIN: partial(jax.jit(wave), x),
+        TYPED: partial(typed_jit(wave), x),
+        CONTROL: partial(jax.jit(wave), x),
+    }
+
+
+#: On few numbers, where a call is mostly overhead.
+TYPED_JIT = Experiment(
+    name="typed_jit", prepare=prepare, quick=({"size": 100},), full=({"size": 100},)
+)

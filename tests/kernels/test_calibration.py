@@ -1,0 +1,164 @@
+"""The calibration problem: its optimum, found in four ways, and an estimator without its bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.optimize
+import numpy as np
+import pytest
+import scipy.optimize
+
+from jaxcap.kernels.calibration import (
+    OFFSET,
+    SLOPE,
+    corrected,
+    deming,
+    least_squares,
+    least_squares_limit,
+    noise_ratio,
+    rmse,
+    rmse_by_loop,
+    sensors,
+)
+
+TRUE = np.array([SLOPE, OFFSET])
+START = np.array([1.0, 0.0])
+SEEDS = range(20)
+EPS = float(np.finfo(np.float32).eps)
+
+
+def test_sensors_are_those_of_their_seed() -> None:
+    reference, reading = sensors(seed=3, size=100)
+    assert reference.shape == reading.shape == (100,)
+    assert reference.dtype == reading.dtype == np.float64
+    np.testing.assert_array_equal((reference, reading), sensors(seed=3, size=100))
+    assert (reference != sensors(seed=4, size=100)[0]).all()
+
+
+def test_correction_undoes_the_law() -> None:
+    truth = np.linspace(1, 11, 7)
+    np.testing.assert_allclose(corrected(TRUE, SLOPE * truth + OFFSET), truth, rtol=1e-14)
+
+
+def test_further_parameters_are_coefficients_of_a_polynomial() -> None:
+    reading = np.linspace(1, 20, 7)
+    z = (reading - 3) / 1.5
+    bent = corrected(np.array([1.5, 3.0, 0.2, -0.1]), reading)
+    np.testing.assert_allclose(bent, np.polyval([-0.1, 0.2, 1, 0], z), rtol=1e-13)
+
+
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_all_ways_to_compute_the_error_agree(length: int) -> None:
+    data = sensors(size=1000)
+    parameters = np.array([1.4, 2.8, 0.01, -0.001][:length])
+    expected = np.sqrt(np.mean((data[0] - corrected(parameters, data[1])) ** 2))
+    assert rmse(parameters, *data) == pytest.approx(expected, rel=1e-14)
+    assert rmse_by_loop(parameters, *data) == pytest.approx(expected, rel=1e-12)
+    in_32_bits = [jnp.asarray(array, jnp.float32) for array in (parameters, *data)]
+    for fn in (rmse, jax.jit(rmse)):
+        found = fn(*in_32_bits)
+        assert found.dtype == jnp.float32
+        # Numbers up to about 20 are rounded, then squared, averaged and rooted.
+        assert float(found) == pytest.approx(expected, rel=20 * EPS)
+
+
+def test_numpy_keeps_its_type() -> None:
+    arrays = [array.astype(np.float32) for array in (TRUE, *sensors(size=10))]
+    assert rmse(*arrays).dtype == np.float32
+    assert rmse_by_loop(*arrays).dtype == np.float32
+
+
+def test_compiles_once_for_each_number_of_parameters() -> None:
+    traced: list[tuple[int, ...]] = []
+
+    @jax.jit
+    def counted(parameters: jax.Array, reference: jax.Array, reading: jax.Array) -> jax.Array:
+        traced.append(parameters.shape)
+        error: jax.Array = rmse(parameters, reference, reading)
+        return error
+
+    data = tuple(map(jnp.asarray, sensors(size=10)))
+    parameters = jnp.array([1.5, 3, 0, 0])
+    errors = [float(counted(parameters[:length], *data)) for length in (2, 2, 3, 3, 4, 4)]
+    assert traced == [(2,), (3,), (4,)]
+    assert errors == pytest.approx([errors[0]] * 6, rel=1e-6)
+
+
+def by_differences(*data: Any) -> Any:
+    return scipy.optimize.minimize(rmse, START, data, method="BFGS")
+
+
+def by_gradient(*data: Any) -> Any:
+    fn = jax.jit(jax.value_and_grad(rmse))
+    return scipy.optimize.minimize(fn, START, data, jac=True, method="BFGS")
+
+
+def by_jax(*data: Any) -> Any:
+    start = jnp.asarray(START)
+    return jax.scipy.optimize.minimize(rmse, start, tuple(map(jnp.asarray, data)), method="BFGS")
+
+
+@pytest.mark.parametrize("optimiser", [by_differences, by_gradient, by_jax])
+def test_optimisers_find_the_closed_form_in_64_bits(optimiser: Any) -> None:
+    data = sensors()
+    with jax.enable_x64(True):
+        fit = optimiser(*data)
+        found = np.asarray(fit.x)
+    assert bool(fit.success)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, least_squares(*data), rtol=1e-5)
+    # Other noise moves the optimum by about 0.002 in slope and 0.011 in offset; the published error
+    # was 0.445.
+    np.testing.assert_allclose(found, [1.535, 2.79], rtol=5e-3)
+    assert float(fit.fun) == pytest.approx(0.44, abs=0.01)
+
+
+def test_least_squares_has_the_least_error() -> None:
+    data = sensors(size=1000)
+    best = least_squares(*data)
+    least = rmse(best, *data)
+    for step in ([1e-3, 0], [-1e-3, 0], [0, 1e-3], [0, -1e-3]):
+        assert rmse(best + step, *data) > least
+
+
+def test_least_squares_tends_to_its_limit_and_not_to_the_truth() -> None:
+    found = np.array([least_squares(*sensors(seed)) for seed in SEEDS])
+    error = found.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
+    assert (abs(found.mean(axis=0) - least_squares_limit()) < 4 * error).all()
+    assert (abs(found.mean(axis=0) - TRUE) > 20 * error).all()
+    np.testing.assert_allclose(least_squares_limit(), [1.535, 2.79], atol=0.005)
+
+
+def test_deming_has_no_bias() -> None:
+    data = [sensors(seed) for seed in SEEDS]
+    across = np.array([deming(*pair, noise_ratio(pair[0])) for pair in data])
+    down = np.array([least_squares(*pair) for pair in data])
+    error = across.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
+    assert (abs(across.mean(axis=0) - TRUE) < 4 * error).all()
+    assert (abs(across - TRUE) < abs(down - TRUE)).all()
+
+
+@pytest.mark.parametrize("ratio", [0.1, 1.0, 10.0, 178.0])
+def test_deming_is_the_first_principal_axis(ratio: float) -> None:
+    reference, reading = sensors(size=1000)
+    # In units of each sensor's noise all directions are alike, and the nearest line is that of the
+    # largest variance.
+    scale = np.array([1, np.sqrt(ratio)])
+    points = np.stack([reference, reading], axis=1) / scale
+    _, _, axes = np.linalg.svd(points - points.mean(axis=0))
+    along = axes[0] * scale
+    slope = along[1] / along[0]
+    expected = [slope, reading.mean() - slope * reference.mean()]
+    np.testing.assert_allclose(deming(reference, reading, ratio), expected, rtol=1e-9)
+
+
+def test_noise_ratio_is_that_of_the_noise() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(1, 11, 1_000_000)
+    noise = rng.normal(1.5, 0.1, truth.size) * truth + rng.normal(0, 0.05, truth.size) - 1.5 * truth
+    reference = truth + rng.normal(0, 0.05, truth.size)
+    # A sample variance of so many heavy-tailed numbers is known to about 0.2 %.
+    assert noise_ratio(reference) == pytest.approx(noise.var() / 0.05**2, rel=0.01)
