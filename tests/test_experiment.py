@@ -14,7 +14,7 @@ import sample_experiments
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 from sample_experiments import SUMS, prepare_sums
 
-from jaxcap import experiment, timing
+from jaxcap import environment, experiment, timing
 from jaxcap.environment import capture
 from jaxcap.experiment import Experiment, ProcessError, grid, work
 from jaxcap.results import ResultSet
@@ -54,6 +54,16 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def results(log: Path) -> ResultSet:
     points = grid(size=(10, 20), log=(str(log),))
     return compare(SUMS, points=points, processes=2, budget_s=0.01, allocator="default")
+
+
+def test_commit_is_the_same_for_all_processes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAXCAP_COMMIT", "at the start")
+    prepared = capture()
+    monkeypatch.delenv("JAXCAP_COMMIT")
+    monkeypatch.setattr(environment, "capture", lambda: prepared)
+    points = grid(size=(10,), log=(str(log.with_name("other.txt")),))
+    results = compare(SUMS, points=points, processes=1, budget_s=0.01)
+    assert results.environment.commit == "at the start"
 
 
 class TestInTwoProcesses:
@@ -174,7 +184,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def set_up(*sets: ResultSet) -> None:
         answers: Iterator[ResultSet] = iter(sets)
-        monkeypatch.setattr(experiment, "_run_process", lambda _: next(answers))
+        monkeypatch.setattr(experiment, "_run_process", lambda *_: next(answers))
 
     return set_up
 
@@ -202,7 +212,7 @@ def test_runs_of_one_result_are_pooled_in_order(
 def test_points_and_options_are_handed_to_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks: list[Mapping[str, Any]] = []
 
-    def record(task: Mapping[str, Any]) -> ResultSet:
+    def record(task: Mapping[str, Any], _: str) -> ResultSet:
         tasks.append(task)
         return make_set()
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import jax
 
+from jaxcap import environment
 from jaxcap.results import Allocator, Parameter, Result, ResultSet
 
 Point = Mapping[str, Parameter]
@@ -117,7 +118,9 @@ def run_in_processes(
         "budget_s": budget_s,
         "allocator": allocator,
     }
-    sets = [_run_process(task) for _ in _with_progress(processes, experiment.name)]
+    # One answer for all: somebody may commit in the meantime.
+    commit = environment.capture().commit or ""
+    sets = [_run_process(task, commit) for _ in _with_progress(processes, experiment.name)]
     return _pool(sets)
 
 
@@ -144,7 +147,7 @@ def work(task: Mapping[str, Any]) -> ResultSet:
     )
 
 
-def _run_process(task: Mapping[str, Any]) -> ResultSet:
+def _run_process(task: Mapping[str, Any], commit: str) -> ResultSet:
     with tempfile.TemporaryDirectory(prefix="jaxcap-") as folder:
         output = Path(folder, "results.json")
         finished = subprocess.run(
@@ -153,6 +156,7 @@ def _run_process(task: Mapping[str, Any]) -> ResultSet:
             env=os.environ
             | {
                 "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "JAXCAP_COMMIT": commit,
                 "JAX_TRACEBACK_FILTERING": "off",  # it would have the last word
             },
             stdout=subprocess.DEVNULL,

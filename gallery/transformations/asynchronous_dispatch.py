@@ -1,0 +1,341 @@
+"""
+When is a result there?
+=======================
+
+JAX returns an array before it has computed it. After this page you will know when Python waits and
+when it doesn't, what a clock around a JAX call has timed, how to use the time until the result is
+there, and why a loop of many small calls is slow however you wait.
+"""
+
+# %%
+# A promise
+# ---------
+# The first product compiles. The second only has to be computed, and we look at the clock twice:
+# when the call has returned, and when the result is there.
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+n = 1000 if jax.default_backend() == "cpu" else 8000
+matrix = jax.random.normal(jax.random.key(0), (n, n)) / n**0.5
+product = jax.jit(jnp.matmul)
+product(matrix, matrix).block_until_ready()
+
+start = time.perf_counter()
+promise = product(matrix, matrix)
+returned_s = time.perf_counter() - start
+promise.block_until_ready()
+ready_s = time.perf_counter() - start
+print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
+
+# %%
+# What came back first is a :class:`jax.Array` like any other. Its shape and type are known without
+# computing anything; only its numbers are missing. JAX calls this `asynchronous dispatch
+# <https://docs.jax.dev/en/latest/async_dispatch.html>`__: a call *dispatches* work to the device,
+# and Python goes on.
+print(promise.shape, promise.dtype)
+
+# %%
+# A chain of promises
+# -------------------
+# A promise can be handed to the next call, which returns a promise too. So Python can run far ahead
+# of the device. :func:`~jaxcap.timeline.record` calls a function on its own result again and again,
+# and notes for each call when it returned and when its result was there. First as a program would
+# do it, and then with a wait after each call:
+from jaxcap.timeline import record
+
+
+@jax.jit
+def multiply(x):
+    return matrix @ x
+
+
+ahead = record(multiply, matrix, calls=6)
+in_step = record(multiply, matrix, calls=6, awaited=True)
+
+# %%
+# In the picture, each row is a call: a mark where it returned, and a bar for the time in which the
+# device may have worked on it, which begins when the input is there.
+import matplotlib.pyplot as plt
+
+
+def draw(axes, timeline, title):
+    """Draw one row for each call."""
+    for row, (begin, end) in enumerate(timeline.executions, 1):
+        axes.barh(row, end - begin, left=begin, color="C0", height=0.5)
+    returned = [call.returned_s for call in timeline.calls]
+    rows = range(1, len(returned) + 1)
+    axes.plot(returned, rows, "D", color="C3", label="the call returned")
+    axes.barh(0, 0, color="C0", label="the device works on it")
+    axes.set_title(title)
+    axes.set_ylabel("call")
+    axes.set_yticks(rows)
+
+
+# %%
+from matplotlib.ticker import EngFormatter
+
+figure, (top, bottom) = plt.subplots(2, sharex=True, figsize=(7, 5))
+draw(top, ahead, "Python runs ahead")
+draw(bottom, in_step, "Python waits after each call")
+for axes in (top, bottom):
+    axes.set_ylim(len(ahead.calls) + 0.6, 0.4)
+bottom.xaxis.set_major_formatter(EngFormatter(unit="s"))
+bottom.set_xlabel("time since the first call")
+_ = figure.legend(
+    *top.get_legend_handles_labels(), loc="outside lower center", ncols=2
+)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# Above, all calls should have returned while the device is at the first. Below, each call
+# returns when its row begins, because Python was held up before. In numbers, the share of the whole
+# time after which the last call had returned:
+for name, timeline in (("ahead", ahead), ("in step", in_step)):
+    last = timeline.calls[-1]
+    print(f"{name}: {100 * last.returned_s / last.ready_s:.2g} %")
+
+# %%
+# What makes Python wait
+# ----------------------
+# Whatever needs the numbers. Python waits when it prints an array, compares its values with ``if``,
+# converts it with ``float`` or to NumPy, and of course when you call
+# :func:`jax.block_until_ready`. Whatever needs only shape and type doesn't wait, and neither do
+# other JAX functions. :func:`~jaxcap.timing.compare` notes both when a call returns and when its
+# results are there:
+from jaxcap.timing import compare, measure
+
+uses = {
+    "its shape": lambda y: y.shape,
+    "another product": lambda y: product(y, y),
+    "its first number": lambda y: float(y[0, 0]),
+    "to NumPy": np.asarray,
+    "block_until_ready": jax.block_until_ready,
+}
+
+
+def made_and(use):
+    """Make a function that computes a product, uses it, and returns both."""
+    return lambda x: (y := product(x, x), use(y))
+
+
+compare(
+    {name: made_and(use) for name, use in uses.items()},
+    matrix,
+    experiment="what_waits",
+    budget_s=0.1,
+)
+
+# %%
+# Look at the column *until it returns*. The last three can't return before the product is there, even
+# where the answer is a single number. Such a line in a loop, often there to print the progress, ends
+# Python's lead in each iteration.
+#
+# What the lead is good for
+# -------------------------
+# A program often has something else to do: read the next data, for instance. Here ``read`` plays a
+# disk that takes about as long as a product. Waiting first and reading then should take the sum of
+# both, and reading while the device works the longer of them.
+one = measure(product, matrix, matrix, experiment="one_product", budget_s=0.2)
+
+
+def wait_then_read(x):
+    y = product(x, x).block_until_ready()
+    time.sleep(one.time.value)  # read
+    return y
+
+
+def read_meanwhile(x):
+    y = product(x, x)
+    time.sleep(one.time.value)  # read
+    return y
+
+
+# %%
+WAIT, MEANWHILE = "wait, then read", "read meanwhile"
+overlap = compare(
+    {WAIT: wait_then_read, MEANWHILE: read_meanwhile},
+    matrix,
+    experiment="overlap",
+    budget_s=0.3,
+)
+overlap
+
+# %%
+# Small computations
+# ------------------
+# To hand work over costs time too. On a CPU it goes to another thread of the same process, and for a
+# small computation that isn't worth the trouble: JAX computes it at once, inside the call, and the
+# promise is kept when it is made. What is small? XLA decides by the operations that it counts when it
+# compiles. Look at the product and the cosine of larger and larger matrices:
+functions = {"product": jax.jit(lambda x: x @ x), "cosine": jax.jit(jnp.cos)}
+sizes = (4, 16, 64, 256, 1024)
+sets = [
+    compare(
+        functions,
+        jnp.ones((size, size)),
+        experiment="inside_the_call",
+        parameters={"size": size},
+        budget_s=0.05,
+    )
+    for size in sizes
+]
+by_size = sum(sets[1:], sets[0])
+
+# %%
+figure, both = plt.subplots(1, 2, sharey=True, figsize=(7, 4))
+for axes, name in zip(both, functions):
+    some = by_size.select(variant=name).results
+    ready = [result.time.value for result in some]
+    returned = [result.dispatch.value for result in some]
+    axes.loglog(sizes, ready, "o-", label="until the result is there")
+    axes.loglog(sizes, returned, "s--", label="until the call returns")
+    axes.set_title(name)
+    axes.set_xlabel("size")
+    axes.set_xticks(sizes, map(str, sizes))
+    axes.minorticks_off()
+both[0].yaxis.set_major_formatter(EngFormatter(unit="s"))
+both[0].set_ylabel("time of a call")
+lines = both[0].get_legend_handles_labels()
+_ = figure.legend(*lines, loc="outside lower center", ncols=2)
+
+# %%
+# Where the lines meet, the call returned with its result; where they part, it returned early, and the
+# lower line says nothing about the computation. On a GPU they should part for both. On a CPU the
+# product leaves the call when it is large enough. The cosine may stay in it however large the matrix
+# is, because XLA doesn't count it among the operations, but apart, as a transcendental function. For
+# the largest matrix:
+largest = sizes[-1]
+for name, function in functions.items():
+    cost = function.lower(jnp.ones((largest, largest))).cost_analysis()
+    result = by_size.one(name, size=largest)
+    share = result.dispatch.value / result.time.value
+    print(f"{name}, returned after {share:.0%} of the time")
+    for kind in ("flops", "transcendentals"):
+        print(f"  {kind}: {cost.get(kind, 0):,.0f}")
+
+# %%
+# None of this is promised, and the next version of JAX may decide otherwise. So don't rely on a call
+# that waits because it always did. An option turns the handing over off on CPUs,
+# ``jax_cpu_enable_async_dispatch``: set to false before JAX is first used, it keeps everything inside
+# the call, which helps with debugging and costs the lead.
+#
+# A loop of small calls
+# ---------------------
+# A well-known exercise draws random numbers in a loop, splits the key in each iteration, and asks
+# what :func:`jax.jit` makes of it, with and without waiting:
+from jaxcap.kernels.random_model import my_model
+
+
+def loop(model, loops, wait=lambda value: value):
+    """Evaluate a model of two random numbers many times over."""
+    key = jax.random.key(0)
+    for _ in range(loops):
+        key, *subkeys = jax.random.split(key, 3)
+        value = wait(model(subkeys))
+    return value
+
+
+float(loop(my_model, 10))  # which also compiles all that it needs
+
+# %%
+# ``my_model(keys)`` is :math:`14 a^2 + 13 b`, where :math:`a` and :math:`b` are normal. The exercise
+# asks for a hundred thousand iterations, which suits a GPU. On a CPU we do fewer:
+loops = 2_000 if jax.default_backend() == "cpu" else 100_000
+fast_model = jax.jit(my_model)
+fast_model(jax.random.split(jax.random.key(0))).block_until_ready()
+
+for name, arguments in {
+    "op by op": (my_model, loops),
+    "jit": (fast_model, loops),
+    "jit, each awaited": (fast_model, loops, jax.block_until_ready),
+}.items():
+    start = time.perf_counter()
+    loop(*arguments)
+    per_loop_s = (time.perf_counter() - start) / loops
+    print(f"{name:18} {per_loop_s * 1e6:6.0f} µs an iteration")
+
+# %%
+# What do these three numbers mean, over :measured:`loops` iterations?
+#
+# The first two say when Python was through with the loop. The device may still have been at work,
+# so they are no times of the computation. The third is one, but it times something that no program
+# needs: a device that idles after each number until Python comes back. What you want to know is
+# when *all* values are there, with no wait in between.
+#
+# The fair comparison
+# -------------------
+# So each variant now returns all of its values, and the clock stops when the last of them is there.
+# Compare *until it returns* with *time* to see who was ahead of the device. Three variants are new.
+# *jit with split* puts the splitting into the compiled function. *scan* has the whole loop in one
+# compiled call, by :func:`jax.lax.scan`. *vmap* splits all keys at once and does without a loop.
+from jaxcap.experiments import awaiting
+
+point = awaiting.AWAITING.points[0]
+variants = awaiting.prepare(**point)
+values = {name: np.array(call()) for name, call in variants.items()}
+sample = values.pop(awaiting.VMAP)
+for name, some in values.items():
+    off = abs(some - values[awaiting.OP_BY_OP]).max()
+    print(f"{name:18} off by {off:.1g}")
+
+# %%
+# These compute the same numbers, to rounding. *vmap* uses other keys, since all of them are split from
+# one, so it must be judged as a random sample: by its mean, which should be near 14.
+mean = float(sample.mean())
+deviation = (561 / sample.size) ** 0.5
+print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
+
+# %%
+results = compare(awaiting.AWAITING, budget_s=0.05)
+results
+
+# %%
+results.speedups(over=awaiting.COMPILED)
+
+# %%
+names = [result.variant for result in results.results]
+times = [result.time for result in results.results]
+per_loop = np.array([one.value for one in times]) / point["loops"]
+ends = np.transpose([(one.low, one.high) for one in times]) / point["loops"]
+figure, axes = plt.subplots()
+axes.errorbar(per_loop, names, xerr=abs(ends - per_loop), fmt="o", capsize=4)
+axes.invert_yaxis()
+axes.set_xscale("log")
+axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
+axes.set_title("All values awaited at the end")
+_ = axes.set_xlabel("time of an iteration")
+
+# %%
+# The loop was never about arithmetic: an iteration computes two numbers. It was about calls. Op by
+# op, each operation of the model is a call from Python. Compiled, the model is one, but the line
+# that splits the key still makes several. Inside one compiled call there are none, and with *vmap*
+# the device no longer even has to take one number after another.
+#
+# Takeaway
+# --------
+last = ahead.calls[-1]
+returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
+verdict = results.speedup(awaiting.AWAITED, over=awaiting.COMPILED).verdict
+scan = results.speedup(awaiting.SCAN, over=awaiting.COMPILED)
+vmap = results.speedup(awaiting.VMAP, over=awaiting.COMPILED)
+lead = overlap.speedup(MEANWHILE, over=WAIT)
+print("each awaited, over awaited at the end:", verdict)
+print("scan:", scan)
+print("vmap:", vmap)
+print("read meanwhile:", lead)
+
+# %%
+# A JAX call returns a promise. Of the six products in a row, the last call had returned after
+# :measured:`returned_after` of the time that all results took, so a clock has to wait for the result
+# before it is read. A program shouldn't wait before it needs the numbers: doing something else
+# meanwhile was a speed-up of :measured:`lead`. For many small calls waiting is not the question
+# (here, awaiting each one came out as: :measured:`verdict`). What counts is how many calls there are.
+# With the loop inside one compiled call the same values came :measured:`scan` times as fast as from
+# the jitted model in a Python loop, and :measured:`vmap` times as fast without any loop.
+#
+# Before this: :doc:`what jit buys </tutorials/transformations/jit>`. Next: :doc:`arguments that are not
+# traced </tutorials/transformations/static_arguments>`.

@@ -1,0 +1,60 @@
+"""The same random model many times over: who waits for what, and who loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax
+
+from jaxcap.experiment import Experiment, grid
+from jaxcap.kernels.random_model import batched, chained, my_model, step
+
+OP_BY_OP, COMPILED, AWAITED = "op by op", "jit", "jit, each awaited"
+STEP, SCAN, VMAP = "jit with split", "scan", "vmap"
+
+Model = Callable[[list[jax.Array]], jax.Array]
+
+
+def loop(model: Model, key: jax.Array, loops: int, *, awaited: bool) -> list[jax.Array]:
+    """Split and evaluate in a Python loop, waiting for each value if asked to."""
+    values = []
+    for _ in range(loops):
+        key, *subkeys = jax.random.split(key, 3)
+        value = model(subkeys)
+        if awaited:
+            value.block_until_ready()
+        values.append(value)
+    return values
+
+
+def loop_of_steps(key: jax.Array, loops: int) -> list[jax.Array]:
+    """Do one compiled call in each iteration, which splits and evaluates."""
+    compiled = jax.jit(step)
+    values = []
+    for _ in range(loops):
+        key, value = compiled(key)
+        values.append(value)
+    return values
+
+
+def prepare(loops: int) -> Mapping[str, Callable[[], Any]]:
+    """Prepare all variants of ``loops`` iterations; each returns all of its values."""
+    key = jax.random.key(0)
+    compiled = jax.jit(my_model)
+    in_one_call = partial(jax.jit, static_argnames="loops")
+    return {
+        OP_BY_OP: partial(loop, my_model, key, loops, awaited=False),
+        COMPILED: partial(loop, compiled, key, loops, awaited=False),
+        AWAITED: partial(loop, compiled, key, loops, awaited=True),
+        STEP: partial(loop_of_steps, key, loops),
+        SCAN: partial(in_one_call(chained), key, loops=loops),
+        VMAP: partial(in_one_call(batched), key, loops=loops),
+    }
+
+
+#: Fewer loops than the tutorial counts once, since each variant repeats them.
+AWAITING = Experiment(
+    name="awaiting", prepare=prepare, quick=grid(loops=(200,)), full=grid(loops=(1000,))
+)

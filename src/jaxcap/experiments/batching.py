@@ -1,0 +1,67 @@
+"""One loss for each example of a batch: by loops, by ``jax.vmap``, and batched by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+
+from jaxcap.experiment import Experiment, grid
+from jaxcap.kernels.batching import logistic_loss, logistic_losses
+
+LOOP, COMPILED_LOOP, VMAP, BY_HAND = "Python loop", "compiled loop", "vmap", "by hand"
+FEATURES = 64
+
+# Both loops are left out where the batch is larger than this: they would take seconds a call.
+MOST_LOOPED = 1000
+
+_loss = jax.jit(logistic_loss)
+
+
+def loop(weights: Array, examples: list[tuple[Array, Array]]) -> list[Array]:
+    """Call a compiled function for each example."""
+    return [_loss(weights, features, label) for features, label in examples]
+
+
+@jax.jit
+def compiled_loop(weights: Array, features: Array, labels: Array) -> Array:
+    """Go through the examples one by one, inside of one compiled program."""
+    losses: Array = jax.lax.map(
+        lambda example: logistic_loss(weights, *example), (features, labels)
+    )
+    return losses
+
+
+def prepare(batch: int) -> Mapping[str, Callable[[], Any]]:
+    """Prepare all variants, on random float32 features and labels.
+
+    The loop in Python gets its examples apart and leaves the losses so: neither slicing nor
+    stacking is counted.
+    """
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((batch, FEATURES), dtype=np.float32)
+    labels = rng.integers(2, size=batch).astype(np.float32)
+    weights = jax.device_put(rng.standard_normal(FEATURES, dtype=np.float32))
+    inputs = (weights, *jax.device_put((features, labels)))
+    variants: dict[str, Callable[[], Any]] = {
+        VMAP: partial(jax.jit(jax.vmap(logistic_loss, in_axes=(None, 0, 0))), *inputs),
+        BY_HAND: partial(jax.jit(logistic_losses), *inputs),
+    }
+    if batch <= MOST_LOOPED:
+        examples = jax.device_put(list(zip(features, labels, strict=True)))
+        variants[COMPILED_LOOP] = partial(compiled_loop, *inputs)
+        variants[LOOP] = partial(loop, weights, examples)
+    return variants
+
+
+#: All variants up to a thousand examples, and beyond that those without a loop.
+BATCHING = Experiment(
+    name="batching",
+    prepare=prepare,
+    quick=grid(batch=(1, 100, 1000, 10_000)),
+    full=grid(batch=(1, 100, 1000, 10_000, 1_000_000)),
+)

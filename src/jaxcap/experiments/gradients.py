@@ -1,0 +1,63 @@
+"""The slope of a function at many points, by JAX and by PyTorch, in a loop and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxcap.experiment import Experiment, grid
+from jaxcap.kernels.elementwise import wave
+
+OP_BY_OP, INNER_JIT, JIT = "vmap(grad)", "vmap(jit(grad))", "jit(vmap(grad))"
+LOOP, BACKWARD, FUNC = "PyTorch loop", "PyTorch backward", "torch.func"
+
+# The loop is left out where there are more points than this: it would take seconds a call.
+MOST_LOOPED = 1000
+
+Variants = Mapping[str, Callable[[], Any]]
+
+
+def prepare(points: int, device: str) -> Variants:
+    """Prepare all variants on as many float32 numbers from 0 to ten pi.
+
+    PyTorch's are left out on a GPU that it can't use.
+    """
+    x = np.linspace(0, 10 * np.pi, points, dtype=np.float32)
+    on_device = jax.device_put(x, jax.devices(device)[0])
+    slope = jax.grad(wave)
+    ours = {
+        OP_BY_OP: partial(jax.vmap(slope), on_device),
+        INNER_JIT: partial(jax.vmap(jax.jit(slope)), on_device),
+        JIT: partial(jax.jit(jax.vmap(slope)), on_device),
+    }
+    return ours | _prepare_torch(x, device)
+
+
+def _prepare_torch(x: np.ndarray, device: str) -> dict[str, Callable[[], Any]]:
+    import torch
+
+    from jaxcap.kernels import autodiff_torch
+
+    if device == "gpu" and not torch.cuda.is_available():
+        return {}
+    on_device = torch.tensor(x, device="cuda" if device == "gpu" else "cpu")
+    theirs: dict[str, Callable[[], Any]] = {
+        BACKWARD: partial(autodiff_torch.slopes_by_backward, on_device),
+        FUNC: partial(autodiff_torch.slopes_by_func, on_device),
+    }
+    if len(x) <= MOST_LOOPED:
+        theirs[LOOP] = partial(autodiff_torch.slopes_by_loop, on_device)
+    return theirs
+
+
+#: A thousand points; with a GPU also ten million, on the GPU and on the CPU beside it.
+GRADIENTS = Experiment(
+    name="gradients",
+    prepare=prepare,
+    quick=grid(points=(1000,), device=("cpu",)),
+    full=grid(points=(1000, 10_000_000), device=("gpu", "cpu")),
+)

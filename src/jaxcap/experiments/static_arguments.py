@@ -1,0 +1,72 @@
+"""What a static argument costs: a loop unrolled in Python beside one on the device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxcap.experiment import Experiment, grid
+from jaxcap.kernels.loops import cosines, cosines_unrolled
+from jaxcap.statistics import Estimate, estimate
+from jaxcap.timing import Clock
+
+UNROLLED, ROLLED = "Python loop, static", "fori_loop, traced"
+
+
+def prepare(steps: int) -> Mapping[str, Callable[[], jax.Array]]:
+    """Prepare both loops of ``steps`` cosines of a thousand float32 numbers from 0 to 1."""
+    x = jnp.linspace(0.0, 1.0, 1000)
+    unrolled = jax.jit(cosines_unrolled, static_argnames="steps")
+    return {
+        UNROLLED: partial(unrolled, x, steps=steps),
+        ROLLED: partial(jax.jit(cosines), x, steps=steps),
+    }
+
+
+#: More and more steps, and so longer and longer programs to compile.
+LOOPS = Experiment(
+    name="static_loops",
+    prepare=prepare,
+    quick=grid(steps=(1, 10, 50, 200)),
+    full=grid(steps=(1, 10, 100, 1000)),
+)
+
+
+def in_order(
+    fn: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    *,
+    repeats: int = 7,
+    clock: Clock = time.perf_counter,
+) -> list[Estimate]:
+    """Time calls whose order matters, because one compiles what the next one finds.
+
+    Parameters
+    ----------
+    fn
+        A function from `jax.jit`.
+    arguments
+        Those of each call.
+    repeats
+        How often to make all the calls, each time beginning with empty compilation caches.
+    clock
+        Returns seconds; for tests.
+
+    Returns
+    -------
+    list of Estimate
+        The time of each call until its result is there, over the repeats of this process.
+    """
+    samples: list[list[float]] = [[] for _ in arguments]
+    for _ in range(repeats):
+        jax.clear_caches()  # type: ignore[no-untyped-call]
+        for times, args in zip(samples, arguments, strict=True):
+            start = clock()
+            jax.block_until_ready(fn(*args))  # type: ignore[no-untyped-call]
+            times.append(clock() - start)
+    return [estimate(times, unit="s", basis="one process") for times in samples]

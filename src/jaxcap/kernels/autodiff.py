@@ -1,0 +1,51 @@
+"""Functions to differentiate, and slopes to check a derivative against."""
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+
+def cubic(x: ArrayLike) -> ArrayLike:
+    """Evaluate ``14 x**3 + 13 x``, in the type of ``x``, for numbers and arrays of any shape."""
+    return 14 * x**3 + 13 * x
+
+
+def wave_slope(x: ArrayLike) -> Array:
+    """Evaluate ``0.2 + cos x - 2 sin 2x``, the derivative of `~jaxcap.kernels.elementwise.wave`.
+
+    Takes and returns an array of any shape and of a floating-point dtype, which it keeps.
+    """
+    return 0.2 + jnp.cos(x) - 2 * jnp.sin(2 * x)
+
+
+def forward_difference(fn: Callable[[Array], Array], x: Array, step: ArrayLike) -> Array:
+    """Slope of ``fn`` between ``x`` and ``x + step``.
+
+    Parameters
+    ----------
+    fn
+        A function of each element by itself.
+    x
+        Where, an array of any shape and of a floating-point dtype.
+    step
+        Positive, of a shape that broadcasts with that of ``x``. Powers of two are exact, and so
+        is ``x + step``, as long as ``x`` has digits left for it.
+
+    Returns
+    -------
+    Array
+        The derivative but for a truncation error, which to first order is ``step / 2`` times the
+        second derivative, and a rounding error that grows as ``step`` shrinks.
+    """
+    return (fn(x + step) - fn(x)) / step
+
+
+def central_difference(fn: Callable[[Array], Array], x: Array, step: ArrayLike) -> Array:
+    """Slope of ``fn`` between ``x - step`` and ``x + step``.
+
+    Parameters are those of `forward_difference`. To first order the truncation error is
+    ``step**2 / 6`` times the third derivative.
+    """
+    return (fn(x + step) - fn(x - step)) / (2 * step)

@@ -1,0 +1,51 @@
+"""Loops and lengths that depend on a number, with and without a new program for each number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jax import Array
+
+Vector = npt.NDArray[np.floating[Any]]
+
+
+def cosines_unrolled(x: Array, steps: int) -> Array:
+    """Replace ``x`` by its cosine ``steps`` times, in Python; ``steps`` cannot be traced.
+
+    ``x`` may have any shape and floating-point dtype, which are kept. From any start the values
+    go to 0.739085, the only number that is its own cosine.
+    """
+    for _ in range(steps):
+        x = jnp.cos(x)
+    return x
+
+
+def cosines(x: Array, steps: Array | int) -> Array:
+    """Compute what `cosines_unrolled` does, in a loop that runs on the device.
+
+    ``steps``, an integer scalar, can be traced.
+    """
+    result: Array = jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
+    return result
+
+
+def power_of_two(n: int) -> int:
+    """Smallest power of two that is not below ``n``, a positive number."""
+    return 1 << (n - 1).bit_length()
+
+
+def padded(x: Vector) -> Vector:
+    """Append zeros to ``x`` with shape ``(n,)`` until its length is a power of two.
+
+    By NumPy, because JAX would compile the padding for each length.
+    """
+    return np.pad(x, (0, power_of_two(len(x)) - len(x)))
+
+
+def mean_of_first(x: Array | Vector, count: Array | int) -> Array:
+    """Mean of the first ``count`` elements of ``x`` with shape ``(n,)``; ``count`` can be traced."""
+    return jnp.sum(jnp.where(jnp.arange(x.size) < count, x, 0)) / count

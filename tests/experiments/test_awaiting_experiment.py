@@ -1,0 +1,48 @@
+"""The awaiting experiment prepares what it says, at all of its points."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+from jaxcap.experiments.awaiting import (
+    AWAITED,
+    AWAITING,
+    COMPILED,
+    OP_BY_OP,
+    SCAN,
+    STEP,
+    VMAP,
+    loop,
+    prepare,
+)
+
+
+def test_all_variants_return_all_values() -> None:
+    values = {name: np.asarray(call()) for name, call in prepare(loops=7).items()}
+    assert list(values) == [OP_BY_OP, COMPILED, AWAITED, STEP, SCAN, VMAP]
+    assert {some.shape for some in values.values()} == {(7,)}
+    for name in (COMPILED, AWAITED, STEP, SCAN):  # which use the same keys
+        np.testing.assert_allclose(values[name], values[OP_BY_OP], rtol=1e-5)
+
+
+def test_values_are_awaited_only_when_asked() -> None:
+    import jax
+
+    class Value:
+        def __init__(self) -> None:
+            self.awaited = False
+
+        def block_until_ready(self) -> None:
+            self.awaited = True
+
+    for awaited in (False, True):
+        values = loop(lambda _: Value(), jax.random.key(0), 3, awaited=awaited)  # type: ignore[arg-type, return-value]
+        assert [value.awaited for value in values] == [awaited] * 3  # type: ignore[attr-defined]
+
+
+def test_points_fit_and_can_be_imported_by_a_fresh_process() -> None:
+    for point in (*AWAITING.quick, *AWAITING.full):
+        inspect.signature(prepare).bind(**point)
+    assert AWAITING.reference == "jaxcap.experiments.awaiting:prepare"
