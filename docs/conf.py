@@ -47,7 +47,8 @@ html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
-myst_substitutions = {"wheel": f"jaxcap-{version}-py3-none-any.whl"}
+WHEEL = f"jaxcap-{version}-py3-none-any.whl"  # the build serves it
+myst_substitutions = {"wheel": f'<a href="wheels/{WHEEL}">{WHEEL}</a>'}
 # As with tutorials: `nox -s docs -- exercises` runs nothing else.
 nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
@@ -94,6 +95,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(annotated_types|jax|matplotlib|np|npt|numpy|pydantic)(\..*)?"),
     ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
     ("py:class", r"(Allocator|Clock|Parameter|Points?|Prepare|Variants|optional)"),  # type aliases
+    ("py:class", r"(Array|Figure|Work)"),  # imported by name
 ]
 
 

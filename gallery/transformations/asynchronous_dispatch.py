@@ -286,11 +286,12 @@ for name, some in values.items():
 # These compute the same numbers, to rounding. *vmap* uses other keys, since all of them are split from
 # one, so it must be judged as a random sample: by its mean, which should be near 14.
 mean = float(sample.mean())
-deviation = (561 / sample.size) ** 0.5
+variance = 2 * 14**2 + 13**2
+deviation = (variance / sample.size) ** 0.5
 print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
 
 # %%
-results = compare(awaiting.AWAITING, budget_s=0.05)
+results = compare(awaiting.AWAITING, budget_s=0.05, processes=4)
 results
 
 # %%

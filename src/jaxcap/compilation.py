@@ -15,7 +15,15 @@ _NO_KERNEL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "
 
 
 class Work(NamedTuple):
-    """What one call of a compiled function does, as XLA counts it."""
+    """What one call of a compiled function does, as XLA counts it.
+
+    Attributes
+    ----------
+    flops
+        Floating-point operations.
+    bytes_moved
+        Memory traffic.
+    """
 
     flops: float
     bytes_moved: float

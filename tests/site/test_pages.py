@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from urllib.parse import unquote, urlsplit
 from zipfile import ZipFile
 
@@ -15,16 +13,10 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import HTML, ROOT, TUTORIALS, Read
 
-from jaxcap import experiments
-from jaxcap.experiment import Experiment
 from jaxcap.results import ResultSet
 
-EXPERIMENTS = {
-    value.name
-    for module in iter_modules(experiments.__path__)
-    for value in vars(import_module(f"jaxcap.experiments.{module.name}")).values()
-    if isinstance(value, Experiment)
-}
+# The first page is too early for it, and the one on timing compares ways to measure.
+HEADLINES = sorted(set(TUTORIALS) - {"basics/introduction", "performance/timing"})
 PAGES = sorted(
     path.relative_to(HTML).with_suffix("").as_posix()
     for path in HTML.rglob("*.html")
@@ -114,10 +106,13 @@ def test_results_are_served_and_indexed(html: Path) -> None:
         assert (html / entry["page"]).exists()
 
 
-def test_headline_experiments_ran_in_fresh_processes(html: Path) -> None:
-    for name in EXPERIMENTS:
-        results = ResultSet.load(html / "results" / f"{name.replace(' ', '-')}.json")
-        assert {len(result.runs) for result in results.results} == {6}, name
+@pytest.mark.parametrize("name", HEADLINES)
+def test_headline_was_measured_in_fresh_processes(html: Path, name: str) -> None:
+    index = json.loads((html / "results" / "index.json").read_text(encoding="utf-8"))
+    files = [entry["file"] for entry in index if entry["page"] == f"tutorials/{name}.html"]
+    sets = [ResultSet.load(html / "results" / file) for file in files]
+    processes = [{len(result.runs) for result in results.results} for results in sets]
+    assert any(min(counts) >= 3 for counts in processes), processes
 
 
 def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:
