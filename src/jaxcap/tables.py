@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from html import escape
 from io import StringIO
 
+# A column with a cell longer than this holds text, which starts at the left and may be wrapped.
+LONGEST_NUMBER = 24
+
 
 @dataclass(frozen=True, repr=False)
 class Table:
@@ -38,7 +41,8 @@ class Table:
 
         table = RichTable(title=Text(self.caption), title_justify="left", box=box.SIMPLE)
         for index, header in enumerate(self.headers):
-            table.add_column(Text(header), justify="left" if index == 0 else "right")
+            is_text = index == 0 or index in self._text_columns
+            table.add_column(Text(header), justify="left" if is_text else "right")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         # In a notebook, printing would show the table there and then.
@@ -48,8 +52,15 @@ class Table:
         return "\n".join(line.rstrip() for line in lines).strip("\n")
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{escape(header)}</th>' for header in self.headers)
-        body = "".join(f"<tr>{_row_html(row)}</tr>" for row in self.rows)
+        classes = [
+            ' class="jaxcap-text"' if index in self._text_columns else ""
+            for index in range(len(self.headers))
+        ]
+        head = "".join(
+            f'<th scope="col"{kind}>{escape(header)}</th>'
+            for header, kind in zip(self.headers, classes, strict=True)
+        )
+        body = "".join(f"<tr>{_row_html(row, classes)}</tr>" for row in self.rows)
         notes = "".join(f'<p class="jaxcap-note">{escape(note)}</p>' for note in self.notes)
         # A region that takes the focus can be scrolled sideways from the keyboard.
         return (
@@ -58,7 +69,19 @@ class Table:
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
         )
 
+    @property
+    def _text_columns(self) -> set[int]:
+        """Columns after the first that hold texts rather than numbers."""
+        return {
+            index
+            for index in range(1, len(self.headers))
+            if any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
+        }
 
-def _row_html(row: Sequence[str]) -> str:
+
+def _row_html(row: Sequence[str], classes: Sequence[str]) -> str:
     first, *others = (escape(cell) for cell in row)
-    return f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
+    cells = zip(others, classes[1:], strict=True)
+    return f'<th scope="row">{first}</th>' + "".join(
+        f"<td{kind}>{cell}</td>" for cell, kind in cells
+    )
