@@ -141,7 +141,8 @@ class TestSystemFiles:
         assert capture().cache_bytes == 36 * 1024**2
 
     @pytest.mark.usefixtures("write_system_file")
-    def test_may_not_tell_anything(self) -> None:
+    def test_may_not_tell_anything(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("JAXCAP_COMMIT", raising=False)
         captured = capture()
         assert (captured.cache_bytes, captured.driver, captured.commit) == (None, None, None)
 
