@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -29,6 +28,7 @@ from pydantic import (
 )
 
 from jaxcap.environment import Device, Environment, Model
+from jaxcap.files import write_atomically
 from jaxcap.statistics import Estimate, estimate, modes, predict
 from jaxcap.tables import Table
 
@@ -366,19 +366,7 @@ class ResultSet(Model):
         OSError
             If the folder cannot be written to or is full. An existing file is left as it was.
         """
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(self.model_dump_json() + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(target)
-        except BaseException:  # Ctrl-C too must leave nothing behind
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_atomically(path, self.model_dump_json() + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ResultSet:
