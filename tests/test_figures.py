@@ -174,6 +174,13 @@ class TestBars:
         assert "jit, 1000" in labelled
         assert "other, 1" in labelled
 
+    def test_draws_another_value(self, results: ResultSet) -> None:
+        chosen = results.select(size=1000)
+        figure = bars(chosen, value=lambda one: one.time.rate(6, "images"), label="speed")
+        widths = [bar.get_width() for bar in figure.axes[0].patches]  # type: ignore[attr-defined]
+        assert widths == pytest.approx([6 / result.time.value for result in chosen.results])
+        assert {"speed", " 6000 images/s"} <= set(texts(figure))
+
     def test_gives_a_variant_one_colour(self, results: ResultSet) -> None:
         (axes,) = bars(results).axes
         colours = [bar.get_facecolor() for bar in axes.patches]

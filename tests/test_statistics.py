@@ -34,7 +34,7 @@ samples = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50)
 def make_estimate(
     value: float, low: float, high: float, unit: str = "s", confidence: float = 0.95
 ) -> Estimate:
-    return Estimate(value, low, high, confidence, "s" if unit == "s" else "", "one process")
+    return Estimate(value, low, high, confidence, unit, "one process")
 
 
 @pytest.mark.parametrize("name", SKEWED)
@@ -166,6 +166,12 @@ def test_verdict_is_undecided_where_the_interval_includes_one(
     assert make_estimate((low + high) / 2, low, high, unit="").verdict == verdict
 
 
+def test_a_rate_is_fast_where_the_time_is_short() -> None:
+    rate = make_estimate(0.5, 0.4, 0.8, "s").rate(100, "images")
+    assert (rate.value, rate.low, rate.high, rate.unit) == (200, 125, 250, "images/s")
+    assert make_estimate(0.5, 0.4, 0.8, "s").rate(0.25).unit == ""
+
+
 @pytest.mark.parametrize(
     ("value", "low", "high", "unit", "short", "interval"),
     [
@@ -179,6 +185,7 @@ def test_verdict_is_undecided_where_the_interval_includes_one(
         (2.5, 1.0, 4.0, "", "2.5", "1.0 to 4.0"),
         (1.5, 0.5, 4.5, "", "1.5", "0.5 to 4.5"),
         (17.26, 17.21, 17.31, "", "17.26", "17.21 to 17.31"),
+        (1270.0, 1190.0, 1350.0, "images/s", "1270 images/s", "1190 to 1350"),
         (-12.0, -15.0, -9.0, "", "-12", "-15 to -9"),
         (0.0, 0.0, 0.0, "s", "0.000 ns", "0.000 to 0.000"),
     ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import cycle
+from operator import attrgetter
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -66,19 +67,25 @@ def use_style() -> None:
     plt.rcParams.update(STYLE)
 
 
-def bars(results: ResultSet, *, title: str | None = None) -> Figure:
-    """Draw the time of each result as a horizontal bar with its interval."""
+def bars(
+    results: ResultSet,
+    *,
+    title: str | None = None,
+    value: Callable[[Result], Estimate] = attrgetter("time"),
+    label: str = "time of a call",
+) -> Figure:
+    """Draw the time of each result, or another value, as a horizontal bar with its interval."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(7.0, 1.3 + 0.5 * len(results)))
         colours = palette(result.variant for result in results.results)
         columns = results.varying()
         for row, result in enumerate(results.results):
-            time = result.time
-            axes.barh(row, time.value, color=colours[result.variant], height=0.6)
-            axes.errorbar(time.value, row, xerr=_ends(time), color=INK, capsize=4)
+            one = value(result)
+            axes.barh(row, one.value, color=colours[result.variant], height=0.6)
+            axes.errorbar(one.value, row, xerr=_ends(one), color=INK, capsize=4)
             axes.annotate(
-                f" {time.short}",
-                (time.high, row),
+                f" {one.short}",
+                (one.high, row),
                 xytext=(6, 0),
                 textcoords="offset points",
                 va="center",
@@ -92,9 +99,10 @@ def bars(results: ResultSet, *, title: str | None = None) -> Figure:
         axes.grid(axis="y", visible=False)
         axes.margins(x=0.15)
         axes.set_xlim(left=0)
-        axes.set_xlabel("time of a call")
+        axes.set_xlabel(label)
         axes.xaxis.set_major_locator(MaxNLocator(6))  # labels with units are long
-        axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
+        if one.unit == "s":
+            axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_title(title or _where(results))
     return figure
 

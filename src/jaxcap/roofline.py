@@ -143,15 +143,7 @@ def share(
         if result.flops is None or result.bytes_moved is None:
             raise ValueError(f"the work of {result.variant!r} is not known: pass work")
         work = Work(result.flops, result.bytes_moved)
-    least_s, time = ceilings.least_time_s(work, dtype), result.time
-    return Estimate(
-        value=least_s / time.value,
-        low=least_s / time.high,
-        high=least_s / time.low,
-        confidence=time.confidence,
-        unit="",
-        basis=time.basis,
-    )
+    return result.time.rate(ceilings.least_time_s(work, dtype))
 
 
 def figure(

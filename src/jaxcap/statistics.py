@@ -8,7 +8,7 @@ of processes is too few for that, and they are no independent samples: see `pred
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10, sqrt
 from typing import Literal
 
@@ -45,7 +45,7 @@ class Estimate:
         The confidence that the interval reaches, between 0 and 1. It is below 0.95 where there
         are too few samples.
     unit
-        ``"s"`` for a time, ``""`` for a ratio.
+        ``"s"`` for a time, ``""`` for a ratio, or another for a rate.
     basis
         What the interval is over, such as ``"6 processes"`` or ``"one process"``.
     """
@@ -54,7 +54,7 @@ class Estimate:
     low: float
     high: float
     confidence: float
-    unit: Literal["s", ""]
+    unit: str
     basis: str
 
     @property
@@ -79,9 +79,19 @@ class Estimate:
     def __str__(self) -> str:
         return f"{self.short} ({self.confidence:.0%} interval {self.range}, {self.basis})"
 
+    def rate(self, amount: float, unit: str = "") -> Estimate:
+        """How much a second, if so much takes this time; pass what an amount of 1 is called."""
+        return replace(
+            self,
+            value=amount / self.value,
+            low=amount / self.high,
+            high=amount / self.low,
+            unit=f"{unit}/s" if unit else "",
+        )
+
     def _scale(self) -> tuple[float, str]:
-        if self.unit == "":
-            return 1.0, ""
+        if self.unit != "s":
+            return 1.0, f" {self.unit}" if self.unit else ""
         scale, prefix = next(
             (pair for pair in _SECOND_PREFIXES if self.value >= pair[0]), _SECOND_PREFIXES[-1]
         )

@@ -1,0 +1,31 @@
+"""The source of functions, to be shown where they are taught."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+class Source:
+    """Shows the source of functions: plain in a terminal, with colours on a page.
+
+    Parameters
+    ----------
+    *functions
+        Written in Python, in a file; compiled by `jax.jit` or not.
+    """
+
+    def __init__(self, *functions: Callable[..., Any]) -> None:
+        self._text = "\n\n".join(inspect.getsource(inspect.unwrap(one)) for one in functions)
+
+    def __repr__(self) -> str:
+        return self._text.rstrip()
+
+    def _repr_html_(self) -> str:
+        from pygments import highlight
+        from pygments.formatters import HtmlFormatter
+        from pygments.lexers import PythonLexer
+
+        html: str = highlight(self._text, PythonLexer(), HtmlFormatter())
+        return html
