@@ -1,0 +1,1 @@
+"""Handwritten digits: one network in Flax and in PyTorch, its data and ways to train it."""

@@ -1,0 +1,65 @@
+"""The settings of a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from jaxcap.mnist import config
+from jaxcap.mnist.config import Settings
+
+
+def test_defaults_are_those_of_the_original_analysis() -> None:
+    assert Settings() == Settings(
+        num_epochs=10,
+        batch_size_training=128,
+        batch_size_validation=128,
+        learning_rate=0.01,
+        momentum=0.9,
+        dry_run=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most", "below", "above"),
+    [
+        ("num_epochs", 1, 10_000, 0, 10_001),
+        ("batch_size_training", 1, 1024, 0, 1025),
+        ("batch_size_validation", 1, 1024, 0, 1025),
+        ("learning_rate", 1e-6, 1, 9e-7, 1.001),
+        ("momentum", 0, 1, -0.001, 1.001),
+        ("seed", 0, 2**32 - 1, -1, 2**32),
+    ],
+)
+def test_limits(name: str, least: float, most: float, below: float, above: float) -> None:
+    for value in least, most:
+        assert getattr(Settings(**{name: value}), name) == value  # type: ignore[arg-type]
+    for value in below, above:
+        with pytest.raises(ValidationError, match=name):
+            Settings(**{name: value})  # type: ignore[arg-type]
+
+
+def test_all_mistakes_are_reported_at_once() -> None:
+    wrong: dict[str, Any] = {"num_epochs": 0, "momentum": 2, "nonsense": 1}
+    with pytest.raises(ValidationError) as raised:
+        Settings(**wrong)
+    assert {error["loc"][0] for error in raised.value.errors()} == set(wrong)
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().seed = 1
+
+
+def test_each_setting_is_described_with_its_limits() -> None:
+    rows = {row[0]: row for row in config.table().rows}
+    assert rows.keys() == Settings.model_fields.keys()
+    assert rows["num_epochs"] == (
+        "num_epochs",
+        "10",
+        "1 to 10000",
+        "Times that all images are seen.",
+    )
+    assert all(meaning for *_, meaning in rows.values())
