@@ -1,0 +1,92 @@
+"""One network, in two frameworks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from flax import nnx
+from jax.test_util import check_grads
+
+from jaxcap.kernels.convolution import by_patches, by_patches_in_parts, max_pool
+from jaxcap.mnist import model, model_torch
+from jaxcap.mnist.model import CNN
+from jaxcap.mnist.train_flax import initial_weights
+
+RNG = np.random.default_rng(0)
+IMAGES = jnp.asarray(RNG.standard_normal((6, 28, 28, 1), np.float32))
+FAST: dict[str, Any] = {"convolve": by_patches_in_parts, "pool": max_pool}
+
+
+@pytest.fixture(scope="module")
+def weights() -> Any:
+    return initial_weights(seed=3)
+
+
+def test_both_have_as_many_parameters(weights: Any) -> None:
+    in_flax = sum(array.size for array in jax.tree.leaves(weights))
+    in_torch = sum(p.numel() for p in model_torch.CNN().parameters())
+    assert in_flax == in_torch == model.PARAMETERS == 2_380_938
+
+
+@pytest.mark.parametrize("ways", [{}, FAST], ids=["XLA", "patches"])
+def test_logits_agree(weights: Any, ways: dict[str, Any]) -> None:
+    flax_cnn = CNN(nnx.Rngs(3), **ways)
+    torch_cnn = model_torch.CNN().eval()
+    torch_cnn.load_state_dict(model_torch.from_flax(weights))
+    with torch.no_grad():
+        expected = torch_cnn(torch.tensor(np.asarray(IMAGES).transpose(0, 3, 1, 2)))
+    np.testing.assert_allclose(flax_cnn(IMAGES), expected, atol=1e-5)
+
+
+def test_weights_survive_the_way_there_and_back(weights: Any) -> None:
+    back = model_torch.to_flax(model_torch.from_flax(weights))
+    assert {layer: set(arrays) for layer, arrays in back.items()} == {
+        layer: set(arrays) for layer, arrays in weights.items()
+    }
+    jax.tree.map(np.testing.assert_array_equal, back, weights)
+
+
+def test_dropout_needs_a_key_and_depends_on_it() -> None:
+    cnn = CNN(nnx.Rngs(0))
+    np.testing.assert_array_equal(cnn(IMAGES), cnn(IMAGES))
+    one, other = (cnn(IMAGES, jax.random.key(seed)) for seed in (1, 2))
+    assert not np.array_equal(one, other)
+    assert not np.array_equal(one, cnn(IMAGES))
+
+
+def test_reduced_precision_keeps_weights_and_logits_in_float32() -> None:
+    exact, reduced = (CNN(nnx.Rngs(0), dtype=dtype) for dtype in (jnp.float32, jnp.bfloat16))
+    assert {leaf.dtype for leaf in jax.tree.leaves(nnx.state(reduced))} == {np.dtype("float32")}
+    assert reduced(IMAGES).dtype == jnp.float32
+    np.testing.assert_allclose(reduced(IMAGES), exact(IMAGES), atol=0.05)
+    assert not np.array_equal(reduced(IMAGES), exact(IMAGES))
+
+
+class TestConvolution:
+    images = jnp.asarray(RNG.standard_normal((20, 7, 6, 3), np.float32))
+    kernel = jnp.asarray(RNG.standard_normal((3, 2, 3, 5), np.float32))
+
+    @pytest.mark.parametrize("number", [1, 20])
+    @pytest.mark.parametrize("convolve", [by_patches, by_patches_in_parts])
+    def test_patches_give_the_convolution(self, convolve: model.Convolve, number: int) -> None:
+        images = self.images[:number]
+        dimensions = ("NHWC", "HWIO", "NHWC")
+        expected = jax.lax.conv_general_dilated(
+            images, self.kernel, (1, 1), "VALID", dimension_numbers=dimensions
+        )
+        np.testing.assert_allclose(convolve(images, self.kernel), expected, atol=1e-5)
+
+    @pytest.mark.parametrize("convolve", [by_patches, by_patches_in_parts])
+    def test_gradients_are_right(self, convolve: model.Convolve) -> None:
+        with jax.enable_x64(True):
+            images, kernel = (jnp.asarray(x, jnp.float64) for x in (self.images, self.kernel))
+            check_grads(convolve, (images, kernel), order=1, modes=["rev"])  # type: ignore[no-untyped-call]
+
+    def test_pool_takes_the_largest(self) -> None:
+        images = self.images[:, :6]
+        np.testing.assert_array_equal(max_pool(images), model.xla_max_pool(images))
