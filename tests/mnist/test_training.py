@@ -1,0 +1,218 @@
+"""Training in all its ways: the same steps, resumed where they stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from fake_digits import bars_to_learn
+
+from jaxcap.mnist import train_flax, train_torch
+from jaxcap.mnist.config import Settings
+from jaxcap.mnist.data import Mnist, Split
+from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights
+from jaxcap.mnist.train_torch import TorchTrainer
+from jaxcap.mnist.training import (
+    CheckpointError,
+    Epoch,
+    Trainer,
+    fit,
+    judge,
+    shuffled,
+)
+
+SETTINGS = Settings(
+    num_epochs=2, batch_size_training=8, batch_size_validation=16, learning_rate=0.02
+)
+Array = npt.NDArray[np.float32]
+Make = Callable[[Settings, Split], Trainer]
+
+
+def torch_trainer(settings: Settings, train: Split, **options: object) -> TorchTrainer:
+    return TorchTrainer(settings, train, initial_weights(settings.seed), **options)  # type: ignore[arg-type]
+
+
+MAKERS: dict[str, Make] = {
+    "naive": NaiveFlaxTrainer,
+    "steps": lambda *given: FlaxTrainer(*given, at_once=1),
+    "scan": lambda *given: FlaxTrainer(*given, at_once=12),
+    "loader": lambda *given: torch_trainer(*given, loop="loader"),
+    "device": lambda *given: torch_trainer(*given, loop="device"),
+}
+each_way = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+
+
+def trained(make: Make, settings: Settings, mnist: Mnist) -> tuple[Trainer, list[Epoch]]:
+    trainer = make(settings, mnist.train)
+    return trainer, fit(trainer, mnist)
+
+
+def assert_equal(one: Trainer, other: Trainer, *, atol: float = 0) -> None:
+    for a, b in zip(one.state(), other.state(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=atol)
+
+
+@pytest.fixture(scope="module")
+def mnist() -> Mnist:
+    return bars_to_learn()
+
+
+@each_way
+def test_it_learns(make: Make, mnist: Mnist) -> None:
+    settings = SETTINGS.model_copy(update={"num_epochs": 4})
+    trainer = make(settings, mnist.train)
+    before = judge(trainer, mnist.test)
+    epochs = fit(trainer, mnist)
+    assert before.correct < 15
+    assert epochs[-1].test_correct > 30
+    assert epochs[-1].test_loss < before.loss / 2
+
+
+@each_way
+def test_the_seed_determines_everything(make: Make, mnist: Mnist) -> None:
+    one, epochs = trained(make, SETTINGS, mnist)
+    again, epochs_again = trained(make, SETTINGS, mnist)
+    assert_equal(one, again)
+    assert [epoch[:-1] for epoch in epochs] == [epoch[:-1] for epoch in epochs_again]
+    other, _ = trained(make, SETTINGS.model_copy(update={"seed": 1}), mnist)
+    assert not np.array_equal(one.state()[1], other.state()[1])
+
+
+@each_way
+def test_all_test_images_are_counted(make: Make, mnist: Mnist) -> None:
+    trainer = make(SETTINGS, mnist.train)
+    # 37 images in parts of 16: the last part is not full.
+    logits = trainer.logits(mnist.test.images)
+    assert logits.shape == (37, 10)
+    alone = trainer.logits(mnist.test.images[-1:])
+    np.testing.assert_allclose(logits[-1:], alone, atol=1e-4)
+    assert len(judge(trainer, mnist.test).judged) == 37
+
+
+def test_steps_and_scan_are_the_same_training(mnist: Mnist) -> None:
+    steps, _ = trained(MAKERS["steps"], SETTINGS, mnist)
+    scan, _ = trained(MAKERS["scan"], SETTINGS, mnist)
+    assert_equal(steps, scan, atol=1e-5)
+
+
+def test_loader_and_device_are_the_same_training(mnist: Mnist) -> None:
+    loader, _ = trained(MAKERS["loader"], SETTINGS, mnist)
+    device, _ = trained(MAKERS["device"], SETTINGS, mnist)
+    assert_equal(loader, device, atol=1e-5)
+
+
+def test_both_frameworks_train_alike_without_dropout(mnist: Mnist) -> None:
+    settings = SETTINGS.model_copy(update={"num_epochs": 1, "dropout": False})
+    one_step = Mnist(Split(*(array[:8] for array in mnist.train)), mnist.test, "", complete=False)
+    before = initial_weights(settings.seed)
+    flax = FlaxTrainer(settings, one_step.train)
+    other = torch_trainer(settings, one_step.train)
+    (in_flax,), (in_torch,) = fit(flax, one_step), fit(other, one_step)
+    assert in_flax.train_loss == pytest.approx(in_torch.train_loss, rel=1e-5)
+
+    def agree(start: Array, a: Array, b: Array) -> None:
+        assert np.abs(a - start).max() > 1e-3  # the step went somewhere
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-4)
+
+    jax.tree.map(agree, before, flax.weights(), other.weights())
+
+
+class TestOrder:
+    def test_each_image_is_seen_once(self) -> None:
+        order = shuffled(96, 1, SETTINGS)
+        assert order.shape == (12, 8)
+        assert sorted(order.ravel()) == list(range(96))
+
+    def test_what_fills_no_step_differs_from_epoch_to_epoch(self) -> None:
+        left_out = [set(range(20)) - set(shuffled(20, n, SETTINGS).ravel()) for n in (1, 2)]
+        assert [len(those) for those in left_out] == [4, 4]
+        assert left_out[0] != left_out[1]
+
+    def test_a_dry_run_is_short(self) -> None:
+        settings = SETTINGS.model_copy(update={"dry_run": True})
+        assert len(shuffled(1000, 1, settings)) == 5
+
+    def test_too_few_images_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="batch_size_training is 8 and there are 7 images"):
+            shuffled(7, 1, SETTINGS)
+
+
+class TestCheckpoints:
+    @each_way
+    def test_a_training_goes_on_where_it_stopped(
+        self, make: Make, mnist: Mnist, tmp_path: Path
+    ) -> None:
+        through, epochs = trained(make, SETTINGS, mnist)
+        first_half = make(SETTINGS.model_copy(update={"num_epochs": 1}), mnist.train)
+        fit(first_half, mnist, checkpoints=tmp_path)
+        resumed = make(SETTINGS, mnist.train)
+        log = tmp_path / "log.jsonl"
+        resumed_epochs = fit(resumed, mnist, checkpoints=tmp_path, log=log)
+        assert_equal(resumed, through, atol=1e-6)
+        assert [epoch.epoch for epoch in resumed_epochs] == [1, 2]
+        assert resumed_epochs[1].test_correct == epochs[1].test_correct
+        assert len(log.read_text(encoding="utf-8").splitlines()) == 2
+
+    def test_a_finished_training_is_left_alone(self, mnist: Mnist, tmp_path: Path) -> None:
+        one = MAKERS["steps"](SETTINGS, mnist.train)
+        epochs = fit(one, mnist, checkpoints=tmp_path)
+        again = MAKERS["steps"](SETTINGS, mnist.train)
+        assert fit(again, mnist, checkpoints=tmp_path) == epochs
+        assert_equal(one, again)
+
+    def test_that_of_another_training_is_refused(self, mnist: Mnist, tmp_path: Path) -> None:
+        fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
+        others: list[tuple[str, str, Settings]] = [
+            ("device", "trainer FlaxTrainer", SETTINGS),
+            ("steps", "seed 0, .* 5", SETTINGS.model_copy(update={"seed": 5})),
+        ]
+        for way, said, settings in others:
+            with pytest.raises(CheckpointError, match=said):
+                fit(MAKERS[way](settings, mnist.train), mnist, checkpoints=tmp_path)
+
+
+def test_log_has_a_row_for_each_epoch(mnist: Mnist, tmp_path: Path) -> None:
+    log = tmp_path / "deep" / "log.jsonl"
+    epochs = fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, log=log)
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [Epoch(**row) for row in rows] == epochs
+    assert epochs[0].accuracy == epochs[0].test_correct / 37
+    assert epochs[0].train_s < epochs[1].train_s
+
+
+def test_reduced_precision_trains_too(mnist: Mnist) -> None:
+    settings = SETTINGS.model_copy(update={"num_epochs": 4})
+    flax = FlaxTrainer(settings, mnist.train, dtype=jnp.bfloat16)
+    assert fit(flax, mnist)[-1].test_correct > 30
+    assert {array.dtype for array in flax.state()} == {np.dtype("float32")}
+    in_torch = torch_trainer(settings, mnist.train, dtype=torch.bfloat16)
+    assert fit(in_torch, mnist)[-1].test_correct > 30
+
+
+def test_compiling_without_a_compiler_is_refused(
+    mnist: Mnist, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train_torch, "can_compile", lambda _: False)
+    with pytest.raises(RuntimeError, match=r"needs a C\+\+ compiler"):
+        torch_trainer(SETTINGS, mnist.train, loop="compiled")
+
+
+def cache_size(compiled: Any) -> int:
+    size: int = compiled._cache_size()
+    return size
+
+
+def test_seeds_share_a_compiled_step(mnist: Mnist) -> None:
+    for seed in 1, 2:
+        trained(MAKERS["steps"], SETTINGS.model_copy(update={"seed": seed}), mnist)
+    sizes = cache_size(train_flax.steps)
+    trained(MAKERS["steps"], SETTINGS.model_copy(update={"seed": 3}), mnist)
+    assert cache_size(train_flax.steps) == sizes
