@@ -64,21 +64,21 @@ def serve(session: nox.Session) -> None:
 @nox.session(default=False)
 def linkcheck(session: nox.Session) -> None:
     """Look for dead links, without running the tutorials."""
-    install(session, "docs")
+    install(session, "docs", extra=tutorials_extra())
     build(session, "linkcheck", BUILD / "linkcheck", "-D", "plot_gallery=0")
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the package, with coverage."""
-    install(session, "tests", editable=True)
+    install(session, "tests", extra="mnist", editable=True)
     session.run("pytest", "--cov", "--ignore=tests/site", *session.posargs)
 
 
 @nox.session(default=False)
 def site(session: nox.Session) -> None:
     """Test the site that `docs` built, and how its build fails."""
-    install(session, "site")
+    install(session, "site", extra="mnist")
     session.run("pytest", "tests/site", *session.posargs, env=docs_environment())
 
 
@@ -98,18 +98,18 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Check types, strictly."""
-    install(session, "typing", editable=True)
+    install(session, "typing", extra="mnist", editable=True)
     session.run("mypy", *session.posargs)
 
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Compare with peers: `-- precision` repeats a speed-up with each timing tool."""
+    """Compare with peers: `-- precision` times with other tools, `-- mnist` trains in all ways."""
     names = sorted(path.stem for path in ROOT.glob("tests/bench/[!_]*.py"))
     wanted = session.posargs or ["precision"]
     if unknown := set(wanted) - set(names):
         session.error(f"no benchmark {', '.join(unknown)}: there are {', '.join(names)}")
-    install(session, "bench")
+    install(session, "bench", extra="mnist")
     for name in wanted:
         session.run("python", f"tests/bench/{name}.py")
 

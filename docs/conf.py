@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -54,6 +55,8 @@ nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
 copybutton_exclude = ".linenos, .gp, .go"
 
+# The reference can be built where only the tutorials' own libraries are missing.
+autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"exclude-members": "model_config"}
@@ -92,9 +95,16 @@ INVENTORIES = {
     "python": "https://docs.python.org/3/",
 }
 nitpick_ignore_regex = [
-    ("py:.*", r"(annotated_types|jax|matplotlib|np|npt|numpy|pydantic)(\..*)?"),
+    (
+        "py:.*",
+        r"(annotated_types|flax|jax|jaxlib|matplotlib|nnx|nn|np|npt|numpy|pydantic|torch)(\..*)?",
+    ),
     ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
-    ("py:class", r"(Allocator|Clock|Parameter|Points?|Prepare|Variants|optional)"),  # type aliases
+    (
+        "py:class",
+        r"(Allocator|Bytes|Clock|Parameter|Points?|Prepare|Seconds|Steps|Variants|optional)",
+    ),  # aliases
+    ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
     ("py:class", r"(Array|Figure|Work)"),  # imported by name
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -63,3 +64,13 @@ def test_each_setting_is_described_with_its_limits() -> None:
         "Times that all images are seen.",
     )
     assert all(meaning for *_, meaning in rows.values())
+
+
+def test_the_rate_stays_or_falls_along_a_line() -> None:
+    steady = Settings(num_epochs=4, learning_rate=0.1)
+    falling = Settings(num_epochs=4, learning_rate=0.1, decay=True)
+    assert steady.rate(4, 9, 10) == 0.1
+    assert falling.rate(1, 0, 10) == 0.1
+    assert falling.rate(3, 0, 10) == pytest.approx(0.05)
+    several = falling.rate(4, np.array([0, 5]), 10)
+    np.testing.assert_allclose(several, [0.025, 0.0125])

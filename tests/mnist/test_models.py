@@ -12,6 +12,7 @@ import torch
 from flax import nnx
 from jax.test_util import check_grads
 
+from jaxcap import compilation
 from jaxcap.kernels.convolution import by_patches, by_patches_in_parts, max_pool
 from jaxcap.mnist import model, model_torch
 from jaxcap.mnist.model import CNN
@@ -90,3 +91,15 @@ class TestConvolution:
     def test_pool_takes_the_largest(self) -> None:
         images = self.images[:, :6]
         np.testing.assert_array_equal(max_pool(images), model.xla_max_pool(images))
+
+
+def test_work_of_a_step_is_what_the_gradient_costs_at_least() -> None:
+    graph, params = nnx.split(CNN(nnx.Rngs(0)))
+
+    def loss(params: Any) -> jax.Array:
+        return nnx.merge(graph, params)(IMAGES).sum()
+
+    counted = compilation.work(jax.jit(jax.grad(loss)), params)
+    assert counted is not None
+    ours = model.work_of_step(len(IMAGES)).flops
+    assert ours < counted.flops < 1.2 * ours

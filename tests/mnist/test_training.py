@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,3 +218,32 @@ def test_seeds_share_a_compiled_step(mnist: Mnist) -> None:
     sizes = cache_size(train_flax.steps)
     trained(MAKERS["steps"], SETTINGS.model_copy(update={"seed": 3}), mnist)
     assert cache_size(train_flax.steps) == sizes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+@pytest.mark.parametrize("framework", ["Flax", "PyTorch"])
+def test_all_of_mnist_fits_two_gibibytes(framework: str) -> None:
+    program = f"""
+import resource
+import numpy as np
+from jaxcap.mnist.config import Settings
+from jaxcap.mnist.data import Mnist, Split
+from jaxcap.mnist.training import fit
+
+settings = Settings(num_epochs=1, dry_run=True)
+train, test = (
+    Split(np.zeros((n, 28, 28), np.uint8), np.zeros(n, np.uint8)) for n in (60_000, 1_000)
+)
+if {framework!r} == "Flax":
+    from jaxcap.mnist.train_flax import FlaxTrainer
+    trainer = FlaxTrainer(settings, train)
+else:
+    from jaxcap.mnist.train_flax import initial_weights
+    from jaxcap.mnist.train_torch import TorchTrainer
+    trainer = TorchTrainer(settings, train, initial_weights(0))
+fit(trainer, Mnist(train, test, "nothing", complete=False))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 2 * 2**20  # kibibytes

@@ -19,6 +19,8 @@ LESSONS = (
     "dispatch_overhead",
     "linear_algebra",
     "calibration",
+    "mnist",
+    "scaling_out",
 )
 
 

@@ -77,8 +77,10 @@ class Mnist:
 
     Attributes
     ----------
-    train, test
-        All images; none is in both.
+    train
+        Images to train on.
+    test
+        Other images, to test with.
     source
         Where they come from, in words.
     complete
@@ -111,7 +113,7 @@ def load(want: Literal["any", "complete", "subset"] = "any") -> Mnist:
     want
         ``"complete"`` looks in the folder, in the cache and in the network, in this order;
         ``"subset"`` takes the subset; ``"any"`` takes the subset if the complete files can't be had
-        from the network, and then `Mnist.source` says why.
+        from the network, and then `Mnist`'s ``source`` says why.
 
     Raises
     ------
@@ -153,7 +155,7 @@ def download(cache: Path | None = None, mirrors: Sequence[str] | None = None) ->
     cache
         A folder; by default one in the user's own cache.
     mirrors
-        Addresses of folders, asked one after the other; `MIRRORS` by default.
+        Addresses of folders, asked one after the other; ``MIRRORS`` by default.
 
     Raises
     ------
@@ -257,6 +259,7 @@ def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
     import pooch
     from requests.exceptions import RequestException
 
+    pooch.get_logger().setLevel("WARNING")  # the progress bar says it better
     said = []
     for mirror in mirrors:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,9 +23,7 @@ from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Split, mean_and_deviation
 from jaxcap.mnist.idx import Bytes
 from jaxcap.mnist.model import CNN
-from jaxcap.mnist.training import Logits, Order, Weights
-
-Done = Callable[[int], None]
+from jaxcap.mnist.training import Done, Logits, Order, Weights, nobody, shuffled
 
 _AT_ONCE_ON_CPU = 32
 
@@ -43,7 +41,7 @@ class Network:
         Whether training drops activations.
     copies
         Puts a copy of an array on each device.
-    learning_rate, momentum
+    momentum
         Of the descent.
     mean, deviation
         Of the training images' pixels.
@@ -54,15 +52,13 @@ class Network:
     dropout: bool = field(metadata={"static": True})
     copies: NamedSharding = field(metadata={"static": True})
     # What it computes with.
-    learning_rate: float
     momentum: float
     mean: float
     deviation: float
 
-    @property
-    def optimizer(self) -> optax.GradientTransformation:
-        """What turns gradients into steps."""
-        return optax.sgd(self.learning_rate, self.momentum)
+    def optimizer(self, rate: float | Array) -> optax.GradientTransformation:
+        """Return what turns gradients into steps, at a learning rate."""
+        return optax.sgd(rate, self.momentum)
 
     def logits(self, params: Any, images: Array, key: Array | None = None) -> Array:
         """Judge images of bytes, of shape (n, 28, 28)."""
@@ -126,23 +122,26 @@ class FlaxTrainer:
             graph,
             settings.dropout,
             spread(mesh),
-            settings.learning_rate,
             settings.momentum,
             *mean_and_deviation(train.images),
         )
-        state = State(params, self._network.optimizer.init(params))
+        state = State(params, self._network.optimizer(settings.learning_rate).init(params))
         self._state, self._train = put((state, train), self._network.copies)
 
-    def train_epoch(self, order: Order, epoch: int, done: Done) -> Array:
+    def train_epoch(self, order: Order, epoch: int, done: Done = nobody) -> Array:
         """Make a step for each row of ``order``, and return their mean loss."""
         key = jax.random.fold_in(jax.random.key(self.settings.seed), epoch)
         at_once = self._at_once or len(order)
         losses = []
         for start in range(0, len(order), at_once):
-            places = put(order[start : start + at_once], spread(self._mesh, None, "data"))
-            self._state, some = steps(self._network, self._state, self._train, places, key, start)
+            numbers = np.arange(start, min(start + at_once, len(order)))
+            rates = self.settings.rate(epoch, numbers, len(order)).astype(np.float32)
+            places = put(order[numbers], spread(self._mesh, None, "data"))
+            self._state, some = steps(
+                self._network, self._state, self._train, numbers, places, rates, key
+            )
             losses.append(some)
-            done(len(places))
+            done(len(numbers))
         return jnp.concatenate(losses).mean()
 
     def logits(self, images: Bytes) -> Logits:
@@ -221,7 +220,7 @@ def mean_loss(logits: Array, labels: Array) -> Array:
 
 
 def step(
-    network: Network, state: State, train: Split, places: Array, key: Array
+    network: Network, state: State, train: Split, places: Array, rate: Array, key: Array
 ) -> tuple[State, Array]:
     """Descend against the gradient of a batch's loss; also return the loss."""
 
@@ -231,21 +230,27 @@ def step(
         return mean_loss(logits, labels)
 
     value, gradient = jax.value_and_grad(loss)(state.params)
-    updates, optimizer = network.optimizer.update(gradient, state.optimizer)
+    updates, optimizer = network.optimizer(rate).update(gradient, state.optimizer)
     return State(optax.apply_updates(state.params, updates), optimizer), value
 
 
 @partial(jax.jit, donate_argnames="state")
 def steps(
-    network: Network, state: State, train: Split, order: Array, key: Array, first: int
+    network: Network,
+    state: State,
+    train: Split,
+    numbers: Array,
+    places: Array,
+    rates: Array,
+    key: Array,
 ) -> tuple[State, Array]:
-    """Make a step for each row of ``order``, the first of which has the number ``first``."""
+    """Make several steps: number, places of images and learning rate of each in an array."""
 
-    def numbered_step(state: State, numbered: tuple[Array, Array]) -> tuple[State, Array]:
-        number, places = numbered
-        return step(network, state, train, places, jax.random.fold_in(key, number))
+    def one(state: State, its: tuple[Array, Array, Array]) -> tuple[State, Array]:
+        number, places, rate = its
+        return step(network, state, train, places, rate, jax.random.fold_in(key, number))
 
-    return jax.lax.scan(numbered_step, state, (first + jnp.arange(len(order)), order))
+    return jax.lax.scan(one, state, (numbers, places, rates))
 
 
 def _require_equal_parts(settings: Settings, devices: int) -> None:
@@ -274,10 +279,11 @@ class NaiveFlaxTrainer:
         self._mean, self._deviation = mean_and_deviation(train.images)
         self._images, self._labels = self._normalised(train.images), train.labels.astype(np.int32)
         self._model = CNN(nnx.Rngs(settings.seed))
-        descent = optax.sgd(settings.learning_rate, settings.momentum)
+        steps_of_epoch = len(shuffled(len(train.labels), 1, settings))
+        descent = optax.sgd(lambda step: settings.rate(1, step, steps_of_epoch), settings.momentum)
         self._optimizer = nnx.Optimizer(self._model, descent, wrt=nnx.Param)
 
-    def train_epoch(self, order: Order, epoch: int, done: Done) -> Array:
+    def train_epoch(self, order: Order, epoch: int, done: Done = nobody) -> Array:
         """Make a step for each row of ``order``, and return their mean loss."""
         rngs = nnx.Rngs(jax.random.fold_in(jax.random.key(self.settings.seed), epoch))
         losses = []

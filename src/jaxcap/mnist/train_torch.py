@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 import torch
@@ -16,9 +16,7 @@ from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Split, mean_and_deviation
 from jaxcap.mnist.idx import Bytes
 from jaxcap.mnist.model_torch import CNN, from_flax, to_flax
-from jaxcap.mnist.training import Logits, Order, Weights
-
-Done = Callable[[int], None]
+from jaxcap.mnist.training import Done, Logits, Order, Weights, nobody
 
 
 class TorchTrainer:
@@ -74,14 +72,16 @@ class TorchTrainer:
         self._labels = torch.tensor(train.labels, device=self._device)
         self._loss = torch.compile(self._loss_of) if loop == "compiled" else self._loss_of
 
-    def train_epoch(self, order: Order, epoch: int, done: Done) -> Tensor:
+    def train_epoch(self, order: Order, epoch: int, done: Done = nobody) -> Tensor:
         """Make a step for each row of ``order``, and return their mean loss."""
         self._model.train(self.settings.dropout)  # nothing else depends on the mode
         batches = self._loaded(order) if self._loop == "loader" else self._on_device(order)
         total = torch.zeros((), device=self._device)
         with torch.random.fork_rng():
             torch.manual_seed(self.settings.seed * 2**20 + epoch)
-            for images, labels in batches:
+            for step, (images, labels) in enumerate(batches):
+                (group,) = self._optimizer.param_groups
+                group["lr"] = self.settings.rate(epoch, step, len(order))
                 self._optimizer.zero_grad()
                 loss = self._loss(images, labels)
                 loss.backward()  # type: ignore[no-untyped-call]

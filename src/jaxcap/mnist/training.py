@@ -27,6 +27,7 @@ from jaxcap.tables import Table
 
 Order = npt.NDArray[np.int32]
 Logits = npt.NDArray[np.float32]
+Done = Callable[[int], None]
 Weights = Mapping[str, Mapping[str, npt.NDArray[np.float32]]]  # kernel and bias by layer
 
 DRY_RUN_STEPS = 5
@@ -36,12 +37,16 @@ class CheckpointError(ValueError):
     """A checkpoint is that of another training; the message names the difference."""
 
 
+def nobody(_: int) -> None:
+    """Hear of steps that were made, and do nothing."""
+
+
 class Trainer(Protocol):
     """A network, its optimiser and the images that it is trained on."""
 
     settings: Settings
 
-    def train_epoch(self, order: Order, epoch: int, done: Callable[[int], None]) -> SupportsFloat:
+    def train_epoch(self, order: Order, epoch: int, done: Done = ...) -> SupportsFloat:
         """Make a step for each row of ``order``, and return their mean loss when it is converted.
 
         Parameters
@@ -220,8 +225,12 @@ def _resume(saved: Checkpoints, trainer: Trainer) -> list[Epoch]:
 
 
 def _identity(trainer: Trainer) -> dict[str, Any]:
-    """Name what must be the same for a checkpoint to be resumed: all but when to stop."""
-    settings = trainer.settings.model_dump(exclude={"num_epochs", "batch_size_validation"})
+    """Name what must be the same for a checkpoint to be resumed.
+
+    That is all but when to stop, unless the learning rate depends on it, and how to test.
+    """
+    free = {"batch_size_validation", *(() if trainer.settings.decay else ("num_epochs",))}
+    settings = trainer.settings.model_dump(exclude=free)
     return {"trainer": type(trainer).__name__, **settings}
 
 
