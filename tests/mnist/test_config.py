@@ -74,3 +74,14 @@ def test_the_rate_stays_or_falls_along_a_line() -> None:
     assert falling.rate(3, 0, 10) == pytest.approx(0.05)
     several = falling.rate(4, np.array([0, 5]), 10)
     np.testing.assert_allclose(several, [0.025, 0.0125])
+
+
+def test_mistakes_are_explained_in_one_sentence() -> None:
+    wrong: dict[str, Any] = {"num_epochs": 0, "momentum": "much", "nonsense": 1}
+    with pytest.raises(ValidationError) as raised:
+        Settings(**wrong)
+    assert config.explain(raised.value) == (
+        "num_epochs should be greater than or equal to 1, got 0; "
+        "momentum should be a valid number, unable to parse string as a number, got much; "
+        f"there is no setting nonsense: choose from {', '.join(Settings.model_fields)}"
+    )

@@ -118,12 +118,11 @@ def test_two_processes_train_as_one_does(
         finish(process)
     assert_same_curve(alone, rows_of(logs[0]))
     assert not logs[1].exists()  # the first speaks for all
-    # Where they stopped, one process goes on.
-    finish(
-        start("num_epochs=3", "--log", str(logs[0]), "--checkpoints", str(checkpoints), devices=1)
-    )
-    assert_same_curve(alone, rows_of(logs[0])[:2])
-    assert len(rows_of(logs[0])) == 3
+    if cluster == "none":  # one process goes on where they stopped
+        files = ("--files", str(logs[0]), "--checkpoints", str(checkpoints))
+        finish(start("num_epochs=3", *files, devices=1))
+        assert_same_curve(alone, rows_of(logs[0])[:2])
+        assert len(rows_of(logs[0])) == 3
 
 
 def srun(number: int, port: int) -> dict[str, str]:
@@ -157,17 +156,26 @@ def test_killed_it_goes_on_from_the_last_checkpoint(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["momentum=2"], "momentum"),
-        (["nonsense"], "name=value"),
-        (["batch_size_training=30"], "30, which 8 devices can't share"),
+        (["momentum=2"], "momentum should be less than or equal to 1, got 2"),
+        (["nonsense"], "a setting is given as name=value, got 'nonsense'"),
+        (["--process", "x"], "invalid int value: 'x'"),
     ],
 )
-def test_bad_input_is_one_sentence(start: Start, arguments: list[str], said: str) -> None:
-    process = start(*arguments, devices=8)
-    out, err = process.communicate(timeout=300)
-    assert (process.returncode, out) == (2, "")
-    assert "Traceback" not in err
-    assert said in err.splitlines()[-1]
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as raised:
+        parallel.main(["--subset", *arguments])
+    captured = capsys.readouterr()
+    assert (raised.value.code, captured.out) == (2, "")
+    assert said in captured.err.splitlines()[-1]
+
+
+def test_a_batch_that_devices_cannot_share_is_refused(start: Start) -> None:
+    process = start("batch_size_training=30", devices=8)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert "batch_size_training is 30, which 8 devices can't share" in err.splitlines()[-1]
 
 
 def test_a_process_without_a_job_says_what_is_missing() -> None:

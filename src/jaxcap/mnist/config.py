@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 if TYPE_CHECKING:
     from jaxcap.tables import Table
@@ -64,6 +64,16 @@ class Settings(BaseModel):
 #: Settings with which both frameworks pass 98.9 % of the test images. The seeds' rate needs more
 #: epochs.
 THREE_EPOCHS = Settings(num_epochs=3, learning_rate=0.05, decay=True)
+
+
+def explain(error: ValidationError) -> str:
+    """Say in one sentence what is wrong with settings: all of it, each with what was expected."""
+    return "; ".join(
+        f"there is no setting {one['loc'][0]}: choose from {', '.join(Settings.model_fields)}"
+        if one["type"] == "extra_forbidden"
+        else f"{one['loc'][0]} {one['msg'].removeprefix('Input ')}, got {one['input']}"
+        for one in error.errors()
+    )
 
 
 def table() -> Table:

@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jax
+from pydantic import ValidationError
 
 from jaxcap.mnist import data
-from jaxcap.mnist.config import Settings
+from jaxcap.mnist.config import Settings, explain
 from jaxcap.mnist.train_flax import FlaxTrainer, data_mesh
 from jaxcap.mnist.training import fit, table
 
@@ -82,8 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         speaks = jax.process_index() == 0
         log = given.log if speaks else None
         epochs = fit(trainer, mnist, log=log, checkpoints=given.checkpoints)
+    except ValidationError as error:
+        parser.error(explain(error))
     except (JobError, ValueError) as error:
-        parser.error(" ".join(str(error).split()))
+        parser.error(str(error))
     if speaks:
         print(table(epochs))
 
