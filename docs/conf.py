@@ -102,9 +102,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Parameter|Points?|Prepare|Seconds|Steps|Variants|optional)",
+        r"(Allocator|Bytes|Clock|Parameter|Points?|Prepare|Seconds|Variants|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
+    ("py:class", r"jaxcap\.mnist\.config\.Steps"),  # a type variable
     ("py:class", r"(Array|Figure|Work)"),  # imported by name
 ]
 

@@ -181,23 +181,23 @@ from jaxcap.timing import compare
 
 images = jnp.ones((2, 8, 26, 26, 32))
 kernel = jnp.ones((3, 3, 32, 64))
+layout = ("NHWC", "HWIO", "NHWC")
 
 
 def by_xla(images, kernel):
     """Convolve as XLA does."""
-    layout = ("NHWC", "HWIO", "NHWC")
     return jax.lax.conv_general_dilated(
         images, kernel, (1, 1), "VALID", dimension_numbers=layout
     )
 
 
 @partial(jax.jit, static_argnums=0)
-def outside(convolve):
-    return convolve(images.reshape(-1, 26, 26, 32), kernel)
+def outside(convolve, images, kernel):
+    return convolve(images.reshape(-1, *images.shape[2:]), kernel)
 
 
 @partial(jax.jit, static_argnums=0)
-def inside(convolve):
+def inside(convolve, images, kernel):
     return jax.lax.map(lambda some: convolve(some, kernel), images)
 
 
@@ -207,10 +207,12 @@ convolutions = compare(
         f"{name}, {place.__name__} a loop": partial(place, convolve)
         for name, convolve in (
             ("XLA", by_xla),
-            ("patches", convolution.by_patches_in_parts),
+            ("patches", convolution.by_patches),
         )
         for place in (outside, inside)
     },
+    images,
+    kernel,
     experiment="mnist convolution",
     budget_s=0.2,
 )
@@ -277,10 +279,10 @@ Table(
 # the same weights and in the same order for a seed:
 SEEDS = 3
 runs = {"Flax": [], "PyTorch": []}
-epochs = 2 if on_cpu else config.THREE_EPOCHS.num_epochs
+num_epochs = 2 if on_cpu else config.THREE_EPOCHS.num_epochs
 for seed in range(SEEDS):
     settings = config.THREE_EPOCHS.model_copy(
-        update={"seed": seed, "num_epochs": epochs}
+        update={"seed": seed, "num_epochs": num_epochs}
     )
     flax = FlaxTrainer(settings, mnist.train)
     runs["Flax"].append(fit(flax, mnist))
@@ -343,18 +345,22 @@ for name, accuracy in final.items():
 # %%
 # What it gets wrong
 # ------------------
-# The last network of Flax. A row for each digit, a column for what it was taken for:
+# The last network of Flax: a row for each digit, a column for what it was taken for.
 judged = judge(flax, mnist.test).judged
 labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)
 np.add.at(confusion, (labels, judged), 1)
+mistakes = confusion - np.diag(np.diag(confusion))
 
-digits = [str(digit) for digit in range(10)]
-rows = [
-    (d, *(str(n) if n else "" for n in row))
-    for d, row in zip(digits, confusion)
-]
-Table("True digit, and what it was taken for", ("", *digits), rows)
+_, axes = plt.subplots(figsize=(5, 5))
+axes.imshow(mistakes, cmap="Oranges")
+for row, column in np.argwhere(confusion):
+    number = confusion[row, column]
+    axes.text(column, row, number, ha="center", va="center", color="black")
+axes.set_xticks(range(10))
+axes.set_yticks(range(10))
+axes.set(xlabel="taken for", ylabel="true digit", title="Test images")
+axes.grid(visible=False)
 
 # %%
 # And the images about which it was most sure, and wrong: the true digit, and what the network saw.
@@ -416,8 +422,8 @@ more_time = valid.speedup(over=same)
 padded
 
 # %%
-# The padded network has more parameters and takes :measured:`more_time` times as long. It is another
-# network, whose accuracy says nothing about frameworks.
+# Padded, it is another network, with more parameters, and its gradient takes :measured:`more_time`
+# times as long. Neither its speed nor its accuracy says anything about frameworks.
 #
 # It *counted* wrongly. In validation the last image was left out, and accuracies of batches were
 # averaged as if they were equally large, which the last one was not. How far is that off, here?

@@ -27,5 +27,6 @@ class Source:
         from pygments.formatters import HtmlFormatter
         from pygments.lexers import PythonLexer
 
-        html: str = highlight(self._text, PythonLexer(), HtmlFormatter())
-        return html
+        # As Sphinx wraps the code of a page.
+        html = highlight(self._text, PythonLexer(), HtmlFormatter())
+        return f'<div class="highlight-python notranslate">{html}</div>'

@@ -119,7 +119,7 @@ def test_two_processes_train_as_one_does(
     assert_same_curve(alone, rows_of(logs[0]))
     assert not logs[1].exists()  # the first speaks for all
     if cluster == "none":  # one process goes on where they stopped
-        files = ("--files", str(logs[0]), "--checkpoints", str(checkpoints))
+        files = ("--log", str(logs[0]), "--checkpoints", str(checkpoints))
         finish(start("num_epochs=3", *files, devices=1))
         assert_same_curve(alone, rows_of(logs[0])[:2])
         assert len(rows_of(logs[0])) == 3

@@ -250,7 +250,8 @@ def steps(
         number, places, rate = its
         return step(network, state, train, places, rate, jax.random.fold_in(key, number))
 
-    return jax.lax.scan(one, state, (numbers, places, rates))
+    # A loop of one step would be a loop all the same, where XLA's convolutions are slow on a CPU.
+    return jax.lax.scan(one, state, (numbers, places, rates), unroll=len(numbers) == 1)
 
 
 def _require_equal_parts(settings: Settings, devices: int) -> None:
