@@ -14,15 +14,17 @@ from jaxcap.results import Result, ResultSet
 from jaxcap.tables import Table
 from jaxcap.timing import compare
 
-PROCESSES = 5
+PROCESSES = 3
+STEPS = 8
 BUDGET_S = 3.0
 
 
 def main() -> None:
     """Measure, and say how the best way in JAX compares."""
     console = Console()
-    console.print(f"{capture().device}, {capture().cores} cores, images in training")
-    points = [{**point, "compiled": True} for point in THROUGHPUT.points]
+    machine = capture()
+    console.print(f"{machine.device}, {machine.cores} cores, JAX {machine.versions['jax']}")
+    points = [{**point, "steps": STEPS, "compiled": True} for point in THROUGHPUT.points]
     results = compare(THROUGHPUT, points=points, processes=PROCESSES, budget_s=BUDGET_S)
     console.print(rates(results))
     in_jax = fastest(results, "Flax")

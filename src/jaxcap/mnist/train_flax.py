@@ -250,8 +250,11 @@ def steps(
         number, places, rate = its
         return step(network, state, train, places, rate, jax.random.fold_in(key, number))
 
+    if len(numbers) > 1:
+        return jax.lax.scan(one, state, (numbers, places, rates))
     # A loop of one step would be a loop all the same, where XLA's convolutions are slow on a CPU.
-    return jax.lax.scan(one, state, (numbers, places, rates), unroll=len(numbers) == 1)
+    state, loss = one(state, (numbers[0], places[0], rates[0]))
+    return state, loss[None]
 
 
 def _require_equal_parts(settings: Settings, devices: int) -> None:

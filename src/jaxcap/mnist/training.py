@@ -143,13 +143,15 @@ def fit(
     settings = trainer.settings
     saved = Checkpoints(checkpoints) if checkpoints else None
     epochs = _resume(saved, trainer) if saved else []
+    if log and epochs:
+        _write_lines(log, epochs)  # the last of them may have been lost
     for number in range(len(epochs) + 1, settings.num_epochs + 1):
         order = shuffled(len(mnist.train.labels), number, settings)
         with _progress(f"epoch {number} of {settings.num_epochs}", len(order)) as done:
             start = time.perf_counter()
             loss = float(trainer.train_epoch(order, number, done))
             train_s = time.perf_counter() - start
-        test = judge(trainer, mnist.test)
+            test = judge(trainer, mnist.test)
         before_s = epochs[-1].train_s if epochs else 0.0
         epochs.append(
             Epoch(number, loss, test.loss, test.correct, len(test.judged), before_s + train_s)
