@@ -53,7 +53,7 @@ def ways(*, compiled: bool = True) -> Mapping[str, Make]:
     compiled = compiled and can_compile("cpu" if on_cpu else "cuda")
     if compiled:
         found[COMPILED] = partial(_torch, loop="compiled")
-    if not on_cpu:  # where XLA's convolutions in a scan take ten times as long as outside
+    if not on_cpu:  # a CPU would take many times as long for XLA's convolutions in a scan
         found[SCAN] = partial(FlaxTrainer, patches=False)
         found[f"{SCAN}, {REDUCED}"] = partial(FlaxTrainer, patches=False, dtype=jnp.bfloat16)
         if compiled:
