@@ -133,7 +133,7 @@ rows = [
 Table("Mean loss of the last steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
-# They differ by rounding, which training amplifies slowly. From here on dropout is on, and what is
+# Where they differ, they do so by rounding, which training amplifies slowly. From here on dropout is on, and what is
 # compared is only speed, and accuracy over several seeds.
 #
 # The loop one writes first
@@ -163,7 +163,7 @@ Source(train_flax.steps)
 
 # %%
 # *Patches.* On a GPU, XLA calls NVIDIA's convolutions. On a CPU it has its own: good ones for the way
-# forward, slow ones for gradients, and inside a scan very slow ones. But a convolution is also a
+# forward, slow ones for gradients, and inside a scan much slower ones. But a convolution is also a
 # product, of the matrix of all patches with the kernel. Products are fast everywhere, and so are their
 # gradients, which are products too. The matrix of patches is large, though, and a few images at a time
 # it stays in the cache:
@@ -172,8 +172,8 @@ from jaxcap.kernels import convolution
 Source(convolution.by_patches, convolution.by_patches_in_parts)
 
 # %%
-# How much is in that? The forward way of the second convolution, on a few images, once as it is and once
-# inside a loop that runs twice:
+# How much is in that? The gradient of the second convolution by its kernel, on a few images, once as it
+# is and once inside a loop that runs twice:
 from functools import partial
 
 from jaxcap import figures
@@ -191,14 +191,19 @@ def by_xla(images, kernel):
     )
 
 
+def gradient(convolve, images, kernel):
+    """Differentiate a sum over all that comes out."""
+    return jax.grad(lambda kernel: (convolve(images, kernel) ** 2).sum())(kernel)
+
+
 @partial(jax.jit, static_argnums=0)
 def outside(convolve, images, kernel):
-    return convolve(images.reshape(-1, *images.shape[2:]), kernel)
+    return gradient(convolve, images.reshape(-1, *images.shape[2:]), kernel)
 
 
 @partial(jax.jit, static_argnums=0)
 def inside(convolve, images, kernel):
-    return jax.lax.map(lambda some: convolve(some, kernel), images)
+    return jax.lax.map(lambda some: gradient(convolve, some, kernel), images)
 
 
 # %%
@@ -219,11 +224,11 @@ convolutions = compare(
 loop_costs = convolutions.speedup(
     "XLA, outside a loop", over="XLA, inside a loop"
 )
-_ = figures.bars(convolutions, title="One convolution, forward")
+_ = figures.bars(convolutions, title="Gradient of a convolution")
 
 # %%
-# Here a loop makes XLA's own convolution :measured:`loop_costs` times as slow. Now all ways to train in
-# turn, a few steps of each:
+# Here the loop takes :measured:`loop_costs` times as long with XLA's own convolution. Now all ways to
+# train in turn, a few steps of each:
 from jaxcap.experiments.mnist import NAIVE, THROUGHPUT, throughput
 
 point = THROUGHPUT.points[0]
