@@ -99,7 +99,7 @@ from pathlib import Path
 logs = Path(tempfile.mkdtemp())
 TRAINING = ("-m", "jaxcap.mnist.parallel", "--subset")
 SETTINGS = (
-    "num_epochs=4",
+    "num_epochs=3",
     "dry_run=true",
     "batch_size_validation=200",
 )
@@ -178,7 +178,7 @@ from jaxcap.experiments.scaling import SCALING
 from jaxcap.timing import compare
 
 point = SCALING.points[0]
-scaling = compare(SCALING, points=[point], processes=1, budget_s=0.5)
+scaling = compare(SCALING, points=[point], processes=3, budget_s=0.1)
 _ = figures.bars(
     scaling,
     value=throughput,

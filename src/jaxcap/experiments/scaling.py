@@ -30,17 +30,15 @@ def several_devices() -> Sequence[jax.Device]:
 
 
 def prepare(batch: int, steps: int) -> Mapping[str, Callable[[], Any]]:
-    """Prepare so many steps on batches of so many images, shared by 1, 2, 4 ... devices."""
+    """Prepare so many steps on batches of so many images, by 1 device, by 2 and by all."""
     devices = several_devices()
     settings = Settings(batch_size_training=batch)
     train = data.load("subset").train
     order = shuffled(len(train.labels), 1, settings)[:steps]
     variants = {}
-    number = 1
-    while number <= len(devices):
+    for number in sorted({1, 2, len(devices)}):
         trainer = FlaxTrainer(settings, train, mesh=data_mesh(devices[:number]))
         variants[named(number)] = partial(trainer.train_epoch, order, 1)
-        number *= 2
     return variants
 
 
