@@ -363,7 +363,7 @@ np.add.at(confusion, (labels, judged), 1)
 mistakes = confusion - np.diag(np.diag(confusion))
 
 _, axes = plt.subplots(figsize=(5, 5))
-axes.imshow(mistakes, cmap="Oranges")
+axes.imshow(mistakes, cmap="Oranges", vmax=2 * mistakes.max())
 for row, column in np.argwhere(confusion):
     number = confusion[row, column]
     axes.text(column, row, number, ha="center", va="center", color="black")
