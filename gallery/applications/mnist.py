@@ -282,13 +282,13 @@ Table(
 # How long does it take to know the digits?
 # -----------------------------------------
 # Speed is worth something only if the network learns. Several seeds, in both frameworks, all from
-# the same weights and in the same order for a seed. On a CPU, half of the subset has to do:
+# the same weights and in the same order for a seed. On a CPU, a part of the subset has to do:
 from dataclasses import replace
 
 SEEDS = 3
 learned = mnist
 if on_cpu:
-    learned = replace(mnist, train=data.balanced(mnist.train, 500))
+    learned = replace(mnist, train=data.balanced(mnist.train, 300))
 
 runs = {"Flax": [], "PyTorch": []}
 for seed in range(SEEDS):

@@ -168,8 +168,8 @@ print(f"largest relative difference: {apart:.1e}")
 # %%
 # What it costs, and what it gains
 # --------------------------------
-# The same number of images in each step, shared by more and more devices. Where these are real, each
-# has less to do, and the time should fall until a device's part is too small to keep it busy. Where
+# The same number of images in each step, by one device and shared by all. Where these are real, each
+# has less to do, and the time should fall unless a device's part is too small to keep it busy. Where
 # one CPU pretends, they share the same cores, so you see the cost alone: smaller products, more
 # programs to start, and the sum over all devices.
 from jaxcap import figures

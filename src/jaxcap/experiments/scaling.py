@@ -30,13 +30,13 @@ def several_devices() -> Sequence[jax.Device]:
 
 
 def prepare(batch: int, steps: int) -> Mapping[str, Callable[[], Any]]:
-    """Prepare so many steps on batches of so many images, by 1 device, by 2 and by all."""
+    """Prepare so many steps on batches of so many images, by one device and by all."""
     devices = several_devices()
     settings = Settings(batch_size_training=batch)
     train = data.load("subset").train
     order = shuffled(len(train.labels), 1, settings)[:steps]
     variants = {}
-    for number in sorted({1, 2, len(devices)}):
+    for number in sorted({1, len(devices)}):
         trainer = FlaxTrainer(settings, train, mesh=data_mesh(devices[:number]))
         variants[named(number)] = partial(trainer.train_epoch, order, 1)
     return variants
