@@ -465,7 +465,7 @@ class TestRecord:
 
 
 class TestSteadyAllocator:
-    def test_sets_both_thresholds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_sets_thresholds_and_keeps_to_one_arena(self, monkeypatch: pytest.MonkeyPatch) -> None:
         options: dict[int, int] = {}
 
         def mallopt(option: int, value: int) -> int:
@@ -475,7 +475,7 @@ class TestSteadyAllocator:
         monkeypatch.setattr(sys, "platform", "linux")
         monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=mallopt))
         assert steady_allocator()
-        assert options == {-1: 2**31 - 1, -3: 2**30}
+        assert options == {-1: 2**31 - 1, -3: 2**30, -8: 1}
 
     @pytest.mark.parametrize("library", [object(), SimpleNamespace(mallopt=lambda *_: 0)])
     def test_says_if_the_library_does_not_understand(

@@ -117,7 +117,7 @@ from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
 from jaxcap.mnist.training import fit, judge
 
-settings = Settings(num_epochs=3, dry_run=True, dropout=False)
+settings = Settings(num_epochs=2, dry_run=True, dropout=False)
 flax = FlaxTrainer(settings, mnist.train)
 pytorch = TorchTrainer(settings, mnist.train, initial_weights(settings.seed))
 
@@ -165,11 +165,16 @@ Source(train_flax.steps)
 # *Patches.* On a GPU, XLA calls NVIDIA's convolutions. On a CPU it has its own: good ones for the way
 # forward, slow ones for gradients, and inside a scan much slower ones. But a convolution is also a
 # product, of the matrix of all patches with the kernel. Products are fast everywhere, and so are their
-# gradients, which are products too. The matrix of patches is large, though, and a few images at a time
-# it stays in the cache:
+# gradients, which are products too:
 from jaxcap.kernels import convolution
 
-Source(convolution.by_patches, convolution.by_patches_in_parts)
+Source(convolution.by_patches)
+
+# %%
+# The matrix of patches is large, though. Patches of a single row are a third of that for a kernel of
+# three, and a few images at a time they stay in the cache. :func:`jax.custom_vjp` then says how to
+# find the gradient, part by part as well, instead of keeping all patches until it is asked for:
+Source(convolution.by_columns)
 
 # %%
 # How much is in that? The gradient of the second convolution by its kernel, on a few images, once as it
@@ -288,7 +293,7 @@ from dataclasses import replace
 SEEDS = 3
 learned = mnist
 if on_cpu:
-    learned = replace(mnist, train=data.balanced(mnist.train, 300))
+    learned = replace(mnist, train=data.balanced(mnist.train, 200))
 
 runs = {"Flax": [], "PyTorch": []}
 for seed in range(SEEDS):

@@ -105,7 +105,7 @@ for name, (function, arity) in FUNCTIONS.items():
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 from jaxcap.timing import compare
 
-results = compare(JIT, budget_s=0.08, processes=4)
+results = compare(JIT, budget_s=0.08)
 here = results.select(device=jax.default_backend())
 here.select(function="wave")
 
@@ -175,9 +175,7 @@ first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 # some sizes and in some processes, and then has to ask for it again, page by page. Here is the same
 # comparison, on the CPU, with that default:
 on_cpu = {"function": "wave", "size": 1_000_000, "device": "cpu"}
-by_default = compare(
-    JIT, points=[on_cpu], budget_s=0.4, processes=4, allocator="default"
-)
+by_default = compare(JIT, points=[on_cpu], budget_s=0.3, allocator="default")
 by_default
 
 # %%

@@ -40,7 +40,7 @@ FEWEST_ROUNDS, MOST_ROUNDS = 6, 100
 # it saw twice in a row: to look after each round would be to stop at the luckiest.
 FIRST_LOOK, NEXT_LOOK = 20, 1.5
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8  # from malloc.h
 _MOST_CALLS_PER_SAMPLE = 1_000_000
 
 Clock = Callable[[], float]
@@ -144,7 +144,7 @@ def compare(
     experiment: str = "compare",
     parameters: Mapping[str, Parameter] | None = None,
     points: Points | None = None,
-    processes: int = 6,
+    processes: int = 4,
     budget_s: float = 1.0,
     precision: float = PRECISION,
     allocator: Allocator = "steady",
@@ -248,7 +248,15 @@ def steady_allocator() -> bool:
     except AttributeError:  # musl, for one
         return False
     largest = 2**31 - 1
-    return bool(mallopt(_M_TRIM_THRESHOLD, largest) and mallopt(_M_MMAP_THRESHOLD, 2**30))
+    options = {
+        _M_TRIM_THRESHOLD: largest,
+        _M_MMAP_THRESHOLD: 2**30,
+        # Threads, such as those of XLA, otherwise get heaps of at most 64 MiB, and what is larger
+        # is mapped anew in each call.
+        _M_ARENA_MAX: 1,
+    }
+    understood = [mallopt(option, value) for option, value in options.items()]
+    return all(understood)
 
 
 @dataclass

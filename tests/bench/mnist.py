@@ -15,7 +15,7 @@ from jaxcap.tables import Table
 from jaxcap.timing import compare
 
 PROCESSES = 3
-STEPS = 8
+BATCH, STEPS = 128, 8
 BUDGET_S = 3.0
 
 
@@ -24,8 +24,8 @@ def main() -> None:
     console = Console()
     machine = capture()
     console.print(f"{machine.device}, {machine.cores} cores, JAX {machine.versions['jax']}")
-    points = [{**point, "steps": STEPS, "compiled": True} for point in THROUGHPUT.points]
-    results = compare(THROUGHPUT, points=points, processes=PROCESSES, budget_s=BUDGET_S)
+    point = {"batch": BATCH, "steps": STEPS, "compiled": True}
+    results = compare(THROUGHPUT, points=[point], processes=PROCESSES, budget_s=BUDGET_S)
     console.print(rates(results))
     in_jax = fastest(results, "Flax")
     for name in NAIVE, fastest(results, "PyTorch").variant:

@@ -13,14 +13,14 @@ from flax import nnx
 from jax.test_util import check_grads
 
 from jaxcap import compilation
-from jaxcap.kernels.convolution import by_patches, by_patches_in_parts, max_pool
+from jaxcap.kernels.convolution import by_columns, by_patches, by_products, max_pool
 from jaxcap.mnist import model, model_torch
 from jaxcap.mnist.model import CNN
 from jaxcap.mnist.train_flax import initial_weights
 
 RNG = np.random.default_rng(0)
 IMAGES = jnp.asarray(RNG.standard_normal((6, 28, 28, 1), np.float32))
-FAST: dict[str, Any] = {"convolve": by_patches_in_parts, "pool": max_pool}
+FAST: dict[str, Any] = {"convolve": by_products, "pool": max_pool}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ class TestConvolution:
     kernel = jnp.asarray(RNG.standard_normal((3, 2, 3, 5), np.float32))
 
     @pytest.mark.parametrize("number", [1, 20])
-    @pytest.mark.parametrize("convolve", [by_patches, by_patches_in_parts])
+    @pytest.mark.parametrize("convolve", [by_patches, by_columns])
     def test_patches_give_the_convolution(self, convolve: model.Convolve, number: int) -> None:
         images = self.images[:number]
         dimensions = ("NHWC", "HWIO", "NHWC")
@@ -82,7 +82,7 @@ class TestConvolution:
         )
         np.testing.assert_allclose(convolve(images, self.kernel), expected, atol=1e-5)
 
-    @pytest.mark.parametrize("convolve", [by_patches, by_patches_in_parts])
+    @pytest.mark.parametrize("convolve", [by_patches, by_columns])
     def test_gradients_are_right(self, convolve: model.Convolve) -> None:
         with jax.enable_x64(True):
             images, kernel = (jnp.asarray(x, jnp.float64) for x in (self.images, self.kernel))

@@ -24,10 +24,18 @@ def prepare(function: str, size: int, device: str) -> Mapping[str, Callable[[], 
     return {OP_BY_OP: partial(fn, *inputs), COMPILED: partial(jax.jit(fn), *inputs)}
 
 
-#: All functions at all sizes; with a GPU, on the GPU and on the CPU beside it.
+#: All functions at all sizes; with a GPU, on the GPU and on the CPU beside it. Where there is none,
+#: one function at all sizes and the others at two.
 JIT = Experiment(
     name="jit",
     prepare=prepare,
-    quick=grid(function=elementwise.FUNCTIONS, size=SIZES, device=("cpu",)),
+    quick=[
+        *grid(function=("wave",), size=SIZES, device=("cpu",)),
+        *grid(
+            function=[name for name in elementwise.FUNCTIONS if name != "wave"],
+            size=(10_000, 1_000_000),
+            device=("cpu",),
+        ),
+    ],
     full=grid(function=elementwise.FUNCTIONS, size=SIZES, device=("gpu", "cpu")),
 )

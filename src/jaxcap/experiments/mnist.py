@@ -76,7 +76,7 @@ def prepare(batch: int, steps: int, compiled: bool) -> Mapping[str, Callable[[],
 THROUGHPUT = Experiment(
     name="mnist throughput",
     prepare=prepare,
-    quick=grid(batch=(128,), steps=(2,), compiled=(False,)),
+    quick=grid(batch=(32,), steps=(2,), compiled=(False,)),
     full=grid(batch=(128,), steps=(70,), compiled=(True,)),
 )
 

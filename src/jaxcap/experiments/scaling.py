@@ -50,6 +50,6 @@ def named(devices: int) -> str:
 SCALING = Experiment(
     name="mnist scaling",
     prepare=prepare,
-    quick=grid(batch=(128,), steps=(2,)),
+    quick=grid(batch=(32,), steps=(2,)),
     full=grid(batch=(128, 1024), steps=(8,)),
 )

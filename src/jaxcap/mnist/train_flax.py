@@ -17,7 +17,7 @@ from jax import Array
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from jaxcap.kernels.convolution import by_patches_in_parts, max_pool
+from jaxcap.kernels.convolution import by_products, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Split, mean_and_deviation
@@ -86,8 +86,8 @@ class FlaxTrainer:
         Steps that are compiled to one program: 1 to start each of them from Python. By default all
         of an epoch, and on a CPU as many as let a progress bar move.
     patches
-        Convolve by `~jaxcap.kernels.convolution.by_patches_in_parts`; by default on a CPU only,
-        where XLA's convolutions are slow, and very slow in a scan.
+        Convolve by `~jaxcap.kernels.convolution.by_products`; by default on a CPU only, where
+        XLA's convolutions are slow, and very slow in a scan.
     dtype
         That the layers compute in. The weights are float32 all the same.
     mesh
@@ -116,7 +116,7 @@ class FlaxTrainer:
         self._at_once = at_once or (_AT_ONCE_ON_CPU if on_cpu else None)
         _require_equal_parts(settings, mesh.size)
         patches = on_cpu if patches is None else patches
-        ways: Any = {"convolve": by_patches_in_parts, "pool": max_pool} if patches else {}
+        ways: Any = {"convolve": by_products, "pool": max_pool} if patches else {}
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **ways))
         self._network = Network(
             graph,
