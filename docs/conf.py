@@ -30,9 +30,11 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
+    "sphinx_click",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.programoutput",
 ]
 # Explicit, because myst-nb would otherwise claim the notebooks that sphinx-gallery writes.
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
@@ -50,7 +52,7 @@ pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-con
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
 WHEEL = f"jaxcap-{version}-py3-none-any.whl"  # the build serves it
 myst_substitutions = {"wheel": f'<a href="wheels/{WHEEL}">{WHEEL}</a>'}
-# As with tutorials: `nox -s docs -- exercises` runs nothing else.
+# As with tutorials: `nox -s docs -- exercises` runs nothing else, nor `-- command_line`.
 nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
 copybutton_exclude = ".linenos, .gp, .go"

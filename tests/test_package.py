@@ -27,14 +27,17 @@ LAYERS = (
         "tables",
         "environment",
         "compilation",
+        "doctor",
         "prng",
         "transforms",
         "typecheck",
     },
     {"arrays", "results", "mnist"},
-    {"experiment", "figures", "judges"},
+    {"experiment", "exports", "figures", "judges"},
     {"timing", "worker"},
     {"experiments", "roofline", "timeline", "exercises"},
+    {"cli"},
+    {"__main__"},
 )
 
 
@@ -50,6 +53,7 @@ def test_package_is_typed() -> None:
     ("module", "absent"),
     [
         ("jaxcap", {"jax", "numpy", "torch", "flax", "matplotlib", "pandas"}),
+        ("jaxcap.cli", {"jax", "numpy", "torch", "flax", "matplotlib", "pydantic", "rich"}),
         ("jaxcap.timing", {"torch", "flax", "matplotlib", "pandas", "rich"}),
         ("jaxcap.mnist.config", {"jax", "torch", "flax"}),
         ("jaxcap.mnist.data", {"jax", "torch", "flax", "pooch", "rich"}),

@@ -323,6 +323,8 @@ class TestEstimates:
     def test_page_faults_are_counted_by_call(self) -> None:
         runs = [make_run(minor_faults=faults, calls_per_sample=4) for faults in (4, 8, 100)]
         assert make_result("jit", *runs).faults_per_call == 2
+        uncounted = make_run().model_copy(update={"minor_faults": ()})
+        assert make_result("jit", uncounted).faults_per_call is None
 
     def test_modes_are_those_of_all_samples(self) -> None:
         runs = make_run([3.6 * MS] * 20), make_run([8.5 * MS] * 20)

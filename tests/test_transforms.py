@@ -224,11 +224,13 @@ def answer(request: pytest.FixtureRequest) -> typecheck.Answer:
     return typecheck.ask(checker, SNIPPET.read_text(encoding="utf-8"), cache=folder)
 
 
+@pytest.mark.typing
 def test_types_are_seen_by_both_checkers(answer: typecheck.Answer) -> None:
     seen = {code: in_common_notation(revealed) for code, revealed in answer.types.items()}
     assert seen == expected_types()
 
 
+@pytest.mark.typing
 def test_deliberate_errors_are_caught_and_nothing_else(answer: typecheck.Answer) -> None:
     column = 0 if answer.checker.startswith("mypy") else 1
     expected = {line: text.split()[column] for line, text in remarks("# error: ").items()}

@@ -123,7 +123,7 @@ def capture() -> Environment:
         device=device_of(devices[0]),
         device_count=len(devices),
         platform_version=devices[0].client.platform_version.replace("\n", " ").strip(),
-        driver=_nvidia_driver(),
+        driver=nvidia_driver(),
         cpu=cpu_name(),
         cores=_cores(),
         cache_bytes=_cache_bytes(),
@@ -190,7 +190,22 @@ def _cache_bytes() -> int | None:
     return max(sizes, default=None)
 
 
-def _nvidia_driver() -> str | None:
+def free_memory_bytes(platform: str) -> int | None:
+    """Memory that the first device of a platform could still give, where that can be known."""
+    if platform != "cpu":
+        told = jax.devices(platform)[0].memory_stats() or {}
+        free: int = told.get("bytes_limit", 0) - told.get("bytes_in_use", 0)
+        return free if told else None
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else None
+
+
+def nvidia_driver() -> str | None:
+    """Version of the driver of NVIDIA's devices, if there is one."""
     try:
         text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
     except OSError:

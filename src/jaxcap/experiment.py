@@ -124,26 +124,42 @@ def run_in_processes(
     return _pool(sets)
 
 
-def work(task: Mapping[str, Any]) -> ResultSet:
-    """Measure all points of a task in this process: what a fresh process does."""
+def run_here(
+    name: str, prepare: Prepare, points: Iterable[Point], *, budget_s: float, **options: Any
+) -> ResultSet:
+    """Measure an experiment in this process, at one point after another.
+
+    Parameters
+    ----------
+    name, prepare
+        As of an `Experiment`.
+    points
+        At least one.
+    budget_s, **options
+        As of `jaxcap.timing.compare`.
+    """
     from jaxcap.timing import compare  # which imports this module
 
-    module, name = task["reference"].split(":")
-    prepare: Prepare = getattr(import_module(module), name)
     sets = [
-        compare(
-            prepare(**point),
-            experiment=task["name"],
-            parameters=point,
-            budget_s=task["budget_s"],
-            precision=0,
-            allocator=task["allocator"],
-        )
-        for point in task["points"]
+        compare(prepare(**point), experiment=name, parameters=point, budget_s=budget_s, **options)
+        for point in points
     ]
     return ResultSet(
         environment=sets[0].environment,
         results=tuple(result for one in sets for result in one.results),
+    )
+
+
+def work(task: Mapping[str, Any]) -> ResultSet:
+    """Measure all points of a task in this process: what a fresh process does."""
+    module, name = task["reference"].split(":")
+    return run_here(
+        task["name"],
+        getattr(import_module(module), name),
+        task["points"],
+        budget_s=task["budget_s"],
+        allocator=task["allocator"],
+        precision=0,
     )
 
 

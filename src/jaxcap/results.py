@@ -51,7 +51,7 @@ Seconds = Annotated[NonNegativeFloat, AfterValidator(_six_digits)]
 
 
 class Run(Model):
-    """What one process measured of one variant. The three tuples are of one length.
+    """What one process measured of one variant. The tuples are of one length.
 
     Attributes
     ----------
@@ -64,7 +64,8 @@ class Run(Model):
     dispatch_s
         Time of a call until it returned, by sample.
     minor_faults
-        Memory pages that the kernel had to map during a sample, all calls together.
+        Memory pages that the kernel had to map during a sample, all calls together. Empty where
+        nobody counted them.
     """
 
     first_call_s: Seconds
@@ -75,7 +76,8 @@ class Run(Model):
 
     @model_validator(mode="after")
     def _same_length(self) -> Self:
-        if not len(self.samples_s) == len(self.dispatch_s) == len(self.minor_faults):
+        samples, faults = len(self.samples_s), len(self.minor_faults)
+        if not samples == len(self.dispatch_s) == (faults or samples):
             raise ValueError("samples_s, dispatch_s and minor_faults differ in length")
         return self
 
@@ -140,9 +142,11 @@ class Result(Model):
         return predict([run.first_call_s for run in self.runs], unit="s", basis=self.basis)
 
     @property
-    def faults_per_call(self) -> float:
-        """Minor page faults of a typical call."""
-        return median(median(run.minor_faults) / run.calls_per_sample for run in self.runs)
+    def faults_per_call(self) -> float | None:
+        """Minor page faults of a typical call, if they were counted."""
+        counted = [run for run in self.runs if run.minor_faults]
+        faults = [median(run.minor_faults) / run.calls_per_sample for run in counted]
+        return median(faults) if faults else None
 
     @property
     def modes(self) -> tuple[float, ...]:
@@ -297,6 +301,13 @@ class ResultSet(Model):
             )
         return self.model_copy(update={"results": chosen})
 
+    def by_experiment(self) -> dict[str, ResultSet]:
+        """Split the results by what was asked."""
+        groups: dict[str, tuple[Result, ...]] = {}
+        for result in self.results:
+            groups[result.experiment] = (*groups.get(result.experiment, ()), result)
+        return {name: self.model_copy(update={"results": some}) for name, some in groups.items()}
+
     def one(self, variant: str | None = None, **parameters: Parameter) -> Result:
         """Return the only result that has this name and these parameters.
 
@@ -400,6 +411,12 @@ class ResultSet(Model):
             raise ResultsError(
                 f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
             ) from None
+
+
+def json_schema() -> dict[str, Any]:
+    """Describe a file of results by JSON Schema, draft 2020-12, for programs that read or write it."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return schema | ResultSet.model_json_schema() | {"title": "jaxcap results"}
 
 
 def _estimate_runs(

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from io import StringIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 # A column with a cell longer than this holds text, which starts at the left and may be wrapped.
 LONGEST_NUMBER = 24
@@ -32,10 +36,10 @@ class Table:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = field(default=())
 
-    def __repr__(self) -> str:
+    def __rich__(self) -> RenderableType:
         # Imported here because most processes that measure never print a table.
         from rich import box
-        from rich.console import Console
+        from rich.console import Group
         from rich.table import Table as RichTable
         from rich.text import Text
 
@@ -45,11 +49,24 @@ class Table:
             table.add_column(Text(header), justify="left" if is_text else "right")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
+        return Group(table, *(Text(note) for note in self.notes))
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
         # In a notebook, printing would show the table there and then.
         console = Console(file=StringIO(), record=True, force_jupyter=False)
-        console.print(table, *(Text(note) for note in self.notes))
+        console.print(self)
         lines = console.export_text().splitlines()
         return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+    def markdown(self) -> str:
+        """Return the table in GitHub's Markdown."""
+        lines = [self.headers, ["---"] * len(self.headers), *self.rows]
+        table = [
+            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+        ]
+        return "\n".join([f"**{self.caption}**", "", *table, "", *self.notes, ""]).rstrip() + "\n"
 
     def _repr_html_(self) -> str:
         classes = [

@@ -6,8 +6,18 @@ import inspect
 
 import jax
 import numpy as np
+import pytest
 
-from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY, prepare
+from jaxcap.experiments.calibration import (
+    CALIBRATION,
+    COMPILED,
+    LOOP,
+    NUMPY,
+    prepare,
+    prepare_errors,
+    prepare_fit,
+)
+from jaxcap.kernels import calibration
 
 EPS = float(np.finfo(np.float32).eps)
 
@@ -38,3 +48,23 @@ def test_points_fit_and_can_be_imported_by_a_fresh_process() -> None:
     for point in (*CALIBRATION.quick, *CALIBRATION.full):
         inspect.signature(prepare).bind(**point)
     assert CALIBRATION.reference == "jaxcap.experiments.calibration:prepare"
+
+
+@pytest.mark.parametrize(("library", "counts"), [("NumPy", [2]), ("JAX", [2, 3, 4])])
+def test_errors_by_one_library_are_the_same_whatever_the_parameters(
+    library: str, counts: list[int]
+) -> None:
+    variants = prepare_errors(library, 100)
+    assert list(variants) == [f"{library}, {count} parameters" for count in counts]
+    truth = np.array([calibration.SLOPE, calibration.OFFSET])
+    expected = calibration.rmse(truth, *calibration.sensors(size=100))
+    assert [float(call()) for call in variants.values()] == pytest.approx(
+        [expected] * len(counts), rel=1e-5
+    )
+
+
+@pytest.mark.parametrize("library", ["NumPy", "JAX"])
+def test_fits_find_the_least_squares(library: str) -> None:
+    (fit,) = prepare_fit(library, 100).values()
+    exact = calibration.least_squares(*calibration.sensors(size=100))
+    np.testing.assert_allclose(fit().x, exact, rtol=1e-4)

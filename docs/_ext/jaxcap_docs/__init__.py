@@ -25,6 +25,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
     app.connect("builder-inited", pages.forget_overloads)
+    app.connect("builder-inited", pages.leave_out_commands)
     app.connect("autodoc-process-signature", pages.hide_signature_of_records)
     app.connect("doctree-read", pages.stamp_tutorial)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected

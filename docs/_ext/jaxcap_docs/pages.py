@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -44,6 +45,24 @@ class Provenance(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the stamp."""
         return [_stamp("Built on", capture(), {})]
+
+
+class NotRun(SphinxDirective):
+    """Stands for the output of a command in a build that was told to run other things."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the command alone."""
+        text = f"$ {self.arguments[0]}\n(not run in this build)"
+        return [nodes.literal_block(text, text, language="text")]
+
+
+def leave_out_commands(app: Sphinx) -> None:
+    """Run no command on the page about them if this build runs other pages only."""
+    if not re.search(app.config.sphinx_gallery_conf["filename_pattern"], "command_line"):
+        app.add_directive("command-output", NotRun, override=True)
 
 
 def stamp_tutorial(app: Sphinx, doctree: nodes.document) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import json_schema
 from jaxcap_docs import records
 
 FAILED = records.BUILD / "failed-tutorials.txt"
@@ -37,7 +36,7 @@ def write_results(app: Sphinx, exception: Exception | None) -> None:
     index = []
     pages: dict[str, str] = {}
     for page, results in records.results_by_page():
-        for name, some in _by_experiment(results).items():
+        for name, some in results.by_experiment().items():
             if name in pages:
                 raise ExtensionError(
                     f"{pages[name]} and {page} both measured an experiment named {name!r}: "
@@ -45,9 +44,7 @@ def write_results(app: Sphinx, exception: Exception | None) -> None:
                 )
             pages[name] = page
             file = f"{name.replace(' ', '-')}.json"
-            ResultSet(environment=results.environment, results=some).save(
-                app.outdir / "results" / file
-            )
+            some.save(app.outdir / "results" / file)
             index.append(
                 {
                     "experiment": name,
@@ -58,8 +55,10 @@ def write_results(app: Sphinx, exception: Exception | None) -> None:
                     "results": len(some),
                 }
             )
+    (app.outdir / "results").mkdir(exist_ok=True)
+    schema = json.dumps(json_schema(), indent=1) + "\n"
+    (app.outdir / "results" / "schema.json").write_text(schema, encoding="utf-8")
     target = app.outdir / "results" / "index.json"
-    target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
 
 
@@ -83,10 +82,3 @@ def write_wheel(app: Sphinx, exception: Exception | None) -> None:
     )
     if built.returncode:
         raise ExtensionError(f"the wheel that the site serves cannot be built: {built.stderr}")
-
-
-def _by_experiment(results: ResultSet) -> dict[str, tuple[Result, ...]]:
-    groups: dict[str, tuple[Result, ...]] = defaultdict(tuple)
-    for result in results.results:
-        groups[result.experiment] += (result,)
-    return groups

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.scipy.optimize
 import numpy as np
+import scipy.optimize
 
 from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels import calibration
@@ -30,6 +32,48 @@ def prepare(size: int) -> Mapping[str, Callable[[], Any]]:
         NUMPY: partial(calibration.rmse, *arrays),
         COMPILED: partial(jax.jit(calibration.rmse), *jax.device_put(arrays)),
     }
+
+
+def prepare_errors(library: str, size: int) -> Mapping[str, Callable[[], Any]]:
+    """Prepare the error by one library; for JAX with two to four parameters, a program for each."""
+    parameters = np.array([calibration.SLOPE, calibration.OFFSET, 0.0, 0.0], np.float32)
+    data = [a.astype(np.float32) for a in calibration.sensors(size=size)]
+    if library == NUMPY:
+        return {_named(library, 2): partial(calibration.rmse, parameters[:2], *data)}
+    on_device = jax.device_put(data)
+    return {
+        _named(library, count): partial(
+            jax.jit(calibration.rmse), jax.device_put(parameters[:count]), *on_device
+        )
+        for count in (2, 3, 4)
+    }
+
+
+def prepare_fit(library: str, size: int) -> Mapping[str, Callable[[], Any]]:
+    """Prepare a library's search for the least error by BFGS, in float64 and from no correction.
+
+    NumPy's error is minimised by SciPy, with finite differences.
+    """
+    data = calibration.sensors(size=size)
+    start = np.array([1.0, 0.0])
+    if library == NUMPY:
+        minimize = scipy.optimize.minimize
+        return {"SciPy, BFGS": partial(minimize, calibration.rmse, start, data, method="BFGS")}
+
+    @jax.jit
+    def fit(*data: jax.Array) -> Any:
+        x = jax.numpy.asarray(start)
+        return jax.scipy.optimize.minimize(calibration.rmse, x, data, method="BFGS")
+
+    def call() -> Any:
+        with jax.enable_x64(True):
+            return jax.device_get(fit(*data))
+
+    return {"JAX, BFGS": call}
+
+
+def _named(library: str, parameters: int) -> str:
+    return f"{library}, {parameters} parameters"
 
 
 #: The same at all sizes; on a GPU also for ten million readings.

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
 from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels.elementwise import wave
@@ -26,32 +27,40 @@ def prepare(points: int, device: str) -> Variants:
 
     PyTorch's are left out on a GPU that it can't use.
     """
-    x = np.linspace(0, 10 * np.pi, points, dtype=np.float32)
-    on_device = jax.device_put(x, jax.devices(device)[0])
+    return {**prepare_jax(points, device), **prepare_torch(points, device)}
+
+
+def prepare_jax(points: int, device: str) -> Variants:
+    """Prepare the variants by JAX."""
+    on_device = jax.device_put(_inputs(points), jax.devices(device)[0])
     slope = jax.grad(wave)
-    ours = {
+    return {
         OP_BY_OP: partial(jax.vmap(slope), on_device),
         INNER_JIT: partial(jax.vmap(jax.jit(slope)), on_device),
         JIT: partial(jax.jit(jax.vmap(slope)), on_device),
     }
-    return ours | _prepare_torch(x, device)
 
 
-def _prepare_torch(x: np.ndarray, device: str) -> dict[str, Callable[[], Any]]:
+def prepare_torch(points: int, device: str) -> Variants:
+    """Prepare the variants by PyTorch: none on a GPU that it can't use."""
     import torch
 
     from jaxcap.kernels import autodiff_torch
 
     if device == "gpu" and not torch.cuda.is_available():
         return {}
-    on_device = torch.tensor(x, device="cuda" if device == "gpu" else "cpu")
+    on_device = torch.tensor(_inputs(points), device="cuda" if device == "gpu" else "cpu")
     theirs: dict[str, Callable[[], Any]] = {
         BACKWARD: partial(autodiff_torch.slopes_by_backward, on_device),
         FUNC: partial(autodiff_torch.slopes_by_func, on_device),
     }
-    if len(x) <= MOST_LOOPED:
+    if points <= MOST_LOOPED:
         theirs[LOOP] = partial(autodiff_torch.slopes_by_loop, on_device)
     return theirs
+
+
+def _inputs(points: int) -> npt.NDArray[np.float32]:
+    return np.linspace(0, 10 * np.pi, points, dtype=np.float32)
 
 
 #: A thousand points; with a GPU also ten million, on the GPU and on the CPU beside it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -45,18 +45,34 @@ def libraries() -> list[Library]:
 
     PyTorch computes on the GPU if JAX does. JAX's functions are compiled.
     """
-    return [_numpy(), *([_pytorch()] if find_spec("torch") else []), _jax()]
+    names = (NUMPY, *([PYTORCH] if find_spec("torch") else []), JAX)
+    return [library(name) for name in names]
 
 
-def prepare(task: str, size: int) -> Mapping[str, Callable[[], Any]]:
-    """Prepare a task on a ``(size, size)`` matrix: the same matrix for all libraries."""
+def library(name: str) -> Library:
+    """One of the `libraries`, by its name."""
+    return {NUMPY: _numpy, PYTORCH: _pytorch, JAX: _jax}[name]()
+
+
+def prepare(
+    task: str, size: int, *, by: Sequence[Library] | None = None
+) -> Mapping[str, Callable[[], Any]]:
+    """Prepare a task on a ``(size, size)`` matrix: the same matrix for all libraries.
+
+    Parameters
+    ----------
+    task, size
+        What, and on how many rows and columns.
+    by
+        Libraries; by default all of them.
+    """
+    by = libraries() if by is None else by
     if task == GENERATE:
-        return {library.name: partial(library.tasks[task], size) for library in libraries()}
+        return {library.name: partial(library.tasks[task], size) for library in by}
     x = np.random.default_rng(0).random((size, size))
     count = 2 if task == PRODUCT else 1
     return {
-        library.name: partial(library.tasks[task], *(library.array(x),) * count)
-        for library in libraries()
+        library.name: partial(library.tasks[task], *(library.array(x),) * count) for library in by
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -66,12 +67,20 @@ class Settings(BaseModel):
 THREE_EPOCHS = Settings(num_epochs=3, learning_rate=0.05, decay=True)
 
 
-def explain(error: ValidationError) -> str:
-    """Say in one sentence what is wrong with settings: all of it, each with what was expected."""
+def explain(error: ValidationError, named: Callable[[str], str] = str) -> str:
+    """Say in one sentence what is wrong with settings: all of it, each with what was expected.
+
+    Parameters
+    ----------
+    error
+        From making `Settings`.
+    named
+        What its user calls a setting.
+    """
     return "; ".join(
         f"there is no setting {one['loc'][0]}: choose from {', '.join(Settings.model_fields)}"
         if one["type"] == "extra_forbidden"
-        else f"{one['loc'][0]} {one['msg'].removeprefix('Input ')}, got {one['input']}"
+        else f"{named(str(one['loc'][0]))} {one['msg'].removeprefix('Input ')}, got {one['input']}"
         for one in error.errors()
     )
 

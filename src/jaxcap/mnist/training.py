@@ -37,8 +37,8 @@ class CheckpointError(ValueError):
     """A checkpoint is that of another training; the message names the difference."""
 
 
-def nobody(_: int) -> None:
-    """Hear of steps that were made, and do nothing."""
+def nobody(_: object) -> None:
+    """Hear of what was done, and do nothing."""
 
 
 class Trainer(Protocol):
@@ -98,6 +98,13 @@ class Epoch(NamedTuple):
         """Share of the test images that were recognised."""
         return self.test_correct / self.test_images
 
+    def __str__(self) -> str:
+        return (
+            f"epoch {self.epoch}: training loss {self.train_loss:.4f}, test loss "
+            f"{self.test_loss:.4f}, test accuracy {self.test_correct:,} of {self.test_images:,} "
+            f"({self.accuracy:.2%}), {self.train_s:.1f} s of training so far"
+        )
+
 
 class Judgement(NamedTuple):
     """How a network judges images that it wasn't trained on.
@@ -118,7 +125,13 @@ class Judgement(NamedTuple):
 
 
 def fit(
-    trainer: Trainer, mnist: Mnist, *, log: Path | None = None, checkpoints: Path | None = None
+    trainer: Trainer,
+    mnist: Mnist,
+    *,
+    log: Path | None = None,
+    checkpoints: Path | None = None,
+    tell: Callable[[Epoch], None] = nobody,
+    quiet: bool = False,
 ) -> list[Epoch]:
     """Train for as many epochs as the trainer's settings say, with a test after each.
 
@@ -132,6 +145,10 @@ def fit(
         A file for the epochs' rows as JSON lines, replaced after each epoch.
     checkpoints
         A folder. The newest checkpoint in it is resumed, and a new one is made after each epoch.
+    tell
+        Called after each epoch, and at the beginning for those that a checkpoint brings.
+    quiet
+        Whether to show no progress on a terminal.
 
     Raises
     ------
@@ -145,9 +162,12 @@ def fit(
     epochs = _resume(saved, trainer) if saved else []
     if log and epochs:
         _write_lines(log, epochs)  # the last of them may have been lost
+    for epoch in epochs:
+        tell(epoch)
     for number in range(len(epochs) + 1, settings.num_epochs + 1):
         order = shuffled(len(mnist.train.labels), number, settings)
-        with _progress(f"epoch {number} of {settings.num_epochs}", len(order)) as done:
+        of = f"epoch {number} of {settings.num_epochs}"
+        with _progress(of, len(order), hidden=quiet) as done:
             start = time.perf_counter()
             loss = float(trainer.train_epoch(order, number, done))
             train_s = time.perf_counter() - start
@@ -161,6 +181,7 @@ def fit(
             saved.save(number, trainer.state(), about)
         if log:
             _write_lines(log, epochs)
+        tell(epochs[-1])
     return epochs
 
 
@@ -237,13 +258,14 @@ def _identity(trainer: Trainer) -> dict[str, Any]:
 
 
 @contextmanager
-def _progress(description: str, steps: int) -> Iterator[Callable[[int], None]]:
+def _progress(description: str, steps: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
     """Show a bar on a terminal, and give what moves it by some steps."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+    off = hidden or not console.is_terminal
+    with Progress(console=console, transient=True, disable=off) as progress:
         task = progress.add_task(description, total=steps)
         yield partial(progress.advance, task)
 

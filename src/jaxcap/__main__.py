@@ -1,0 +1,5 @@
+"""``python -m jaxcap`` is the command ``jaxcap``."""
+
+from jaxcap.cli import main
+
+main()
