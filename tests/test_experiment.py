@@ -108,6 +108,7 @@ def test_one_process_can_do_a_task_by_itself() -> None:
         "points": [{"size": 10}, {"size": 20}],
         "budget_s": 1e-6,
         "allocator": "default",
+        "empty_caches": False,
     }
     results = work(task)
     assert results.varying() == ["size"]
@@ -123,8 +124,10 @@ def test_the_whole_budget_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(timing, "compare", record)
     task = {"name": "sums", "reference": SUMS.reference, "points": POINT}
-    work(task | {"budget_s": 0.5, "allocator": "steady"})
-    assert (options["budget_s"], options["precision"], options["allocator"]) == (0.5, 0, "steady")
+    given = {"budget_s": 0.5, "allocator": "steady", "empty_caches": True}
+    work(task | given)
+    assert options["precision"] == 0
+    assert {name: options[name] for name in given} == given
 
 
 @pytest.mark.parametrize(
@@ -218,11 +221,12 @@ def test_points_and_options_are_handed_to_the_processes(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(experiment, "_run_process", record)
     compare(SUMS, budget_s=0.5)
-    assert len(tasks) == 6
+    assert len(tasks) == 4
     assert tasks[0] == {
         "name": "sums",
         "reference": "sample_experiments:prepare_sums",
         "points": SUMS.quick,
         "budget_s": 0.5,
         "allocator": "steady",
+        "empty_caches": True,
     }

@@ -95,6 +95,24 @@ class TestFirstCall:
         # Both are compiled again before sampling starts.
         assert [max(result.runs[0].samples_s) for result in results] == pytest.approx([MS] * 2)
 
+    def test_may_be_warm_to_save_compiling_twice(self, clock: FakeClock) -> None:
+        traced: list[str] = []
+
+        def variant(name: str) -> Callable[[jax.Array], Any]:
+            @jax.jit
+            def jitted(x: jax.Array) -> jax.Array:
+                traced.append(name)
+                return x + 1
+
+            def call(x: jax.Array) -> Any:
+                clock.advance(MS)
+                return jitted(x)
+
+            return call
+
+        compare({n: variant(n) for n in "ab"}, jnp.ones(3), clock=clock, empty_caches=False)
+        assert traced == ["a", "b"]
+
 
 class TestDispatch:
     @pytest.mark.parametrize(
@@ -180,6 +198,14 @@ class TestRounds:
         results = compare({"a": call, "b": call}, clock=clock).results
         assert [result.variant for result in results] == ["a", "b"]
         assert {result.rounds_with for result in results} == {("a", "b")}
+
+    def test_somebody_is_told_after_each(self, clock: FakeClock) -> None:
+        variants = {"a": clock.taking(lambda: MS), "b": clock.taking(lambda: MS)}
+        told: list[float] = []
+        results = compare(
+            variants, budget_s=0.01, precision=0, clock=clock, between=lambda: told.append(clock())
+        )
+        assert len(told) == len(results.one("a").runs[0].samples_s)
 
     @pytest.mark.usefixtures("cheap", "seeded")
     def test_take_drift_out_of_the_speedup(self) -> None:

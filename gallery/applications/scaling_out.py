@@ -101,6 +101,7 @@ TRAINING = ("-m", "jaxcap.mnist.parallel", "--subset")
 SETTINGS = (
     "num_epochs=3",
     "dry_run=true",
+    "batch_size_training=32",
     "batch_size_validation=200",
 )
 one_device = EIGHT_DEVICES | {"JAX_NUM_CPU_DEVICES": "1"}

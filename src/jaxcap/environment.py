@@ -127,7 +127,7 @@ def capture() -> Environment:
         cpu=cpu_name(),
         cores=_cores(),
         cache_bytes=_cache_bytes(),
-        versions=dict(_versions()),
+        versions=dict(_installed()),
         flags=_flags(),
         python=platform.python_version(),
         os=f"{platform.system()} {platform.release()}",
@@ -212,6 +212,11 @@ def nvidia_driver() -> str | None:
         return None
     found = re.search(r"\d+\.\d+(\.\d+)?", text)
     return found.group(0) if found else None
+
+
+@cache  # each comparison asks, and it takes reading a file for each package
+def _installed() -> tuple[tuple[str, str], ...]:
+    return tuple(_versions())
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -44,12 +44,15 @@ class Experiment:
         Points for a CPU.
     full
         Points for an accelerator.
+    empty_caches
+        As of `jaxcap.timing.compare`.
     """
 
     name: str
     prepare: Prepare
     quick: Points
     full: Points
+    empty_caches: bool = True
 
     @property
     def points(self) -> Points:
@@ -117,6 +120,7 @@ def run_in_processes(
         "points": points,
         "budget_s": budget_s,
         "allocator": allocator,
+        "empty_caches": experiment.empty_caches,
     }
     # One answer for all: somebody may commit in the meantime.
     commit = environment.capture().commit or ""
@@ -159,6 +163,7 @@ def work(task: Mapping[str, Any]) -> ResultSet:
         task["points"],
         budget_s=task["budget_s"],
         allocator=task["allocator"],
+        empty_caches=task["empty_caches"],
         precision=0,
     )
 

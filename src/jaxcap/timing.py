@@ -47,6 +47,10 @@ Clock = Callable[[], float]
 Variants = Mapping[str, Callable[..., Any]]
 
 
+def _nothing() -> None:
+    pass
+
+
 class MeasurementError(RuntimeError):
     """A variant raised while it was measured; its own exception is the cause."""
 
@@ -122,6 +126,8 @@ def compare(
     precision: float = ...,
     allocator: Allocator = ...,
     clock: Clock = ...,
+    empty_caches: bool = ...,
+    between: Callable[[], object] = ...,
 ) -> ResultSet: ...
 
 
@@ -149,13 +155,15 @@ def compare(
     precision: float = PRECISION,
     allocator: Allocator = "steady",
     clock: Clock = time.perf_counter,
+    empty_caches: bool = True,
+    between: Callable[[], object] = _nothing,
 ) -> ResultSet:
     """Time variants that do the same work, taking turns.
 
     In each round every variant is sampled once, in a new random order, so that a machine that
     drifts hits them alike; speed-ups come from the ratios within rounds. First all variants are
     called once with empty compilation caches (`jax.clear_caches`), which gives their first-call
-    times, and once more to warm up.
+    times, and again to warm up.
 
     Parameters
     ----------
@@ -176,6 +184,12 @@ def compare(
     precision, allocator, clock
         As in `measure`; sampling ends when all variants are precise enough. An experiment uses
         its whole budget, because a few precise moments say little about a machine that drifts.
+    empty_caches
+        Whether to empty JAX's caches before each first call, so that it is the first in every
+        respect. Then all but the last have to be compiled again. That can be saved where the
+        variants share no compiled function. An experiment brings its own.
+    between
+        Called after each round, for a progress display that takes no time from what is measured.
 
     Returns
     -------
@@ -206,11 +220,11 @@ def compare(
     machine = environment.capture()
     samplers = [_Sampler(name, fn, args, clock) for name, fn in variants.items()]
     for sampler in samplers:
-        sampler.call_first()
+        sampler.call_first(empty_caches=empty_caches)
     for sampler in samplers:
         sampler.warm_up(budget_s / MOST_ROUNDS)
     with _no_garbage_collection():
-        _take_turns(samplers, budget_s * len(samplers), precision, clock)
+        _take_turns(samplers, budget_s * len(samplers), precision, clock, between)
     results = tuple(
         Result(
             experiment=experiment,
@@ -271,8 +285,9 @@ class _Sampler:
     dispatch_s: list[float] = field(default_factory=list)
     minor_faults: list[int] = field(default_factory=list)
 
-    def call_first(self) -> None:
-        jax.clear_caches()  # type: ignore[no-untyped-call]
+    def call_first(self, *, empty_caches: bool) -> None:
+        if empty_caches:
+            jax.clear_caches()  # type: ignore[no-untyped-call]
         with self._naming_the_variant():
             start = self.clock()
             result = self.fn(*self.args)
@@ -347,7 +362,13 @@ class _Sampler:
             ) from error
 
 
-def _take_turns(samplers: list[_Sampler], budget_s: float, precision: float, clock: Clock) -> None:
+def _take_turns(
+    samplers: list[_Sampler],
+    budget_s: float,
+    precision: float,
+    clock: Clock,
+    between: Callable[[], object],
+) -> None:
     order = samplers.copy()
     shuffle = random.Random().shuffle  # the user's own random state stays as it is
     next_look: float = FIRST_LOOK
@@ -357,6 +378,7 @@ def _take_turns(samplers: list[_Sampler], budget_s: float, precision: float, clo
         shuffle(order)
         for sampler in order:
             sampler.sample()
+        between()
         if rounds < FEWEST_ROUNDS:
             continue
         if clock() - start >= budget_s:

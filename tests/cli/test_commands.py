@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -20,7 +21,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jaxcap import __version__
-from jaxcap.cli import cli, experiments, running
+from jaxcap.cli import cli, experiments, main, running
+from jaxcap.cli.running import InputError, Run
 from jaxcap.results import ResultSet, json_schema
 
 JAXCAP = (sys.executable, "-m", "jaxcap")
@@ -162,6 +164,18 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
     assert "JAX finds no GPU here (its device is CPU)" in result.stderr
 
 
+@pytest.mark.parametrize("library", ["numpy", "pytorch"])
+def test_libraries_that_cannot_use_a_gpu_say_so(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert Run().platforms(library) == ["cpu"]
+    assert Run().platforms("jax") == ["gpu", "cpu"]
+    with pytest.raises(InputError, match="can't compute there; leave the option out"):
+        Run(device="gpu").platforms(library)
+
+
 def test_all_bad_settings_are_reported_at_once() -> None:
     result = invoke(
         *("mnist", "flax", "--num-epochs", "0", "--learning-rate", "7", "--momentum", "much")
@@ -191,6 +205,34 @@ def test_a_missing_library_is_named_with_what_to_install(
     result = invoke(*command.split())
     assert result.exit_code == 2
     assert f"isn't installed: python -m pip install '{remedy}'" in result.stderr
+
+
+def test_too_little_memory_is_said_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(experiments, "_matrix_values", no_memory)
+    monkeypatch.setattr(sys, "argv", ["jaxcap", "xla", "numpy", "--matrix-size", "20"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.endswith("choose a smaller size.\n")
+
+
+def test_a_disk_that_fills_up_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(ResultSet, "save", full)
+    file = str(tmp_path / "results.json")
+    result = invoke("xla", "numpy", "--matrix-size", "20", "--budget", "0.001", "--json", file)
+    assert result.exit_code == 2
+    assert "results.json can't be written: No space left on device" in result.stderr
+    assert "product" in result.stdout
 
 
 def test_training_logs_each_epoch_and_goes_on_from_a_checkpoint(tmp_path: Path) -> None:

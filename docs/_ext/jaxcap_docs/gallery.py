@@ -78,6 +78,7 @@ def scrape(_: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> 
 def _save(figure: Figure, path: Path, gallery_conf: dict[str, Any]) -> str:
     dark = path.with_stem(f"{path.stem}_dark")
     figure.savefig(path)
+    figure.set_layout_engine("none")  # all is in its place, and colours need no other
     with figures.on_dark(figure):
         figure.savefig(dark)
     plt.close(figure)

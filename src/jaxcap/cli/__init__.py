@@ -50,7 +50,7 @@ def cli() -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion(shell: str) -> None:
-    """Print the script that makes a shell complete this command.
+    """Print a script for shell completion.
 
     For bash: jaxcap completion bash > ~/.local/share/bash-completion/completions/jaxcap
     """
@@ -72,6 +72,9 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
+    except MemoryError:
+        click.echo("Error: there is not enough memory for that: choose a smaller size.", err=True)
+        code = 2
     except click.Abort:
         click.echo("Interrupted.", err=True)
         code = 130  # 128 and the number of SIGINT

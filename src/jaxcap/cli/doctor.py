@@ -10,9 +10,9 @@ from jaxcap.cli.running import Run
 @click.command()
 @click.pass_context
 def doctor(context: click.Context) -> None:
-    """Find out whether JAX uses what this machine has.
+    """Find what is wrong with an installation.
 
-    Looks at the device, the versions of JAX, its plugin and the driver, PyTorch, and memory. Exits
+    Does JAX use what this machine has? Looks at the device, the versions of JAX, its plugin and the driver, PyTorch, and memory. Exits
     with 1 if there is a problem, and says what to do.
     """
     from jaxcap.doctor import diagnose, examine

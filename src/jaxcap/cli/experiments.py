@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,18 +40,16 @@ def _size(option: str, default: int, meaning: str, least: int = 1) -> Callable[.
 @_size("--matrix-size", 5000, "Rows and columns of each matrix.")
 @measuring
 def xla(run: Run, library: str, matrix_size: int) -> None:
-    """Measure linear algebra on large matrices in float64.
+    """Measure linear algebra in float64.
 
-    Generates a random matrix, takes its mean and its sum, multiplies it and inverts it.
+    Generates a large random matrix, takes its mean and its sum, multiplies it and inverts it.
     """
     require_library(library)
-    import jax
-
     from jaxcap.experiment import grid
     from jaxcap.experiments import linear_algebra
 
     # Five matrices: what goes in and comes out, and what the inverse works with.
-    platform = "cpu" if library == "numpy" else jax.default_backend()
+    platform = run.platforms(library)[0]
     require_memory(5 * 8 * matrix_size**2, platform, "--matrix-size", matrix_size)
     chosen = linear_algebra.library(LIBRARIES[library].name)
     run.check(f"{chosen.name}, {matrix_size:,} rows", _matrix_values(chosen, matrix_size))
@@ -63,9 +61,9 @@ def xla(run: Run, library: str, matrix_size: int) -> None:
 @click.command()
 @measuring
 def jit(run: Run) -> None:
-    """Measure what compiling an elementwise function buys.
+    """Measure what compiling buys.
 
-    The function is 0.2 x + sin x + cos 2x, on ten thousand to ten million numbers, op by op and
+    The function is 0.2 x + sin x + cos 2x, element by element, on ten thousand to ten million numbers, op by op and
     compiled.
     """
     import jax
@@ -84,7 +82,7 @@ def jit(run: Run) -> None:
         "typed_jit(f)(x)": typed_jit(wave),
     }
     expected = _wave(np.asarray(x, np.float64))
-    values = [_close(name, fn(x), expected) for name, fn in functions.items()]
+    values = (_close(name, fn(x), expected) for name, fn in functions.items())
     run.check(f"f(x) = 0.2 x + sin x + cos 2x at x = {_written(x)}", values)
     points = grid(function=("wave",), device=run.platforms(), size=SIZES)
     run.finish(run.measure(JIT.name, JIT.prepare, points), over=OP_BY_OP)
@@ -95,16 +93,15 @@ def jit(run: Run) -> None:
 @_size("--array-length", 10_000, "Readings of each sensor.", least=_FEWEST_READINGS)
 @measuring
 def scipy(run: Run, library: str, array_length: int) -> None:
-    """Calibrate a sensor: an error to minimise, and its minimum.
+    """Calibrate a sensor.
 
     The error is the root of the mean squared difference from a reference sensor. BFGS, of SciPy or
     of JAX, looks for the slope and the offset at which it is least.
     """
-    import jax
-
     from jaxcap.experiments import calibration
 
-    require_memory(12 * 8 * array_length, jax.default_backend(), "--array-length", array_length)
+    platform = run.platforms(library)[0]
+    require_memory(12 * 8 * array_length, platform, "--array-length", array_length)
     run.check(f"Best fit to {array_length:,} readings", _fit_values(library, array_length))
     name = LIBRARIES[library].name
     points = [{"size": array_length}]
@@ -117,11 +114,12 @@ def scipy(run: Run, library: str, array_length: int) -> None:
 @_library("pytorch", "jax")
 @measuring
 def autograd(run: Run, library: str) -> None:
-    """Measure the slopes of an elementwise function at many points.
+    """Measure slopes by gradients.
 
-    The function is 0.2 x + sin x + cos 2x, and a gradient finds its slope.
+    The function is 0.2 x + sin x + cos 2x, at a thousand points.
     """
     require_library(library)
+    platforms = run.platforms(library)
     import numpy as np
 
     from jaxcap.experiment import grid
@@ -133,32 +131,25 @@ def autograd(run: Run, library: str) -> None:
         values = [_close("f(x)", y, _wave(x)), _close("f'(x)", slope, _wave_slope(x))]
         run.check(f"f(x) = 0.2 x + sin x + cos 2x at {caption}", values)
     prepare = prepare_torch if library == "pytorch" else prepare_jax
-    points = grid(points=(1000,), device=run.platforms())
+    points = grid(points=(1000,), device=platforms)
     run.finish(run.measure(GRADIENTS.name, prepare, points))
 
 
 @click.command()
 @measuring
 def dispatch(run: Run) -> None:
-    """Measure what a call costs, whatever it computes.
+    """Measure what a call costs by itself.
 
     Products of vectors, elementwise products and eigenvalues of small matrices, on arrays of NumPy
     and of JAX, by each library that is installed.
     """
-    import numpy as np
+    from jaxcap.experiments.dispatch import DISPATCH, NUMPY
 
-    from jaxcap.experiments.dispatch import DISPATCH, NUMPY, NUMPY_ARRAYS, prepare
-
-    values = []
-    for operation, number in ("dot", np.sum), ("einsum", np.sum), ("eig", _trace):
-        found = {k: number(call()) for k, call in prepare(operation, NUMPY_ARRAYS, 10).items()}
-        expected = found.pop(NUMPY)
-        values += [_close(f"{operation}, {k}", y, expected) for k, y in found.items()]
-    run.check("Sums of results and of eigenvalues, beside NumPy's", values)
+    run.check("Sums of results and of eigenvalues, beside NumPy's", _dispatch_values())
     run.finish(run.measure(DISPATCH.name, DISPATCH.prepare, DISPATCH.points), over=NUMPY)
 
 
-def _matrix_values(library: Library, size: int) -> list[Value]:
+def _matrix_values(library: Library, size: int) -> Iterator[Value]:
     import numpy as np
 
     from jaxcap.experiments import linear_algebra as tasks
@@ -167,43 +158,43 @@ def _matrix_values(library: Library, size: int) -> list[Value]:
     x = library.tasks[tasks.GENERATE](size)
     expected = linalg.uniform_moments(size)
     found = map(float, library.tasks[tasks.MEAN_AND_SUM](x))
-    values = [
-        Value(
-            name,
-            f"{one:,.6g}",
-            f"{mean:,} ± {deviation:.2g}",
-            abs(one - mean) <= _DEVIATIONS * deviation,
-        )
-        for one, (name, (mean, deviation)) in zip(found, expected.items(), strict=True)
-    ]
+    for one, (name, (mean, deviation)) in zip(found, expected.items(), strict=True):
+        is_chance = abs(one - mean) <= _DEVIATIONS * deviation
+        yield Value(name, f"{one:,.6g}", f"{mean:,} ± {deviation:.2g}", is_chance)
     inverse = library.tasks[tasks.INVERSE](x)
     identity = tasks.as_numpy(library.tasks[tasks.PRODUCT](x, inverse))
     off = float(linalg.offsets_from_identity(identity).max())
     norms = np.linalg.norm(tasks.as_numpy(x)) * np.linalg.norm(tasks.as_numpy(inverse))
     most = float(size * np.finfo(np.float64).eps * norms)
-    return [
-        *values,
-        Value("largest error of the inverse", f"{off:.1e}", f"below {most:.1e}", off < most),
-    ]
+    yield Value("largest error of the inverse", f"{off:.1e}", f"below {most:.1e}", off < most)
 
 
-def _fit_values(library: str, size: int) -> list[Value]:
+def _fit_values(library: str, size: int) -> Iterator[Value]:
     from jaxcap.experiments import calibration as experiments
     from jaxcap.kernels import calibration
 
     (fit,) = experiments.prepare_fit(LIBRARIES[library].name, size).values()
     found = fit()
-    taken = f"{'success' if found.success else 'failure'} after {found.nit} steps"
+    report = f"{'success' if found.success else 'failure'} after {found.nit} steps"
+    yield Value("BFGS reports", report, "success", bool(found.success))
     reference, reading = calibration.sensors(size=size)
     exact = calibration.least_squares(reference, reading)
     least = calibration.rmse(exact, reference, reading)
     names = ("slope", "offset", "error there")
-    numbers = zip(names, (*found.x, found.fun), (*exact, least), strict=True)
-    values = [
-        Value(name, f"{one:.6g}", f"{best:.6g}", abs(one - best) <= _FIT * abs(best))
-        for name, one, best in numbers
-    ]
-    return [Value("BFGS reports", taken, "success", bool(found.success)), *values]
+    for name, one, best in zip(names, (*found.x, found.fun), (*exact, least), strict=True):
+        yield Value(name, f"{one:.6g}", f"{best:.6g}", abs(one - best) <= _FIT * abs(best))
+
+
+def _dispatch_values() -> Iterator[Value]:
+    import numpy as np
+
+    from jaxcap.experiments.dispatch import NUMPY, NUMPY_ARRAYS, prepare
+
+    for operation, number in ("dot", np.sum), ("einsum", np.sum), ("eig", _trace):
+        found = {k: number(call()) for k, call in prepare(operation, NUMPY_ARRAYS, 10).items()}
+        expected = found.pop(NUMPY)
+        for name, one in found.items():
+            yield _close(f"{operation}, {name}", one, expected)
 
 
 def _slopes_by_jax(x: Any) -> tuple[Any, Any]:
@@ -253,4 +244,4 @@ def _close(name: str, found: Any, expected: Any) -> Value:
 def _written(x: Any) -> str:
     import numpy as np
 
-    return np.array2string(np.asarray(x), precision=4, floatmode="fixed", threshold=8, edgeitems=3)
+    return np.array2string(np.asarray(x), precision=4, floatmode="fixed", threshold=8, edgeitems=2)

@@ -103,14 +103,14 @@ def training(command: Callable[..., None]) -> click.Command:
 
 @click.group()
 def mnist() -> None:
-    """Train one network in two libraries to read digits."""
+    """Train a network to read digits."""
 
 
 @training
 def flax(**options: Any) -> None:
     """Train by Flax: steps compiled together, on data that stay on the device."""
 
-    def prepare(settings: Settings, images: Mnist) -> Trainer:
+    def prepare(settings: Settings, images: Mnist, _: str) -> Trainer:
         from jaxcap.mnist.train_flax import FlaxTrainer
 
         return FlaxTrainer(settings, images.train)
@@ -122,12 +122,12 @@ def flax(**options: Any) -> None:
 def pytorch(**options: Any) -> None:
     """Train by PyTorch: the same weights to begin with, and the same batches."""
 
-    def prepare(settings: Settings, images: Mnist) -> Trainer:
+    def prepare(settings: Settings, images: Mnist, platform: str) -> Trainer:
         from jaxcap.mnist.train_flax import initial_weights
         from jaxcap.mnist.train_torch import TorchTrainer
 
         weights = initial_weights(settings.seed)
-        device = None if options["device"] == "auto" else "cpu"
+        device = "cuda" if platform == "gpu" else platform
         return TorchTrainer(settings, images.train, weights, device=device)
 
     _train("pytorch", prepare, **options)
@@ -156,7 +156,7 @@ for command in flax, pytorch, preprocess_images:
 
 def _train(
     library: str,
-    prepare: Callable[[Settings, Mnist], Trainer],
+    prepare: Callable[[Settings, Mnist, str], Trainer],
     *,
     device: str,
     json: Path | None,
@@ -175,12 +175,13 @@ def _train(
             require_writable(path / "new" if path.is_dir() else path, option)
     run = Run(device, json=json, quiet=quiet)
     run.start()
+    platform = run.platforms(library)[0]
     from jaxcap.mnist.training import fit
 
     images = _load(data)
     run.show(f"{LIBRARIES[library].name}, {images!r}")
     try:
-        trainer = prepare(settings, images)
+        trainer = prepare(settings, images, platform)
         epochs = fit(
             trainer,
             images,
@@ -191,8 +192,7 @@ def _train(
         )
     except ValueError as error:  # a batch that is too large, another training's checkpoint
         raise InputError(str(error)) from error
-    if json:
-        _results(LIBRARIES[library].name, settings, epochs).save(json)
+    run.save(_results(LIBRARIES[library].name, settings, epochs))
 
 
 def _checked(given: dict[str, Any]) -> Settings:

@@ -29,7 +29,7 @@ _variant = click.option("--variant", help="Only results of this variant.")
 
 @click.group()
 def results() -> None:
-    """Read, compare and convert files of results."""
+    """Read, compare and convert results."""
 
 
 @results.command("list")

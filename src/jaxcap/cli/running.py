@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from jaxcap.experiment import Points, Prepare
+    from rich.progress import Progress
+
+    from jaxcap.experiment import Point, Points, Prepare
     from jaxcap.results import ResultSet
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -92,20 +94,33 @@ class Run:
         elif self.device != "auto":
             self._require_platform()
 
-    def platforms(self) -> list[str]:
-        """Devices to compute on: the one asked for, or JAX's default and the CPU beside it."""
+    def platforms(self, library: str = "jax") -> list[str]:
+        """Devices to compute on: the one asked for, or JAX's default and the CPU beside it.
+
+        Raises
+        ------
+        InputError
+            If the library can't use the one that was asked for.
+        """
         import jax
 
         default = jax.default_backend()
-        return [default] if self.device != "auto" or default == "cpu" else [default, "cpu"]
+        wanted = dict.fromkeys([default, "cpu"] if self.device == "auto" else [self.device])
+        usable = [platform for platform in wanted if _can_use(library, platform)]
+        if not usable:
+            raise InputError(
+                f"--device {self.device}: {LIBRARIES[library].name} can't compute there; leave the "
+                "option out, or ask `jaxcap doctor` for the reason"
+            )
+        return usable
 
     def show(self, *what: Any) -> None:
         """Print tables or texts."""
         if not self.quiet:
             _print(what)
 
-    def check(self, caption: str, values: Sequence[Value]) -> None:
-        """Show values beside what they should be.
+    def check(self, caption: str, values: Iterable[Value]) -> None:
+        """Show values beside what they should be. They are computed here if they come one by one.
 
         Raises
         ------
@@ -114,6 +129,8 @@ class Run:
         """
         from jaxcap.tables import Table
 
+        with _status(f"Computing: {caption}", hidden=self.quiet):
+            values = list(values)
         rows = [(v.name, v.found, v.expected, "yes" if v.holds else "NO") for v in values]
         self.show(Table(caption, ("", "found", "expected", "as expected"), rows))
         if wrong := [value.name for value in values if not value.holds]:
@@ -124,30 +141,27 @@ class Run:
         from jaxcap.experiment import run_here
         from jaxcap.timing import MeasurementError
 
-        try:
-            return run_here(
-                experiment, prepare, self._telling(points, experiment), budget_s=self.budget_s
-            )
-        except MeasurementError as error:
-            raise click.ClickException(str(error)) from error
+        with _progress(hidden=self.quiet) as bar:
+            at_each = _telling(bar, experiment, points)
+            try:
+                return run_here(
+                    experiment, prepare, at_each, budget_s=self.budget_s, between=bar.refresh
+                )
+            except MeasurementError as error:
+                raise click.ClickException(str(error)) from error
 
     def finish(self, results: ResultSet, *, over: str | None = None) -> None:
         """Show and save results; also show how many times faster they are than a variant."""
         self.show(results.table(), *([results.speedups(over=over)] if over else []))
-        if self.json:
-            results.save(self.json)
+        self.save(results)
 
-    def _telling(self, points: Iterable[Mapping[str, Any]], name: str) -> Iterator[Any]:
-        """Say on a terminal which point is being measured, with a bar."""
-        points = list(points)
-        with progress(hidden=self.quiet) as bar:
-            task = bar.add_task(name, total=len(points))
-            for point in points:
-                at = ", ".join(f"{key} {value}" for key, value in point.items())
-                bar.update(task, description=f"{name}: {at}")
-                bar.refresh()
-                yield point
-                bar.advance(task)
+    def save(self, results: ResultSet) -> None:
+        """Save results if that was asked for."""
+        if self.json:
+            try:
+                results.save(self.json)
+            except OSError as error:  # it could be written before
+                raise InputError(f"{self.json} can't be written: {error.strerror}") from error
 
     def _require_platform(self) -> None:
         import jax
@@ -201,7 +215,7 @@ json_option = click.option(
     "--json",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Save the results; `jaxcap results` reads them.",
+    help="Save the results, for jaxcap results to read.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
@@ -219,6 +233,14 @@ def require_library(name: str) -> None:
         raise InputError(
             f"{library.name} isn't installed: python -m pip install 'jaxcap[{library.extra}]'"
         )
+
+
+def _can_use(library: str, platform: str) -> bool:
+    if library == "pytorch" and platform == "gpu":
+        import torch
+
+        return torch.cuda.is_available()
+    return platform == "cpu" or library in ("jax", "flax")
 
 
 def require_memory(needed_bytes: int, platform: str, option: str, value: int) -> None:
@@ -263,15 +285,45 @@ def require_writable(path: Path, option: str) -> None:
 
 
 @contextmanager
-def progress(*, hidden: bool = False) -> Iterator[Any]:
-    """Show progress on a terminal. It is drawn when told, as a thread would disturb timings."""
+def _status(text: str, *, hidden: bool) -> Iterator[None]:
+    """Show on a terminal that something is being done."""
     from rich.console import Console
-    from rich.progress import Progress
 
     console = Console(stderr=True)
-    off = hidden or not console.is_terminal
-    with Progress(console=console, transient=True, auto_refresh=False, disable=off) as bar:
+    if hidden or not console.is_terminal:
+        yield
+    else:
+        with console.status(text):
+            yield
+
+
+@contextmanager
+def _progress(*, hidden: bool) -> Iterator[Progress]:
+    """Show progress on a terminal. It is drawn when told: a thread would take time from timings."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        auto_refresh=False,
+        disable=hidden or not console.is_terminal,
+    ) as bar:
         yield bar
+
+
+def _telling(bar: Progress, name: str, points: Points) -> Iterator[Point]:
+    """Go through points, and say which is being measured."""
+    task = bar.add_task(name, total=len(points))
+    for point in points:
+        at = ", ".join(f"{key} {value}" for key, value in point.items())
+        bar.update(task, description=f"{name}: {at}", refresh=True)
+        yield point
+        bar.advance(task)
 
 
 def _print(what: Iterable[Any]) -> None:

@@ -52,4 +52,5 @@ SCALING = Experiment(
     prepare=prepare,
     quick=grid(batch=(32,), steps=(2,)),
     full=grid(batch=(128, 1024), steps=(8,)),
+    empty_caches=False,  # another number of devices is another program
 )

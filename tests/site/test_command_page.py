@@ -1,0 +1,41 @@
+"""The page on the command, and what the site serves for it."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from conftest import Read
+
+from jaxcap.cli import cli
+
+COMMANDS = sorted(set(cli.commands) - {"results", "completion"})
+
+
+@pytest.mark.parametrize("command", sorted(cli.commands))
+def test_every_command_is_described(read: Read, command: str) -> None:
+    sections = read("command_line").select(f"section#jaxcap-{command}")
+    assert sections
+    assert cli.commands[command].get_short_help_str(200).rstrip(".") in sections[0].get_text()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_run_of_every_command_is_shown(read: Read, command: str) -> None:
+    runs = [run.get_text() for run in read("command_line").select("pre")]
+    shown = [run for run in runs if run.startswith(f"$ jaxcap {command}")]
+    assert shown
+    assert all(len(run.splitlines()) > 3 for run in shown)
+    assert not any("Error" in run or "Traceback" in run or "Warning" in run for run in shown)
+
+
+def test_options_of_a_training_are_those_of_the_settings(read: Read) -> None:
+    text = read("command_line").select_one("section#jaxcap-mnist").get_text()
+    assert "--learning-rate" in text
+    assert "Size of a step against the gradient." in text
+
+
+def test_served_schema_is_that_of_the_package(html: Path) -> None:
+    served = json.loads((html / "results" / "schema.json").read_text(encoding="utf-8"))
+    assert served == json.loads((files("jaxcap") / "results.schema.json").read_text("utf-8"))
