@@ -115,6 +115,14 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def record(session: nox.Session) -> None:
+    """Record all experiments on this machine's best device; `-- NAME` those of that name."""
+    install(session, "docs", extra=tutorials_extra())
+    folder = ("--folder", str(DOCS / "recorded"))
+    session.run("jaxcap", "record", *folder, *session.posargs, env=docs_environment())
+
+
+@nox.session(default=False)
 def lock(session: nox.Session) -> None:
     """Renew the exact versions in constraints.txt."""
     session.install("uv")

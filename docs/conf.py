@@ -107,7 +107,7 @@ nitpick_ignore_regex = [
         r"(Allocator|Bytes|Clock|Parameter|Points?|Prepare|Seconds|Variants|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
-    ("py:class", r"jaxcap\.mnist\.config\.Steps"),  # a type variable
+    ("py:class", r"jaxcap\.(mnist\.config\.Steps|environment\.Text)"),  # a type variable, an alias
     ("py:class", r"(Array|Figure|Work)"),  # imported by name
 ]
 

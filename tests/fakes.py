@@ -26,6 +26,7 @@ ENVIRONMENT = Environment(
     python="3.11.0",
     os="Linux 6.1",
     commit="abc123",
+    code="c0de",
     measured_at=datetime(2026, 11, 21, 12, 30, tzinfo=UTC),
 )
 

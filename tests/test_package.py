@@ -35,7 +35,7 @@ LAYERS = (
     {"arrays", "results", "mnist"},
     {"experiment", "exports", "figures", "judges"},
     {"timing", "worker"},
-    {"experiments", "roofline", "timeline", "exercises"},
+    {"experiments", "recording", "roofline", "timeline", "exercises"},
     {"cli"},
     {"__main__"},
 )

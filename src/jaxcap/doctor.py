@@ -22,8 +22,10 @@ class Finding(NamedTuple):
 
     Attributes
     ----------
-    subject, found
-        In words.
+    subject
+        What was looked at.
+    found
+        What was seen.
     remedy
         What to do; empty if all is well.
     """
@@ -41,8 +43,10 @@ class Facts:
     ----------
     driver
         Version of the NVIDIA driver, empty if it doesn't tell; None without one.
-    jax, jaxlib
-        Versions.
+    jax
+        Version.
+    jaxlib
+        Version.
     plugins
         Version of each package of JAX's CUDA plugin that is installed.
     backend

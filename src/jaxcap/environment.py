@@ -10,20 +10,49 @@ import os
 import platform
 import re
 import subprocess
+import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import jax
-from pydantic import AwareDatetime, BaseModel, ConfigDict, NonNegativeInt, PositiveInt
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    NonNegativeInt,
+    PositiveInt,
+    StringConstraints,
+)
+from typing_extensions import TypeAliasType
 
 LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")
 PLUGINS = re.compile(r"jax[-_]cuda\d*[-_](plugin|pjrt)", re.IGNORECASE)
 
 Platform = Literal["cpu", "gpu", "tpu"]
+
+# What would move or hide text around it, on a terminal or on a page, by Unicode's categories:
+# control, format (right to left, for one), private, surrogate, line ends.
+_NOT_PRINTED = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+
+
+def _printed(text: str) -> str:
+    for character in text:
+        if unicodedata.category(character) in _NOT_PRINTED:
+            raise ValueError(f"holds the character U+{ord(character):04X}, which does not print")
+    return text
+
+
+#: A text that may be shown as it is, escaped as its place demands. Files of results may come from
+#: anybody.
+Text = TypeAliasType(
+    "Text", Annotated[str, StringConstraints(max_length=1000), AfterValidator(_printed)]
+)
 
 
 class Model(BaseModel):
@@ -46,7 +75,7 @@ class Device(Model):
     """
 
     platform: Platform
-    name: str
+    name: Text
 
     def __str__(self) -> str:
         return f"{self.name} ({self.platform.upper()})"
@@ -81,22 +110,25 @@ class Environment(Model):
         Operating system and its release.
     commit
         Abbreviated commit of jaxcap's sources, with ``-dirty`` if they were changed since.
+    code
+        Digest of the code that measures and is measured. Another digest, another experiment.
     measured_at
         When, in UTC.
     """
 
     device: Device
     device_count: PositiveInt
-    platform_version: str
-    driver: str | None
-    cpu: str
+    platform_version: Text
+    driver: Text | None
+    cpu: Text
     cores: PositiveInt
     cache_bytes: NonNegativeInt | None
-    versions: dict[str, str]
-    flags: dict[str, str]
-    python: str
-    os: str
-    commit: str | None
+    versions: dict[Text, Text]
+    flags: dict[Text, Text]
+    python: Text
+    os: Text
+    commit: Text | None
+    code: Text
     measured_at: AwareDatetime
 
     def require_same_machine(self, other: Environment) -> None:
@@ -132,6 +164,7 @@ def capture() -> Environment:
         python=platform.python_version(),
         os=f"{platform.system()} {platform.release()}",
         commit=_commit(),
+        code=_code(),
         measured_at=datetime.now(UTC).replace(microsecond=0),
     )
 
@@ -226,6 +259,17 @@ def _versions() -> Iterator[tuple[str, str]]:
             yield name, metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
+
+
+@cache
+def _code() -> str:
+    """Hash the sources that a timing depends on."""
+    package = Path(__file__).parent
+    sources = [package / f"{name}.py" for name in ("arrays", "compilation", "experiment", "timing")]
+    for folder in "experiments", "kernels", "mnist":
+        sources += sorted(package.glob(f"{folder}/*.py"))
+    digest = sha256(b"".join(source.read_bytes() for source in sources))
+    return digest.hexdigest()[:12]
 
 
 def _flags() -> dict[str, str]:

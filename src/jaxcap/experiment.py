@@ -97,6 +97,7 @@ def run_in_processes(
     processes: int,
     budget_s: float,
     allocator: Allocator,
+    between: Callable[[], object] | None = None,
 ) -> ResultSet:
     """Measure an experiment in fresh processes, one after another.
 
@@ -124,7 +125,13 @@ def run_in_processes(
     }
     # One answer for all: somebody may commit in the meantime.
     commit = environment.capture().commit or ""
-    sets = [_run_process(task, commit) for _ in _with_progress(processes, experiment.name)]
+    # Who wants to be told has a display of progress already.
+    repeats = range(processes) if between else _with_progress(processes, experiment.name)
+    sets = []
+    for _ in repeats:
+        sets.append(_run_process(task, commit))
+        if between:
+            between()
     return _pool(sets)
 
 

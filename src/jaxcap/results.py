@@ -22,19 +22,19 @@ from pydantic import (
     StrictBool,
     StrictFloat,
     StrictInt,
-    StrictStr,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
-from jaxcap.environment import Device, Environment, Model
+from jaxcap.environment import Device, Environment, Model, Text
 from jaxcap.files import write_atomically
 from jaxcap.statistics import Estimate, estimate, modes, predict
 from jaxcap.tables import Table
 
 SCHEMA_VERSION: Literal[1] = 1
 
-Parameter = StrictBool | StrictInt | StrictFloat | StrictStr
+Parameter = StrictBool | StrictInt | StrictFloat | Text
 Allocator = Literal["steady", "default"]
 
 
@@ -47,7 +47,11 @@ def _six_digits(seconds: float) -> float:
     return float(f"{seconds:.6g}")
 
 
-Seconds = Annotated[NonNegativeFloat, AfterValidator(_six_digits)]
+# A time that is longer than this was not given in seconds.
+_LONGEST_S = 1e6
+Seconds = Annotated[NonNegativeFloat, Field(le=_LONGEST_S), AfterValidator(_six_digits)]
+# Larger files are no results of ours: the longest recording has a tenth of that.
+_LARGEST_BYTES = 2**26
 
 
 class Run(Model):
@@ -110,16 +114,23 @@ class Result(Model):
         One for each process.
     """
 
-    experiment: str
-    variant: str
-    parameters: dict[str, Parameter]
+    experiment: Text
+    variant: Text
+    parameters: dict[Text, Parameter]
     device: Device
-    rounds_with: tuple[str, ...]
+    rounds_with: tuple[Text, ...]
     allocator: Allocator
     working_set_bytes: NonNegativeInt
     flops: NonNegativeFloat | None = None
     bytes_moved: NonNegativeFloat | None = None
     runs: tuple[Run, ...] = Field(min_length=1)
+
+    @field_validator("experiment")
+    @classmethod
+    def _is_no_path(cls, name: str) -> str:
+        if "/" in name or "\\" in name:
+            raise ValueError("a name that files are called by holds no slash")
+        return name
 
     @property
     def basis(self) -> str:
@@ -390,9 +401,16 @@ class ResultSet(Model):
         ResultsError
             If it is not JSON, of another schema version, or not a result file.
         """
+        size = Path(path).stat().st_size
+        if size > _LARGEST_BYTES:
+            raise ResultsError(
+                f"{path} has {size:,} bytes, and files of results have at most "
+                f"{_LARGEST_BYTES:,}: record fewer experiments in it"
+            )
+        data = Path(path).read_bytes()
         try:
-            content = json.loads(Path(path).read_bytes())
-        except ValueError as error:
+            content = json.loads(data, object_pairs_hook=_without_duplicates)
+        except (ValueError, RecursionError) as error:
             raise ResultsError(
                 f"{path} is not valid JSON, it may have been cut short: measure again or fetch "
                 f"the file again ({error})"
@@ -400,17 +418,28 @@ class ResultSet(Model):
         version = content.get("schema_version") if isinstance(content, dict) else None
         if version != SCHEMA_VERSION:
             raise ResultsError(
-                f"{path} has schema version {version!r}, this jaxcap reads version "
+                f"{path} has schema version {ascii(version)[:50]}, this jaxcap reads version "
                 f"{SCHEMA_VERSION}: measure again, or use the version of jaxcap that wrote it"
             )
         try:
-            return cls.model_validate(content)
+            return cls.model_validate_json(data, strict=True)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the file"
+            # A place may be a name from the file, which shouldn't reach a terminal as it is.
+            place = ".".join(ascii(part).strip("'")[:50] for part in first["loc"]) or "the file"
             raise ResultsError(
                 f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
             ) from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON, but not of one that says two things of one name."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has two entries {twice[:50]!r}")
+    return found
 
 
 def json_schema() -> dict[str, Any]:

@@ -47,10 +47,6 @@ Clock = Callable[[], float]
 Variants = Mapping[str, Callable[..., Any]]
 
 
-def _nothing() -> None:
-    pass
-
-
 class MeasurementError(RuntimeError):
     """A variant raised while it was measured; its own exception is the cause."""
 
@@ -127,7 +123,7 @@ def compare(
     allocator: Allocator = ...,
     clock: Clock = ...,
     empty_caches: bool = ...,
-    between: Callable[[], object] = ...,
+    between: Callable[[], object] | None = ...,
 ) -> ResultSet: ...
 
 
@@ -140,6 +136,7 @@ def compare(
     processes: int = ...,
     budget_s: float = ...,
     allocator: Allocator = ...,
+    between: Callable[[], object] | None = ...,
 ) -> ResultSet: ...
 
 
@@ -156,7 +153,7 @@ def compare(
     allocator: Allocator = "steady",
     clock: Clock = time.perf_counter,
     empty_caches: bool = True,
-    between: Callable[[], object] = _nothing,
+    between: Callable[[], object] | None = None,
 ) -> ResultSet:
     """Time variants that do the same work, taking turns.
 
@@ -189,7 +186,8 @@ def compare(
         respect. Then all but the last have to be compiled again. That can be saved where the
         variants share no compiled function. An experiment brings its own.
     between
-        Called after each round, for a progress display that takes no time from what is measured.
+        Called after each round, or after each process of an experiment: for a progress display
+        that takes no time from what is measured.
 
     Returns
     -------
@@ -212,6 +210,7 @@ def compare(
             processes=processes,
             budget_s=budget_s,
             allocator=allocator,
+            between=between,
         )
     if not variants:
         raise ValueError("variants is empty: give at least one callable by name")
@@ -367,7 +366,7 @@ def _take_turns(
     budget_s: float,
     precision: float,
     clock: Clock,
-    between: Callable[[], object],
+    between: Callable[[], object] | None,
 ) -> None:
     order = samplers.copy()
     shuffle = random.Random().shuffle  # the user's own random state stays as it is
@@ -378,7 +377,8 @@ def _take_turns(
         shuffle(order)
         for sampler in order:
             sampler.sample()
-        between()
+        if between:
+            between()
         if rounds < FEWEST_ROUNDS:
             continue
         if clock() - start >= budget_s:

@@ -287,17 +287,17 @@ def test_numpy_is_measured_without_pytorch() -> None:
 
 def test_an_interrupted_command_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [*JAXCAP, "xla", "numpy", "--matrix-size", "300", "--budget", "60"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*command, "--json", str(tmp_path / "results.json")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()  # the values are there, so it measures
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # the values are there, so it measures
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said.strip() == "Interrupted."
     assert list(tmp_path.iterdir()) == []

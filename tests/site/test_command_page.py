@@ -11,7 +11,7 @@ from conftest import Read
 
 from jaxcap.cli import cli
 
-COMMANDS = sorted(set(cli.commands) - {"results", "completion"})
+COMMANDS = sorted(set(cli.commands) - {"completion", "record", "results"})
 
 
 @pytest.mark.parametrize("command", sorted(cli.commands))

@@ -12,6 +12,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from jaxcap.doctor import Facts
 from jaxcap.environment import Environment, Model, capture, provenance
 from jaxcap_docs import records
 
@@ -105,8 +106,8 @@ def _stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.r
 def hide_signature_of_records(
     _: Sphinx, what: str, __: str, documented: Any, *___: object
 ) -> tuple[str, str] | None:
-    """Leave out constructors of records: their attributes are listed, and files make them."""
-    is_record = what == "class" and issubclass(documented, Model)
+    """Leave out constructors of records: their attributes are listed, and nobody calls them."""
+    is_record = what == "class" and issubclass(documented, Model | Facts)
     return ("", "") if is_record else None
 
 

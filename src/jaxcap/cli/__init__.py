@@ -14,6 +14,7 @@ import click
 from jaxcap.cli.doctor import doctor
 from jaxcap.cli.experiments import autograd, dispatch, jit, scipy, xla
 from jaxcap.cli.mnist import mnist
+from jaxcap.cli.recording import record
 from jaxcap.cli.results import results
 
 PROGRAM = "jaxcap"
@@ -61,7 +62,7 @@ def completion(shell: str) -> None:
     click.echo(script(cli, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
 
 
-for command in xla, jit, scipy, autograd, dispatch, mnist, doctor, results, completion:
+for command in xla, jit, scipy, autograd, dispatch, mnist, record, doctor, results, completion:
     cli.add_command(command)
 
 

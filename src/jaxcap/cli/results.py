@@ -118,6 +118,26 @@ def export(
 
 
 @results.command()
+@_files
+def validate(paths: Sequence[Path]) -> None:
+    """Check files, of others for example.
+
+    Exits with 2 if one of them can't be used, and says why.
+    """
+    refused = 0
+    for path in _unfolded(paths):
+        try:
+            found = _load(path)
+        except InputError as error:
+            refused += 1
+            click.echo(f"Error: {error.message}", err=True)
+        else:
+            click.echo(f"{path}: valid, {len(found)} results, {found.environment.device}")
+    if refused:
+        raise click.exceptions.Exit(2)
+
+
+@results.command()
 def schema() -> None:
     """Print the JSON Schema that files of results follow."""
     import json

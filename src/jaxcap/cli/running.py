@@ -141,7 +141,7 @@ class Run:
         from jaxcap.experiment import run_here
         from jaxcap.timing import MeasurementError
 
-        with _progress(hidden=self.quiet) as bar:
+        with progress(hidden=self.quiet) as bar:
             at_each = _telling(bar, experiment, points)
             try:
                 return run_here(
@@ -188,7 +188,7 @@ def measuring(command: Command) -> Command:
         type=float,
         default=1.0,
         show_default=True,
-        callback=_positive,
+        callback=positive,
         help="Time for each measurement.",
     )
     @json_option
@@ -298,16 +298,18 @@ def _status(text: str, *, hidden: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(*, hidden: bool) -> Iterator[Progress]:
+def progress(*, hidden: bool, with_remaining_time: bool = False) -> Iterator[Progress]:
     """Show progress on a terminal. It is drawn when told: a thread would take time from timings."""
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(
-        *columns,
-        TimeElapsedColumn(),
+    time = bars.TimeRemainingColumn() if with_remaining_time else bars.TimeElapsedColumn()
+    with bars.Progress(
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        time,
         console=console,
         transient=True,
         auto_refresh=False,
@@ -341,7 +343,8 @@ def _print(what: Iterable[Any]) -> None:
     click.echo("\n".join(line.rstrip() for line in lines))
 
 
-def _positive(_: click.Context, __: click.Parameter, seconds: float) -> float:
+def positive(_: click.Context, __: click.Parameter, seconds: float) -> float:
+    """Refuse what is no time, as a callback of an option."""
     if not (isfinite(seconds) and seconds > 0):
         raise click.BadParameter(f"{seconds} is not a positive number of seconds.")
     return seconds

@@ -1,0 +1,185 @@
+"""Recording: what is kept, what is measured again, and what survives a sudden end."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from fakes import ENVIRONMENT, GPU, make_result, make_set
+from sample_experiments import SUMS
+
+from jaxcap import recording
+from jaxcap.cli import cli
+from jaxcap.experiment import Experiment
+from jaxcap.experiments import catalogue
+from jaxcap.recording import BusyError, file_of, measuring_alone, outdated, pending, record, slug
+from jaxcap.results import ResultSet
+
+BOTH = {name: replace(SUMS, name=name) for name in ("first sums", "second sums")}
+
+
+@pytest.fixture(autouse=True)
+def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    monkeypatch.setattr(recording, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the experiments that are measured, which is pretended."""
+    names: list[str] = []
+
+    def compare(experiment: Experiment, **_: Any) -> ResultSet:
+        names.append(experiment.name)
+        return make_set(make_result(experiment=experiment.name))
+
+    monkeypatch.setattr(recording, "compare", compare)
+    monkeypatch.setattr(recording, "capture", lambda: ENVIRONMENT)
+    return names
+
+
+def test_a_file_for_each_experiment_in_the_folder_of_the_device(
+    tmp_path: Path, measured: list[str]
+) -> None:
+    written = record(tmp_path, BOTH)
+    assert written == [
+        tmp_path / "test-cpu" / "first-sums.json",
+        tmp_path / "test-cpu" / "second-sums.json",
+    ]
+    assert [ResultSet.load(path).results[0].experiment for path in written] == list(BOTH)
+
+
+def test_what_is_recorded_is_kept(tmp_path: Path, measured: list[str]) -> None:
+    record(tmp_path, {"first sums": BOTH["first sums"]})
+    record(tmp_path, BOTH)
+    assert record(tmp_path, BOTH) == []
+    assert measured == ["first sums", "second sums"]
+
+
+def test_what_cannot_be_read_is_measured_again(tmp_path: Path, measured: list[str]) -> None:
+    (path, _) = record(tmp_path, BOTH)
+    path.write_text("{", encoding="utf-8")
+    assert record(tmp_path, BOTH) == [path]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"versions": {"jax": "0.9.0"}}, ["jax 0.9.0, now 0.10.0"]),
+        ({"versions": {}}, ["jax missing, now 0.10.0"]),
+        ({"device": GPU}, ["Test GPU (GPU), now Test CPU (CPU)"]),
+        ({"code": "another"}, ["other code"]),
+        ({"commit": "another", "python": "3.14.0"}, []),
+    ],
+)
+def test_a_recording_is_outdated_by_what_changes_its_meaning(
+    changes: Mapping[str, Any], said: list[str], tmp_path: Path
+) -> None:
+    before = ENVIRONMENT.model_copy(update=dict(changes))
+    assert outdated(before, ENVIRONMENT) == said
+    path = file_of(tmp_path, ENVIRONMENT, SUMS.name)
+    make_set().model_copy(update={"environment": before}).save(path)
+    assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == ([SUMS] if said else [])
+
+
+def test_two_recordings_at_once_are_refused(tmp_path: Path, measured: list[str]) -> None:
+    with measuring_alone():
+        script = f"from pathlib import Path; from jaxcap import recording as r; r.LOCK = Path({str(recording.LOCK)!r})"
+        other = subprocess.run(
+            [sys.executable, "-c", f"{script}; r.measuring_alone().__enter__()"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert "BusyError: another recording or build is measuring" in other.stderr
+    assert record(tmp_path, BOTH)  # the lock is free again
+
+
+def test_a_busy_machine_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy() -> None:
+        raise BusyError("another recording is measuring")
+
+    monkeypatch.setattr(recording, "measuring_alone", busy)
+    result = CliRunner().invoke(cli, ["record", "--folder", str(tmp_path), "product"])
+    assert result.exit_code == 2
+    assert "Error: another recording is measuring" in result.stderr
+
+
+def test_the_command_records_what_is_named(tmp_path: Path) -> None:
+    arguments = ["record", "--processes", "2", "--budget", "0.001", "--folder", str(tmp_path)]
+    result = CliRunner().invoke(cli, [*arguments, "typed_jit"], catch_exceptions=False)
+    assert result.exit_code == 0
+    (file,) = tmp_path.rglob("*.json")
+    assert file.name == "typed-jit.json"
+    assert len(ResultSet.load(file).results[0].runs) == 2
+    again = CliRunner().invoke(cli, [*arguments, "typed_jit"], catch_exceptions=False)
+    assert "1 of 1 experiments are up to date" in again.output
+
+
+def test_an_unknown_experiment_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["record", "--folder", str(tmp_path), "nothing"])
+    assert result.exit_code == 2
+    assert "there is no experiment nothing: choose from" in result.stderr
+    assert "mnist throughput" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_experiments_have_names_of_their_own() -> None:
+    names = list(catalogue())
+    assert {"jit", "dispatch", "mnist scaling"} <= set(names)
+    assert len({slug(name) for name in names}) == len(names)
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from fakes import ENVIRONMENT, make_result, make_set
+from sample_experiments import SUMS
+from dataclasses import replace
+from jaxcap import recording
+
+def compare(experiment, **_):
+    time.sleep(0.005)
+    return make_set(make_result(experiment=experiment.name))
+
+recording.LOCK = Path(sys.argv[1], "lock")
+recording.compare, recording.capture = compare, lambda: ENVIRONMENT
+names = [f"sums {number}" for number in range(200)]
+print("ready", flush=True)
+told = lambda one: print(one.name, flush=True)
+recording.record(Path(sys.argv[1], "recorded"), {n: replace(SUMS, name=n) for n in names}, tell=told)
+"""
+
+
+def test_a_recording_that_is_killed_loses_at_most_the_experiment_in_progress(
+    tmp_path: Path,
+) -> None:
+    moments = random.Random(0)
+    kept: set[str] = set()
+    for _ in range(20):
+        with subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path)],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(moments.uniform(0, 0.1))
+            process.kill()
+            *done, _ = process.stdout.read().splitlines() or [""]
+        assert kept.isdisjoint(done)  # nothing is done twice
+        files = (tmp_path / "recorded").rglob("*.json")
+        kept = {ResultSet.load(file).results[0].experiment for file in files}
+        assert set(done) <= kept
+    assert kept
