@@ -26,7 +26,7 @@ def test_a_run_of_every_command_is_shown(read: Read, command: str) -> None:
     runs = [run.get_text() for run in read("command_line").select("pre")]
     shown = [run for run in runs if run.startswith(f"$ jaxcap {command}")]
     assert shown
-    assert all(len(run.splitlines()) > 3 for run in shown)
+    assert all(len(run.splitlines()) > 2 for run in shown)
     assert not any("Error" in run or "Traceback" in run or "Warning" in run for run in shown)
 
 

@@ -192,7 +192,7 @@ def _train(
         )
     except ValueError as error:  # a batch that is too large, another training's checkpoint
         raise InputError(str(error)) from error
-    run.save(_results(LIBRARIES[library].name, settings, epochs))
+    run.save(_results(library, platform, trainer.settings, images, epochs))
 
 
 def _checked(given: dict[str, Any]) -> Settings:
@@ -219,7 +219,9 @@ def _load(which: Any) -> Mnist:
         raise InputError(str(error)) from error
 
 
-def _results(library: str, settings: Settings, epochs: list[Epoch]) -> ResultSet:
+def _results(
+    library: str, platform: str, settings: Settings, images: Mnist, epochs: list[Epoch]
+) -> ResultSet:
     """Take epochs of training for calls: the first compiles."""
     from jaxcap import environment
     from jaxcap.results import Result, ResultSet
@@ -229,14 +231,15 @@ def _results(library: str, settings: Settings, epochs: list[Epoch]) -> ResultSet
     first, *later = [end - start for start, end in pairwise(so_far)]
     samples = tuple(later or [first])
     machine = environment.capture()
+    name = LIBRARIES[library].name
     result = Result(
         experiment="mnist epoch",
-        variant=library,
+        variant=name,
         parameters=settings.model_dump(),
-        device=machine.device,
-        rounds_with=(library,),
+        device=environment.cpu() if platform == "cpu" else machine.device,
+        rounds_with=(name,),
         allocator="default",
-        working_set_bytes=0,
+        working_set_bytes=sum(array.nbytes for array in images.train),
         runs=(
             Repeats(
                 first_call_s=first,
