@@ -99,7 +99,7 @@ from pathlib import Path
 logs = Path(tempfile.mkdtemp())
 TRAINING = ("-m", "jaxcap.mnist.parallel", "--subset")
 SETTINGS = (
-    "num_epochs=3",
+    "num_epochs=2",
     "dry_run=true",
     "batch_size_training=32",
     "batch_size_validation=200",

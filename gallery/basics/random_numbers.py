@@ -275,7 +275,7 @@ for call in range(3):
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 from jaxcap.timing import compare
 
-results = compare(KEYS, budget_s=0.04)
+results = compare(KEYS, processes=3, budget_s=0.04)
 results
 
 # %%

@@ -178,7 +178,7 @@ print(typed_jit(wave).__doc__)
 from jaxcap.experiments.typed import CONTROL, PLAIN, TYPED, TYPED_JIT
 from jaxcap.timing import compare
 
-results = compare(TYPED_JIT, budget_s=0.1)
+results = compare(TYPED_JIT, processes=3, budget_s=0.1)
 results
 
 # %%

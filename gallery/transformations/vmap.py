@@ -177,7 +177,7 @@ for name, call in calls.items():
 from jaxcap import figures
 from jaxcap.timing import compare
 
-results = compare(rivals.BATCHING, budget_s=0.05)
+results = compare(rivals.BATCHING, processes=3, budget_s=0.05)
 _ = figures.scaling(results, x="batch", title="Losses of a batch")
 
 # %%
