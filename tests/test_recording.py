@@ -21,7 +21,16 @@ from jaxcap import recording
 from jaxcap.cli import cli
 from jaxcap.experiment import Experiment
 from jaxcap.experiments import catalogue
-from jaxcap.recording import BusyError, file_of, measuring_alone, outdated, pending, record, slug
+from jaxcap.recording import (
+    BusyError,
+    file_of,
+    measuring_alone,
+    outdated,
+    pending,
+    record,
+    recorded,
+    slug,
+)
 from jaxcap.results import ResultSet
 
 BOTH = {name: replace(SUMS, name=name) for name in ("first sums", "second sums")}
@@ -119,8 +128,8 @@ def test_the_command_records_what_is_named(tmp_path: Path) -> None:
     arguments = ["record", "--processes", "2", "--budget", "0.001", "--folder", str(tmp_path)]
     result = CliRunner().invoke(cli, [*arguments, "typed_jit"], catch_exceptions=False)
     assert result.exit_code == 0
-    (file,) = tmp_path.rglob("*.json")
-    assert file.name == "typed-jit.json"
+    file, environment = sorted(tmp_path.rglob("*.json"), key=lambda path: -len(path.read_bytes()))
+    assert (file.name, environment.name) == ("typed-jit.json", "environment.json")
     assert len(ResultSet.load(file).results[0].runs) == 2
     again = CliRunner().invoke(cli, [*arguments, "typed_jit"], catch_exceptions=False)
     assert "1 of 1 experiments are up to date" in again.output
@@ -138,6 +147,42 @@ def test_all_experiments_have_names_of_their_own() -> None:
     names = list(catalogue())
     assert {"jit", "dispatch", "mnist scaling"} <= set(names)
     assert len({slug(name) for name in names}) == len(names)
+
+
+def test_recordings_of_all_devices_are_read(tmp_path: Path, measured: list[str]) -> None:
+    record(tmp_path, BOTH)
+    on_gpu = ENVIRONMENT.model_copy(update={"device": GPU, "versions": {"jax": "0.11.0"}})
+    found = make_set(make_result(experiment="first sums", device=GPU))
+    found = found.model_copy(update={"environment": on_gpu})
+    found.save(file_of(tmp_path, on_gpu, "first sums"))
+    cpu, gpu = recorded(tmp_path, refuse=pytest.fail)
+    assert list(cpu.sets) == list(BOTH)
+    assert (gpu.device, gpu.environment, gpu.sets) == (GPU, on_gpu, {"first sums": found})
+    assert recorded(tmp_path / "nothing here", refuse=pytest.fail) == []
+
+
+def test_what_cannot_be_used_is_left_out_with_a_reason(tmp_path: Path, measured: list[str]) -> None:
+    good, bad = record(tmp_path, BOTH)
+    bad.write_text("{", encoding="utf-8")
+    misplaced = tmp_path / "other-device" / good.name
+    misplaced.parent.mkdir()
+    misplaced.write_bytes(good.read_bytes())
+    reasons: list[str] = []
+    (found,) = recorded(tmp_path, refuse=reasons.append)
+    assert list(found.sets) == ["first sums"]
+    broken, elsewhere = reasons
+    assert (
+        f"{misplaced} holds 'first sums' of another place: it belongs to {good}"
+        in broken + elsewhere
+    )
+    assert f"{bad} is not valid JSON" in broken + elsewhere
+
+
+def test_a_file_has_a_line_for_each_list_of_numbers(tmp_path: Path, measured: list[str]) -> None:
+    (path, _) = record(tmp_path, BOTH)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    (samples,) = [line.strip() for line in lines if '"samples_s"' in line]
+    assert samples == '"samples_s": [0.001, 0.001, 0.001, 0.001, 0.001, 0.001],'
 
 
 KILLED = """
@@ -179,7 +224,7 @@ def test_a_recording_that_is_killed_loses_at_most_the_experiment_in_progress(
             process.kill()
             *done, _ = process.stdout.read().splitlines() or [""]
         assert kept.isdisjoint(done)  # nothing is done twice
-        files = (tmp_path / "recorded").rglob("*.json")
+        files = (tmp_path / "recorded").rglob("sums*.json")
         kept = {ResultSet.load(file).results[0].experiment for file in files}
         assert set(done) <= kept
     assert kept

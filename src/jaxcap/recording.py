@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
 
-from jaxcap.environment import Environment, capture
+from jaxcap.environment import Device, Environment, capture
 from jaxcap.experiment import Experiment
+from jaxcap.files import write_atomically
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.timing import compare
 
@@ -22,8 +24,39 @@ from jaxcap.timing import compare
 LOCK = Path(gettempdir(), "jaxcap-measuring.lock")
 
 
+# What a folder's name doesn't tell of the machine; not a file of results.
+ENVIRONMENT = "environment.json"
+
+
 class BusyError(RuntimeError):
     """Somebody else is measuring on this machine."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was measured on one machine.
+
+    Attributes
+    ----------
+    sets
+        By experiment, at least one.
+    live
+        Whether that was in this build of the site, or else long ago.
+    """
+
+    sets: Mapping[str, ResultSet]
+    live: bool = False
+
+    @property
+    def environment(self) -> Environment:
+        """The machine as it was when the last experiment was measured."""
+        environments = (found.environment for found in self.sets.values())
+        return max(environments, key=lambda one: one.measured_at)
+
+    @property
+    def device(self) -> Device:
+        """The machine's best device."""
+        return self.environment.device
 
 
 @contextmanager
@@ -51,7 +84,7 @@ def measuring_alone() -> Iterator[None]:
 
 def slug(name: str) -> str:
     """Turn a name into one for a file or a folder: lower-case letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
 
 
 def file_of(folder: Path, environment: Environment, experiment: str) -> Path:
@@ -133,4 +166,40 @@ def record(
             found = compare(experiment, processes=processes, budget_s=budget_s, between=between)
             written.append(file_of(folder, now, experiment.name))
             found.save(written[-1])
+            place = written[-1].with_name(ENVIRONMENT)
+            write_atomically(place, found.environment.model_dump_json(indent=1) + "\n")
     return written
+
+
+def recorded(folder: Path, *, refuse: Callable[[str], object]) -> list[Recording]:
+    """Read what was recorded on all devices.
+
+    Parameters
+    ----------
+    folder
+        Holds a folder for each device, or doesn't exist.
+    refuse
+        Called with the reason for each file that can't be used, which is left out.
+    """
+    return [
+        Recording(sets)
+        for place in sorted(folder.glob("*/"))
+        if (sets := dict(_readable(place, refuse)))
+    ]
+
+
+def _readable(place: Path, refuse: Callable[[str], object]) -> Iterator[tuple[str, ResultSet]]:
+    for path in sorted(place.glob("*.json")):
+        if path.name == ENVIRONMENT:
+            continue
+        try:
+            found = ResultSet.load(path)
+        except (OSError, ResultsError) as error:
+            refuse(str(error))
+            continue
+        experiment = found.results[0].experiment
+        expected = file_of(place.parent, found.environment, experiment)
+        if path != expected or len(found.by_experiment()) > 1:
+            refuse(f"{path} holds {experiment!r} of another place: it belongs to {expected}, alone")
+            continue
+        yield experiment, found

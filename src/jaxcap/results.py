@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -52,6 +53,7 @@ _LONGEST_S = 1e6
 Seconds = Annotated[NonNegativeFloat, Field(le=_LONGEST_S), AfterValidator(_six_digits)]
 # Larger files are no results of ours: the longest recording has a tenth of that.
 _LARGEST_BYTES = 2**26
+_LIST_OF_NUMBERS = re.compile(r"\[\s+[-+.\deE,\s]*\]")
 
 
 class Run(Model):
@@ -388,7 +390,9 @@ class ResultSet(Model):
         OSError
             If the folder cannot be written to or is full. An existing file is left as it was.
         """
-        write_atomically(path, self.model_dump_json() + "\n")
+        text = self.model_dump_json(indent=1)
+        # A line for each list of numbers: a file that was measured again differs where numbers do.
+        write_atomically(path, _LIST_OF_NUMBERS.sub(_on_one_line, text) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ResultSet:
@@ -440,6 +444,10 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"an object has two entries {twice[:50]!r}")
     return found
+
+
+def _on_one_line(numbers: re.Match[str]) -> str:
+    return re.sub(r"\s+", "", numbers[0]).replace(",", ", ")
 
 
 def json_schema() -> dict[str, Any]:

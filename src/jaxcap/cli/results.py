@@ -168,12 +168,14 @@ def _selected(found: ResultSet, experiment: str | None, variant: str | None) -> 
 
 
 def _unfolded(paths: Sequence[Path]) -> Iterator[Path]:
-    """Take each file, and for a folder all JSON files in it."""
+    """Take each file, and for a folder all files of results in it."""
+    from jaxcap.recording import ENVIRONMENT
+
     for path in paths:
         if not path.is_dir():
             yield path
             continue
-        inside = sorted(path.rglob("*.json"))
+        inside = sorted(file for file in path.rglob("*.json") if file.name != ENVIRONMENT)
         if not inside:
             raise InputError(f"{path} holds no file of results: they end in .json")
         yield from inside
