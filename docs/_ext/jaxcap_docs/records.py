@@ -1,4 +1,4 @@
-"""What a tutorial measured when it ran: one folder of JSON for each page."""
+"""What a tutorial measured when it ran, a folder of JSON for each page, and what others recorded."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from sphinx.util import logging
+
 from jaxcap.environment import Environment, Model
+from jaxcap.recording import Recording, recorded
 from jaxcap.results import Result, ResultSet
 from jaxcap.statistics import Estimate
 
 BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
 GALLERY = Path(__file__).parents[3] / "gallery"
+RECORDED = Path(__file__).parents[2] / "recorded"
+
+logger = logging.getLogger(__name__)
 
 
 class Run(Model):
@@ -65,6 +71,17 @@ def results_by_page() -> Iterator[tuple[str, ResultSet]]:
     """Go through the results of all pages."""
     for path in sorted(RECORDS.glob("*/*/results.json")):
         yield path.parent.relative_to(RECORDS).as_posix(), ResultSet.load(path)
+
+
+def recordings() -> list[Recording]:
+    """Gather what is known of all machines: this one first, measured in this build, then others."""
+    live = {
+        name: some
+        for _, results in results_by_page()
+        for name, some in results.by_experiment().items()
+    }
+    others = recorded(RECORDED, refuse=logger.warning)
+    return [*([Recording(live, live=True)] if live else []), *others]
 
 
 def _number(value: Any) -> dict[str, str] | None:
