@@ -34,8 +34,8 @@ LAYERS = (
     },
     {"arrays", "results", "mnist"},
     {"experiment", "exports", "figures", "judges"},
-    {"timing", "worker"},
-    {"experiments", "recording", "roofline", "timeline", "exercises"},
+    {"timing", "worker", "roofline"},
+    {"experiments", "recording", "timeline", "exercises"},
     {"cli"},
     {"__main__"},
 )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import jax.numpy as jnp
 import pytest
-from fakes import CPU, GPU, make_result, make_run
+from fakes import CPU, GPU, make_result, make_run, make_set
 
 from jaxcap import roofline
 from jaxcap.compilation import Work
 from jaxcap.environment import cpu
+from jaxcap.experiments.ceilings import CEILINGS as CEILINGS_EXPERIMENT
+from jaxcap.results import Result
 from jaxcap.roofline import Ceilings, measure_ceilings, share
 
 CEILINGS = Ceilings(CPU, bytes_per_s=10.0, flops_per_s={"float32": 100.0, "float64": 50.0})
@@ -69,28 +74,73 @@ def test_ceilings_are_measured_on_the_device_in_each_dtype(measured: Ceilings) -
         assert 1e3 < rate < 1e15
 
 
-def test_rates_come_from_the_fastest_sample_of_the_best_library(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[tuple[set[str], set[str]]] = []
+def one_limit(limit: str, dtype: str, size: int, seconds: float, **changes: Any) -> Result:
+    parameters = {"limit": limit, "dtype": dtype, "size": size, "device": "cpu"}
+    runs = make_run((2 * seconds, seconds, 3 * seconds))
+    return make_result("JAX", runs, parameters=parameters, **changes)
 
-    def fastest_s(variants: dict[str, object], budget_s: float) -> float:
-        arrays = [array for call in variants.values() for array in call.args]  # type: ignore[attr-defined]
-        seen.append((set(variants), {str(array.dtype) for array in arrays}))
-        return 0.5
 
-    monkeypatch.setattr(roofline, "_fastest_s", fastest_s)
-    ceilings = measure_ceilings("cpu", rows=10, copied_bytes=1000)
-    both = {"NumPy", "JAX"}
-    assert seen == [
-        (both, {"float32"}),
-        (both, {"float32"}),
-        (both, {"float32"}),
-        (both, {"float64"}),
-    ]
+def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
+    slow_copy = one_limit("copy", "float32", 1000, 4.0).model_copy(update={"variant": "NumPy"})
+    ceilings = Ceilings.of(
+        make_set(
+            slow_copy,
+            one_limit("copy", "float32", 1000, 0.5),
+            one_limit("sum", "float32", 1000, 1.0),
+            one_limit("product", "float32", 10, 0.5),
+            one_limit("product", "bfloat16", 10, 0.25),
+            one_limit("call", "float32", 1, 1e-5),
+            one_limit("transfer", "float32", 1000, 2.0),
+            one_limit("product", "float64", 10, 0.5, device=GPU),
+        ),
+        CPU,
+    )
     # A copy reads and writes; a product of matrices of ten rows is 2000 operations.
     assert ceilings.bytes_per_s == 2 * 1000 / 0.5
-    assert set(ceilings.flops_per_s.values()) == {2000 / 0.5}
+    assert ceilings.flops_per_s == {"float32": 4000.0, "bfloat16": 8000.0}
+    assert ceilings.call_s == pytest.approx(1e-5)
+    assert ceilings.transfer_bytes_per_s == 500.0
+    with pytest.raises(ValueError, match=r"no bandwidth of Test GPU \(GPU\) was measured"):
+        Ceilings.of(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
+
+
+@pytest.mark.parametrize(
+    ("point", "names"),
+    [
+        ({"limit": "copy", "dtype": "float32", "size": 2**10}, {"NumPy", "JAX"}),
+        ({"limit": "sum", "dtype": "float32", "size": 2**10}, {"NumPy", "JAX"}),
+        ({"limit": "product", "dtype": "float64", "size": 8}, {"NumPy", "JAX"}),
+        ({"limit": "product", "dtype": "bfloat16", "size": 8}, {"JAX"}),
+        ({"limit": "call", "dtype": "float32", "size": 1}, {"JAX"}),
+        ({"limit": "transfer", "dtype": "float32", "size": 2**10}, {"JAX"}),
+    ],
+)
+def test_limits_are_reached_for_in_their_dtype(point: dict[str, Any], names: set[str]) -> None:
+    variants = roofline.prepare(**point, device="cpu")
+    assert set(variants) == names
+    assert variants["JAX"]().dtype == point["dtype"]
+    limits = {(point["limit"], point["dtype"]) for point in CEILINGS_EXPERIMENT.quick}
+    assert (point["limit"], point["dtype"]) in limits
+
+
+@pytest.mark.parametrize(
+    ("expected", "seconds", "work", "changes"),
+    [
+        ("arithmetic", 12.0, Work(1000, 10), {}),
+        ("memory", 12.0, Work(10, 100), {}),
+        ("launch", 1.0, Work(1, 1), {}),
+        ("transfer", 20.0, Work(1, 1), {"variant": "jnp on NumPy arrays"}),
+        ("transfer", 20.0, Work(1, 1), {"parameters": {"arrays": "NumPy"}}),
+        ("neither", 20.0, Work(1, 1), {"parameters": {"arrays": "JAX"}}),
+        ("neither", 50.0, Work(1, 1), {"variant": "jnp on NumPy arrays"}),
+    ],
+)
+def test_the_reason_is_the_first_that_explains_the_time(
+    expected: str, seconds: float, work: Work, changes: dict[str, Any]
+) -> None:
+    ceilings = replace(CEILINGS, call_s=0.5, transfer_bytes_per_s=60.0)  # 800 bytes go in and out
+    result = make_result("jit", make_run((seconds,) * 6)).model_copy(update=changes)
+    assert roofline.reason(result, ceilings, work=work) == expected
 
 
 def test_figure_shows_what_ran_on_the_device_and_computes() -> None:

@@ -294,7 +294,7 @@ Table(
 SEEDS = 3
 learned = mnist
 if on_cpu:
-    learned = replace(mnist, train=data.balanced(mnist.train, 150))
+    learned = replace(mnist, train=data.balanced(mnist.train, 100))
 
 runs = {"Flax": [], "PyTorch": []}
 for seed in range(SEEDS):

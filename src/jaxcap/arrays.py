@@ -61,3 +61,13 @@ def waiter(result: Any) -> Wait | None:
     if not late:
         return None
     return methodcaller("block_until_ready") if found[0] is result else jax.block_until_ready
+
+
+def in_64_bits(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that computes in JAX's 64-bit mode, whatever mode its caller is in."""
+
+    def call(*args: Any) -> Any:
+        with jax.enable_x64(True):
+            return fn(*args)
+
+    return call

@@ -16,26 +16,30 @@ multicore architectures", Communications of the ACM 52 (2009), no. 4, 65-76.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcap.arrays import in_64_bits
 from jaxcap.compilation import Work
-from jaxcap.environment import Device, device_of
-from jaxcap.results import Result
+from jaxcap.environment import Device
+from jaxcap.experiment import Points, grid, run_here
+from jaxcap.results import Result, ResultSet
 from jaxcap.statistics import Estimate
-from jaxcap.timing import compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DTYPES = ("float32", "float64")
+
+COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
 
 # Large enough to leave dispatch behind and to fit no cache, small enough for a laptop and for an
 # accelerator to measure in a second.
@@ -43,6 +47,11 @@ _ROWS = {"cpu": 1500}
 _MANY_ROWS = 5120
 _COPIED_BYTES = {"cpu": 2**27}
 _MANY_COPIED_BYTES = 2**30
+
+# A call that takes fewer times the shortest call than this mostly starts things.
+LAUNCH_BOUND = 3.0
+# A share of the limit from which on the limit explains the time, and one of the time that explains it.
+NEAR, MOST = 0.5, 0.5
 
 _BESIDE: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
 
@@ -59,11 +68,45 @@ class Ceilings:
         Bandwidth of its memory.
     flops_per_s
         Floating-point operations by name of the dtype.
+    call_s
+        Seconds that a compiled call takes that computes next to nothing, if measured.
+    transfer_bytes_per_s
+        Bandwidth from NumPy's memory to the device's, if measured.
     """
 
     device: Device
     bytes_per_s: float
     flops_per_s: Mapping[str, float]
+    call_s: float | None = None
+    transfer_bytes_per_s: float | None = None
+
+    @classmethod
+    def of(cls, results: ResultSet, device: Device) -> Ceilings:
+        """Take the best that results of `prepare` reached on a device: of all samples the fastest.
+
+        Raises
+        ------
+        ValueError
+            If neither copies nor sums were measured there.
+        """
+        rates: dict[str, list[float]] = {}
+        for result in results.results:
+            if result.device == device:
+                limit, dtype, size = (result.parameters[k] for k in ("limit", "dtype", "size"))
+                kind = str(dtype) if limit == PRODUCT else str(limit)
+                fastest_s = min(sample for run in result.runs for sample in run.samples_s)
+                rates.setdefault(kind, []).append(_amount(str(limit), int(size)) / fastest_s)
+        best = {kind: max(some) for kind, some in rates.items()}
+        if not {COPY, SUM} & set(best):
+            raise ValueError(f"no bandwidth of {device} was measured: measure its ceilings")
+        call = best.pop(CALL, None)
+        return cls(
+            device=device,
+            bytes_per_s=max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)),
+            transfer_bytes_per_s=best.pop(TRANSFER, None),
+            call_s=call and 1 / call,
+            flops_per_s=best,
+        )
 
     def least_time_s(self, work: Work, dtype: str) -> float:
         """Seconds that work in a dtype takes at least: see the formula above."""
@@ -82,19 +125,14 @@ def measure_ceilings(
     copied_bytes: int | None = None,
     budget_s: float = 0.2,
 ) -> Ceilings:
-    """Measure what a device can do at most.
-
-    The bandwidth is that of copying or adding up an array, whichever is higher. A copy moves
-    twice its size; what a CPU reads of the target before it writes there is not counted. The rate
-    of arithmetic is that of a matrix product, ``2 n**3`` operations. On a CPU, NumPy takes part
-    beside JAX. Of all samples the fastest counts.
+    """Measure what a device can do at most, in this process.
 
     Parameters
     ----------
     platform
         ``"cpu"`` or ``"gpu"``; JAX's default device if not given.
     dtypes
-        Of the products. A float32 product is one without TF32.
+        Of the products: see `prepare`.
     rows
         Of the square matrices; by default 1500 on a CPU and 5120 elsewhere.
     copied_bytes
@@ -102,15 +140,55 @@ def measure_ceilings(
     budget_s
         Seconds of sampling for each library and each rate.
     """
-    device = jax.devices(platform)[0]
-    rows = rows or _ROWS.get(device.platform, _MANY_ROWS)
-    copied_bytes = copied_bytes or _COPIED_BYTES.get(device.platform, _MANY_COPIED_BYTES)
-    with jax.enable_x64(True):
-        return Ceilings(
-            device=device_of(device),
-            bytes_per_s=_bandwidth(device, copied_bytes, budget_s),
-            flops_per_s={dtype: _product_rate(device, rows, dtype, budget_s) for dtype in dtypes},
-        )
+    device = jax.devices(platform)[0].platform
+    results = run_here(
+        "ceilings", prepare, points(device, dtypes, rows, copied_bytes), budget_s=budget_s
+    )
+    return Ceilings.of(results, next(r.device for r in results.results if r.variant == "JAX"))
+
+
+def points(
+    device: str, dtypes: Sequence[str], rows: int | None = None, copied_bytes: int | None = None
+) -> Points:
+    """List what `prepare` measures for the ceilings: bandwidth, and products in some dtypes."""
+    rows = rows or _ROWS.get(device, _MANY_ROWS)
+    copied_bytes = copied_bytes or _COPIED_BYTES.get(device, _MANY_COPIED_BYTES)
+    return [
+        *grid(limit=(COPY, SUM), dtype=("float32",), size=(copied_bytes,), device=(device,)),
+        *grid(limit=(PRODUCT,), dtype=dtypes, size=(rows,), device=(device,)),
+    ]
+
+
+def prepare(limit: str, dtype: str, size: int, device: str) -> Mapping[str, Callable[[], Any]]:
+    """Prepare what should reach a limit of a device; on a CPU, NumPy takes part beside JAX.
+
+    Parameters
+    ----------
+    limit
+        ``"copy"`` and ``"sum"`` of an array of ``size`` bytes, or its ``"transfer"`` from NumPy;
+        the ``"product"`` of square matrices of ``size`` rows; or a ``"call"`` that adds 1 to
+        ``size`` numbers. A copy moves twice its size; what a CPU reads of the target before it
+        writes there is not counted.
+    dtype
+        Of the elements. ``"tf32"`` stands for a product of float32 as JAX makes it by default,
+        and ``"float32"`` for one without TF32.
+    size
+        As above.
+    device
+        ``"cpu"`` or ``"gpu"``.
+    """
+    place = jax.devices(device)[0]
+    if limit == PRODUCT:
+        return _products(dtype, size, place)
+    x = np.ones(size if limit == CALL else size // 4, np.float32)
+    on_device = jax.device_put(x, place)
+    if limit == CALL:
+        return {"JAX": partial(jax.jit(lambda x: x + 1), on_device)}
+    if limit == TRANSFER:
+        return {"JAX": partial(jax.device_put, x, place)}
+    by_jax = partial(jax.jit(jnp.copy if limit == COPY else jnp.sum), on_device)
+    by_numpy = {COPY: partial(np.copyto, np.empty_like(x), x), SUM: partial(np.sum, x)}[limit]
+    return {**({"NumPy": by_numpy} if place.platform == "cpu" else {}), "JAX": by_jax}
 
 
 def share(
@@ -146,10 +224,47 @@ def share(
     return result.time.rate(ceilings.least_time_s(work, dtype))
 
 
+def reason(
+    result: Result, ceilings: Ceilings, *, dtype: str = "float32", work: Work | None = None
+) -> str:
+    """Say what the time of a result goes to, as far as the ceilings tell.
+
+    Parameters
+    ----------
+    result, ceilings, dtype, work
+        As of `share`.
+
+    Returns
+    -------
+    str
+        ``"memory"`` or ``"arithmetic"`` if that limit explains half of the time; otherwise
+        ``"launch"`` if the call takes less than three times the shortest there is,
+        ``"transfer"`` if bringing its arrays from NumPy's memory would take half of its time and
+        they lie there, and else ``"neither"``.
+    """
+    reached = share(result, ceilings, dtype=dtype, work=work)
+    if reached.value >= NEAR:
+        work = work or Work(result.flops or 0, result.bytes_moved or 0)
+        by_memory = work.bytes_moved / ceilings.bytes_per_s
+        return "memory" if by_memory > work.flops / ceilings.flops_per_s[dtype] else "arithmetic"
+    if ceilings.call_s and result.time.value < LAUNCH_BOUND * ceilings.call_s:
+        return "launch"
+    in_numpy = "NumPy" in {result.parameters.get("arrays"), *result.variant.split()}
+    if ceilings.transfer_bytes_per_s and in_numpy:
+        transfer_s = result.working_set_bytes / ceilings.transfer_bytes_per_s
+        if transfer_s >= MOST * result.time.value:
+            return "transfer"
+    return "neither"
+
+
 def figure(
-    ceilings: Ceilings, done: Sequence[tuple[Result, Work]], *, title: str | None = None
+    ceilings: Ceilings,
+    done: Iterable[tuple[Result, Work]],
+    *,
+    title: str | None = None,
+    named: Callable[[Result], str] = attrgetter("variant"),
 ) -> Figure:
-    """Draw the roofline, and what results reach of it: a colour for each variant.
+    """Draw the roofline, and what results reach of it.
 
     Parameters
     ----------
@@ -160,6 +275,8 @@ def figure(
         floating-point operations have no place in the figure and are left out.
     title
         The device, if not given.
+    named
+        What a result is called in the legend: a colour for each name.
     """
     import matplotlib.pyplot as plt
     from matplotlib.ticker import EngFormatter
@@ -175,15 +292,15 @@ def figure(
             ys = [ceilings.attainable_flops_per_s(float(x), dtype) for x in xs]
             axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
             axes.annotate(dtype, (xs[-1], ys[-1]), **_BESIDE)
-        colours = figures.palette(result.variant for result, _ in done)
+        colours = figures.palette(named(result) for result, _ in done)
         markers = dict(zip(colours, cycle(figures.MARKERS), strict=False))
-        for variant, colour in colours.items():
-            points = [
+        for name, colour in colours.items():
+            placed = [
                 (intensity, work.flops / result.time.value)
                 for intensity, (result, work) in zip(intensities, done, strict=True)
-                if result.variant == variant
+                if named(result) == name
             ]
-            axes.plot(*zip(*points, strict=True), markers[variant], color=colour, label=variant)
+            axes.plot(*zip(*placed, strict=True), markers[name], color=colour, label=name)
         axes.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s"))
         axes.set_xlabel("operations for each byte moved")
         axes.set_title(title or str(ceilings.device))
@@ -192,30 +309,20 @@ def figure(
     return drawn
 
 
-def _bandwidth(device: jax.Device, size: int, budget_s: float) -> float:
-    x = np.ones(size // 4, np.float32)
-    copies: dict[str, Callable[[], Any]] = {}
-    sums: dict[str, Callable[[], Any]] = {}
-    if device.platform == "cpu":
-        copies["NumPy"] = partial(np.copyto, np.empty_like(x), x)
-        sums["NumPy"] = partial(np.sum, x)
-    on_device = jax.device_put(x, device)
-    copies["JAX"] = partial(jax.jit(jnp.copy), on_device)
-    sums["JAX"] = partial(jax.jit(jnp.sum), on_device)
-    return max(2 * size / _fastest_s(copies, budget_s), size / _fastest_s(sums, budget_s))
+def _amount(limit: str, size: int) -> float:
+    """Bytes moved, operations done, or calls made, of what `prepare` gives."""
+    return {COPY: 2.0 * size, PRODUCT: 2.0 * size**3, CALL: 1.0}.get(limit, float(size))
 
 
-def _product_rate(device: jax.Device, n: int, dtype: str, budget_s: float) -> float:
-    x = np.random.default_rng(0).random((n, n)).astype(dtype)
-    variants: dict[str, Callable[[], Any]] = {}
-    if device.platform == "cpu":
-        variants["NumPy"] = partial(np.matmul, x, x)
-    on_device = jax.device_put(x, device)
-    matmul = jax.jit(partial(jnp.matmul, precision="highest"))
-    variants["JAX"] = partial(matmul, on_device, on_device)
-    return 2 * n**3 / _fastest_s(variants, budget_s)
-
-
-def _fastest_s(variants: Mapping[str, Callable[[], Any]], budget_s: float) -> float:
-    results = compare(variants, experiment="ceiling", budget_s=budget_s).results
-    return min(sample for result in results for run in result.runs for sample in run.samples_s)
+def _products(dtype: str, n: int, place: jax.Device) -> Mapping[str, Callable[[], Any]]:
+    precision = "default" if dtype == "tf32" else "highest"
+    kind = jnp.dtype("float32" if dtype == "tf32" else dtype)
+    x = np.random.default_rng(0).random((n, n)).astype(kind)
+    in_64 = in_64_bits if kind == np.float64 else lambda fn: fn
+    on_device = in_64(jax.device_put)(x, place)
+    matmul = in_64(jax.jit(partial(jnp.matmul, precision=precision)))
+    by_numpy = place.platform == "cpu" and kind.name in DTYPES
+    return {
+        **({"NumPy": partial(np.matmul, x, x)} if by_numpy else {}),
+        "JAX": partial(matmul, on_device, on_device),
+    }

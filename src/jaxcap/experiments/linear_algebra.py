@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcap.arrays import in_64_bits
 from jaxcap.compilation import Work
 from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels import linalg
@@ -148,20 +149,10 @@ def _jax() -> Library:
     return Library(
         JAX,
         {
-            GENERATE: _in_64_bits(lambda size: uniform(key, size=size)),
-            MEAN_AND_SUM: _in_64_bits(jax.jit(linalg.mean_and_sum)),
-            PRODUCT: _in_64_bits(jax.jit(linalg.product)),
-            INVERSE: _in_64_bits(jax.jit(linalg.inverse)),
+            GENERATE: in_64_bits(lambda size: uniform(key, size=size)),
+            MEAN_AND_SUM: in_64_bits(jax.jit(linalg.mean_and_sum)),
+            PRODUCT: in_64_bits(jax.jit(linalg.product)),
+            INVERSE: in_64_bits(jax.jit(linalg.inverse)),
         },
-        _in_64_bits(jnp.asarray),
+        in_64_bits(jnp.asarray),
     )
-
-
-def _in_64_bits(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that computes in JAX's 64-bit mode, whatever mode its caller is in."""
-
-    def call(*args: Any) -> Any:
-        with jax.enable_x64(True):
-            return fn(*args)
-
-    return call
