@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import StringIO
 from types import MappingProxyType
 from typing import Any
 
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
 from jaxcap.statistics import Estimate
 from jaxcap.tables import Table
 
@@ -85,6 +86,48 @@ def side_by_side(sets: Mapping[str, ResultSet]) -> Iterator[Table]:
             for name, some in sets.items()
         }
         yield _table(experiment, found)
+
+
+def beside(shown: ResultTable, others: Mapping[str, ResultSet]) -> Table:
+    """Add columns to a table: the same of other results, and rows that only these have.
+
+    Parameters
+    ----------
+    shown
+        A table of times or of speed-ups.
+    others
+        By a name to head their column.
+    """
+    names = shown.results.varying()
+    mine = [one for one in shown.results.results if one.variant != shown.over]
+    prefix = {_row_key(one, names): row for one, row in zip(mine, shown.rows, strict=True)}
+    columns = {head: dict(_cells(some, shown.over, names)) for head, some in others.items()}
+    for key in (key for column in columns.values() for key in column):
+        texts = [f"{part:,}" if type(part) is int else str(part) for part in key]
+        prefix.setdefault(key, (*texts, *[""] * (len(shown.headers) - len(key))))
+    rows = [
+        (*row, *(column.get(key, "") for column in columns.values())) for key, row in prefix.items()
+    ]
+    return Table(shown.caption, (*shown.headers, *columns), rows, shown.notes)
+
+
+RowKey = tuple[Any, ...]
+
+
+def _row_key(result: Result, names: Sequence[str]) -> RowKey:
+    return *(result.parameters.get(name, "") for name in names), result.variant
+
+
+def _cells(
+    results: ResultSet, over: str | None, names: Sequence[str]
+) -> Iterator[tuple[RowKey, str]]:
+    for one in results.results:
+        if over is None:
+            yield _row_key(one, names), _time(one)
+        elif one.variant != over:
+            with suppress(ResultsError):  # the other variant may not have been measured there
+                ratio = results.speedup(one.variant, over=over, **one.parameters)
+                yield _row_key(one, names), f"{ratio.short} ({ratio.range}) {ratio.verdict}"
 
 
 Question = tuple[str, tuple[tuple[str, Any], ...]]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from itertools import cycle
 from operator import attrgetter
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
+from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -62,11 +64,37 @@ STYLE: dict[Any, Any] = {
 }
 
 
+# What a figure was drawn from, and how it is drawn from other results.
+_drawn: WeakKeyDictionary[Figure, tuple[ResultSet, Callable[[ResultSet], Figure]]] = (
+    WeakKeyDictionary()
+)
+
+P = ParamSpec("P")
+
+
+def _remembered(
+    draw: Callable[Concatenate[ResultSet, P], Figure],
+) -> Callable[Concatenate[ResultSet, P], Figure]:
+    @wraps(draw)
+    def remembering(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
+        figure = draw(results, *args, **options)
+        _drawn[figure] = results, lambda others: draw(others, *args, **options)
+        return figure
+
+    return remembering
+
+
+def drawn_from(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
+    """Tell from what results a figure of this module was drawn, and how to draw it from others."""
+    return _drawn.get(figure)
+
+
 def use_style() -> None:
     """Make matplotlib draw all figures from now on in this site's style."""
     plt.rcParams.update(STYLE)
 
 
+@_remembered
 def bars(
     results: ResultSet,
     *,
@@ -107,6 +135,7 @@ def bars(
     return figure
 
 
+@_remembered
 def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     """Draw the time of each variant against parameter ``x``, both on log scales."""
     with plt.rc_context(STYLE):
@@ -120,6 +149,7 @@ def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     return figure
 
 
+@_remembered
 def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None) -> Figure:
     """Draw how many times faster than ``over`` the other variants are, against parameter ``x``."""
 

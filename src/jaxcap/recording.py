@@ -8,7 +8,7 @@ library, another device, or other code.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from tempfile import gettempdir
 from jaxcap.environment import Device, Environment, capture
 from jaxcap.experiment import Experiment
 from jaxcap.files import write_atomically
-from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.timing import compare
 
 #: One lock for a machine: what measures on its CPU disturbs what measures on its GPU.
@@ -186,6 +186,41 @@ def recorded(folder: Path, *, refuse: Callable[[str], object]) -> list[Recording
         for place in sorted(folder.glob("*/"))
         if (sets := dict(_readable(place, refuse)))
     ]
+
+
+def counterparts(shown: ResultSet, recordings: Iterable[Recording]) -> dict[str, ResultSet]:
+    """Find what other machines measured of the same: by device and day.
+
+    Parameters
+    ----------
+    shown
+        Results of one experiment, or some of them. Where all of these have a parameter in common,
+        the others have it too, unless it is the device.
+    recordings
+        Those that are live are passed over.
+    """
+    first = shown.results[0]
+    varying = {"device", *shown.varying()}
+    common = {key: value for key, value in first.parameters.items() if key not in varying}
+
+    def is_alike(other: Result) -> bool:
+        return other.allocator == first.allocator and common.items() <= other.parameters.items()
+
+    found = {}
+    for recording in recordings:
+        if recording.live or first.experiment not in recording.sets:
+            continue
+        some = recording.sets[first.experiment]
+        for device in dict.fromkeys(one.device for one in some.results):
+            alike = [one for one in some.results if one.device == device and is_alike(one)]
+            if alike:
+                where = str(device)
+                if device != recording.device:
+                    where += f" beside {recording.device.name}"
+                day = some.environment.measured_at.date()
+                chosen = some.model_copy(update={"results": tuple(alike)})
+                found[f"{where}, recorded {day}"] = chosen
+    return found
 
 
 def _readable(place: Path, refuse: Callable[[str], object]) -> Iterator[tuple[str, ResultSet]]:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Literal, Self
@@ -350,7 +351,7 @@ class ResultSet(Model):
         """Names of the parameters that differ between these results, in order of appearance."""
         return _varying(self.results)
 
-    def speedups(self, *, over: str) -> Table:
+    def speedups(self, *, over: str) -> ResultTable:
         """Tabulate how many times faster than ``over`` the other variants are."""
         columns = self.varying()
         rows = []
@@ -368,11 +369,13 @@ class ResultSet(Model):
                 )
             )
         headers = (*columns, "variant", "speed-up", _interval_header(self.results), "verdict")
-        return Table(f"Speed-up over {over} on {_where(self.results)}", headers, rows)
+        caption = f"Speed-up over {over} on {_where(self.results)}"
+        return ResultTable(caption, headers, rows, results=self, over=over)
 
-    def table(self) -> Table:
+    def table(self) -> ResultTable:
         """Tabulate times."""
-        return _table_of_times(self.results)
+        table = _table_of_times(self.results)
+        return ResultTable(table.caption, table.headers, table.rows, table.notes, results=self)
 
     def __repr__(self) -> str:
         return repr(self.table())
@@ -434,6 +437,22 @@ class ResultSet(Model):
             raise ResultsError(
                 f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
             ) from None
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ResultTable(Table):
+    """A table that remembers what it shows.
+
+    Attributes
+    ----------
+    results
+        In the order of the rows.
+    over
+        The variant with which the others are compared, which has no rows; None in a table of times.
+    """
+
+    results: ResultSet
+    over: str | None = None
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

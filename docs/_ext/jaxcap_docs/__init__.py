@@ -22,15 +22,18 @@ def setup(app: Sphinx) -> dict[str, Any]:
     mathml.setup(app)
     app.add_role("measured", pages.MeasuredRole())
     app.add_directive("provenance", pages.Provenance)
+    app.connect("config-inited", gallery.measure_alone)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
     app.connect("builder-inited", pages.forget_overloads)
     app.connect("builder-inited", pages.leave_out_commands)
     app.connect("autodoc-process-signature", pages.hide_signature_of_records)
     app.connect("doctree-read", pages.stamp_tutorial)
+    app.connect("doctree-read", pages.widen_tables)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)
     app.connect("build-finished", publish.write_wheel)
+    app.connect("build-finished", gallery.let_others_measure, priority=1)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import jax
@@ -13,24 +16,60 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.errors import ExtensionError
+from sphinx.util.rst import escape
 
 import jaxcap
 from jaxcap import figures
 from jaxcap.environment import capture
+from jaxcap.exports import beside
+from jaxcap.recording import BusyError, counterparts, measuring_alone, outdated
+from jaxcap.results import ResultsError, ResultSet, ResultTable
 from jaxcap_docs import records
 
 
 @dataclass
 class _Running:
-    """The script that runs, and its variables as they were after its last code block."""
+    """The script that runs, its variables as they were after its last code block, and its tables.
+
+    Of each table that other machines have something to add to, its HTML and that with more columns.
+    """
 
     started_s: float = 0.0
     script: Path | None = None
     variables: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
 
 
 # sphinx-gallery gives its hooks no object to keep state in.
 _running = _Running()
+
+
+# Held from before the first script runs until the build ends, however it does.
+_measuring = ExitStack()
+
+
+def measure_alone(_: Sphinx, config: Config) -> None:
+    """Refuse to build while somebody else measures on this machine, if this build runs scripts.
+
+    Raises
+    ------
+    ExtensionError
+        If a recording or another build is at it.
+    """
+    wanted = config.sphinx_gallery_conf["filename_pattern"]
+    scripts = (str(script) for script in records.GALLERY.glob("*/*.py"))
+    if config.plot_gallery in {"0", False} or not any(re.search(wanted, one) for one in scripts):
+        return
+    try:
+        _measuring.enter_context(measuring_alone())
+    except BusyError as error:
+        raise ExtensionError(str(error)) from error
+
+
+def let_others_measure(_: Sphinx, __: Exception | None) -> None:
+    """Let other builds and recordings begin."""
+    _measuring.close()
 
 
 def forget_stale(app: Sphinx, _: Config) -> None:
@@ -57,25 +96,63 @@ def reset(_: dict[str, Any], __: str | None, when: str) -> None:
     if when == "after" and _running.script:
         duration_s = time.perf_counter() - _running.started_s
         run = records.Run(environment=capture(), duration_s=duration_s)
-        records.write(records.page_of_script(_running.script), run, _running.variables)
+        page = records.page_of_script(_running.script)
+        records.write(page, run, _running.variables, _running.tables)
     jax.config.update("jax_enable_x64", False)  # type: ignore[no-untyped-call]
     jax.clear_caches()  # type: ignore[no-untyped-call]
     figures.use_style()
-    _running.started_s, _running.script, _running.variables = time.perf_counter(), None, {}
+    _running.started_s, _running.script = time.perf_counter(), None
+    _running.variables, _running.tables = {}, {}
 
 
 def scrape(_: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Save open figures for light and for dark pages, and note the script's variables."""
+    """Save open figures for light and for dark pages, and note the script's variables and tables."""
     _running.script = Path(block_vars["src_file"])
     names = block_vars["example_globals"].items()
     _running.variables = {name: value for name, value in names if not name.startswith("_")}
+    _note_table(block_vars["example_globals"].get("___"))  # what the block shows as its last word
     return "".join(
-        _save(plt.figure(number), Path(next(block_vars["image_path_iterator"])), gallery_conf)
+        _save_with_others(plt.figure(number), Path(next(block_vars["image_path_iterator"])), images)
+        for images in [Path(gallery_conf["src_dir"])]
         for number in plt.get_fignums()
     )
 
 
-def _save(figure: Figure, path: Path, gallery_conf: dict[str, Any]) -> str:
+def _note_table(shown: Any) -> None:
+    table = shown.table() if isinstance(shown, ResultSet) else shown
+    if not isinstance(table, ResultTable):
+        return
+    others = counterparts(table.results, records.others())
+    if others:
+        wider = beside(table, others)
+        notes = (f"{where}: {state_of(some)}" for where, some in others.items())
+        wider = replace(wider, notes=(*wider.notes, *notes))
+        _running.tables[table._repr_html_()] = wider._repr_html_()
+
+
+def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
+    """Save a figure, and below it what it looks like with the results of other machines."""
+    saved = _save(figure, path, root)
+    if (source := figures.drawn_from(figure)) is None:
+        return saved
+    results, draw = source
+    for number, (where, some) in enumerate(counterparts(results, records.others()).items()):
+        with suppress(ResultsError):  # not all that the figure shows was measured there
+            other = _save(draw(some), path.with_stem(f"{path.stem}_{number}"), root)
+            other += escape(state_of(some))
+            saved += f".. dropdown:: {escape(where)}\n\n{indent(other, '   ')}\n\n"
+    return saved
+
+
+def state_of(some: ResultSet) -> str:
+    """Say of what versions results are, and what has changed since."""
+    then, now = some.environment, capture()
+    changed = outdated(then, now.model_copy(update={"device": then.device}))
+    state = f"measured with JAX {then.versions.get('jax')}, commit {then.commit}"
+    return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
+
+
+def _save(figure: Figure, path: Path, root: Path) -> str:
     dark = path.with_stem(f"{path.stem}_dark")
     figure.savefig(path)
     figure.set_layout_engine("none")  # all is in its place, and colours need no other
@@ -85,7 +162,7 @@ def _save(figure: Figure, path: Path, gallery_conf: dict[str, Any]) -> str:
     width = round(figure.get_figwidth() * 100)
     alt = describe(figure)
     return "".join(
-        f"\n.. image:: /{file.relative_to(gallery_conf['src_dir']).as_posix()}\n"
+        f"\n.. image:: /{file.relative_to(root).as_posix()}\n"
         f"   :alt: {alt}\n   :class: only-{theme} jaxcap-plot\n   :width: {width}px\n\n"
         for file, theme in ((path, "light"), (dark, "dark"))
     )

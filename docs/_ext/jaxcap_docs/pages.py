@@ -85,6 +85,19 @@ def stamp_tutorial(app: Sphinx, doctree: nodes.document) -> None:
         return
 
 
+def widen_tables(app: Sphinx, doctree: nodes.document) -> None:
+    """Give the tables of a tutorial a column for each other machine that measured the same."""
+    page = app.env.docname.removeprefix(TUTORIALS)
+    if page == app.env.docname or records.run_of(page) is None:
+        return
+    wider = records.tables_of(page)
+    for raw in list(doctree.findall(nodes.raw)):
+        text = raw.astext()
+        for table in (table for table in wider if table in text):
+            raw.replace_self(nodes.raw("", text.replace(table, wider[table]), format="html"))
+            break
+
+
 def _stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
     facts = {**provenance(environment), **more}
     rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())

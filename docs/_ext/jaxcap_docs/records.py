@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,16 @@ def page_of_script(script: Path) -> str:
     return script.resolve().relative_to(GALLERY).with_suffix("").as_posix()
 
 
-def write(page: str, run: Run, variables: Mapping[str, Any]) -> None:
-    """Keep a run, the numbers among its variables, and all results that it holds."""
+def write(
+    page: str, run: Run, variables: Mapping[str, Any], tables: Mapping[str, str] | None = None
+) -> None:
+    """Keep a run, the numbers among its variables, all results that it holds, and its tables."""
     target = folder(page)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     numbers = {name: text for name, value in variables.items() if (text := _number(value))}
     (target / "numbers.json").write_text(json.dumps(numbers, indent=1), encoding="utf-8")
+    (target / "tables.json").write_text(json.dumps(tables or {}), encoding="utf-8")
     results = _results(variables)
     if results:
         ResultSet(environment=run.environment, results=results).save(target / "results.json")
@@ -67,6 +71,12 @@ def numbers_of(page: str) -> dict[str, dict[str, str]]:
     return numbers
 
 
+def tables_of(page: str) -> dict[str, str]:
+    """Return a page's tables that others have something to add to: HTML without and with that."""
+    tables: dict[str, str] = json.loads((folder(page) / "tables.json").read_text(encoding="utf-8"))
+    return tables
+
+
 def results_by_page() -> Iterator[tuple[str, ResultSet]]:
     """Go through the results of all pages."""
     for path in sorted(RECORDS.glob("*/*/results.json")):
@@ -80,8 +90,13 @@ def recordings() -> list[Recording]:
         for _, results in results_by_page()
         for name, some in results.by_experiment().items()
     }
-    others = recorded(RECORDED, refuse=logger.warning)
-    return [*([Recording(live, live=True)] if live else []), *others]
+    return [*([Recording(live, live=True)] if live else []), *others()]
+
+
+@cache
+def others() -> list[Recording]:
+    """Read what was recorded on all machines, once, with a warning for each file that can't be used."""
+    return recorded(RECORDED, refuse=logger.warning)
 
 
 def _number(value: Any) -> dict[str, str] | None:

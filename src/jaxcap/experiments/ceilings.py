@@ -7,22 +7,23 @@ from jaxcap.roofline import CALL, DTYPES, TRANSFER, points, prepare
 
 REDUCED = "bfloat16"
 
-_OTHERS = (REDUCED, "tf32")
 
-
-def _all(device: str, dtypes: tuple[str, ...]) -> Points:
-    """List bandwidth, products, the shortest call, and 64 MiB from NumPy to the device."""
+def _all(device: str, *others: str) -> Points:
+    """List bandwidth, products in three and more dtypes, and the shortest call."""
     return [
-        *points(device, dtypes),
+        *points(device, (*DTYPES, REDUCED, *others)),
         *grid(limit=(CALL,), dtype=("float32",), size=(1,), device=(device,)),
-        *grid(limit=(TRANSFER,), dtype=("float32",), size=(2**26,), device=(device,)),
     ]
 
 
-#: Of the CPU, and of the GPU where there is one, there also in formats of fewer digits.
+#: Of the CPU, and of a GPU: there also with TF32, and 64 MiB on their way to it.
 CEILINGS = Experiment(
     name="ceilings",
     prepare=prepare,
-    quick=_all("cpu", (*DTYPES, REDUCED)),
-    full=[*_all("gpu", (*DTYPES, *_OTHERS)), *_all("cpu", DTYPES)],
+    quick=_all("cpu"),
+    full=[
+        *_all("gpu", "tf32"),
+        *grid(limit=(TRANSFER,), dtype=("float32",), size=(2**26,), device=("gpu",)),
+        *_all("cpu"),
+    ],
 )
