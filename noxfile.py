@@ -87,12 +87,14 @@ def lint(session: nox.Session) -> None:
     """Check style, workflows and repository against the field's conventions."""
     install(session, "lint", package=False)
     workflows = sorted(str(path) for path in ROOT.glob(".github/workflows/*.yml"))
+    forms = sorted(str(path) for path in ROOT.glob(".github/ISSUE_TEMPLATE/*.yml"))
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("repo-review", ".")
     session.run("zizmor", "--offline", "--quiet", ".github")
     session.run("check-jsonschema", "--builtin-schema=vendor.github-workflows", *workflows)
     session.run("check-jsonschema", "--builtin-schema=vendor.dependabot", ".github/dependabot.yml")
+    session.run("check-jsonschema", "--builtin-schema=vendor.github-issue-forms", *forms)
 
 
 @nox.session

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from fakes import ENVIRONMENT, GPU, make_result, make_set
 from sample_experiments import SUMS
 
@@ -172,10 +172,55 @@ def test_what_cannot_be_used_is_left_out_with_a_reason(tmp_path: Path, measured:
     assert list(found.sets) == ["first sums"]
     broken, elsewhere = reasons
     assert (
-        f"{misplaced} holds 'first sums' of another place: it belongs to {good}"
+        f"{misplaced} holds 'first sums' of another place: it belongs to {good.relative_to(tmp_path)}, alone"
         in broken + elsewhere
     )
     assert f"{bad} is not valid JSON" in broken + elsewhere
+
+
+@pytest.mark.parametrize("path", ["..", ".", "first-sums.json", "../test-cpu/first-sums.json"])
+def test_validate_knows_recordings_wherever_it_runs(
+    path: str, tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, BOTH)
+    monkeypatch.chdir(tmp_path / "test-cpu")
+    assert "first-sums.json: valid, 1 results" in validate(path).output
+
+
+ON_GPU = ENVIRONMENT.model_copy(update={"device": GPU})
+
+
+@pytest.mark.parametrize(
+    ("misplaced", "place"),
+    [
+        (make_set(make_result(experiment="first sums")), "test-cpu/first-sums.json"),
+        (
+            make_set(*(make_result(experiment=name) for name in reversed(BOTH))),
+            "test-cpu/second-sums.json",
+        ),
+        (
+            ResultSet(environment=ON_GPU, results=(make_result(experiment="second sums"),)),
+            "test-gpu/second-sums.json",
+        ),
+    ],
+    ids=["another experiment", "two experiments", "another device"],
+)
+def test_validate_refuses_what_a_build_would_leave_out(
+    misplaced: ResultSet, place: str, tmp_path: Path, measured: list[str]
+) -> None:
+    good, bad = record(tmp_path, BOTH)
+    misplaced.save(bad)
+    result = validate(tmp_path)
+    assert result.exit_code == 2
+    assert f"{good}: valid" in result.stdout
+    assert f"{bad} holds " in result.stderr
+    assert f"it belongs to {place}, alone" in result.stderr
+    misplaced.save(tmp_path / "no-recording.json")  # it may be anywhere
+    assert validate(tmp_path / "no-recording.json").exit_code == 0
+
+
+def validate(path: object) -> Result:
+    return CliRunner().invoke(cli, ["results", "validate", str(path)])
 
 
 def test_a_file_has_a_line_for_each_list_of_numbers(tmp_path: Path, measured: list[str]) -> None:

@@ -171,6 +171,31 @@ def record(
     return written
 
 
+def load(path: Path) -> ResultSet:
+    """Read what was recorded of one experiment.
+
+    Parameters
+    ----------
+    path
+        In the folder of a device.
+
+    Raises
+    ------
+    ResultsError
+        If it holds something else than its place says.
+    OSError
+        If the file can't be read.
+    """
+    found = ResultSet.load(path)
+    experiment = found.results[0].experiment
+    expected = file_of(Path(), found.environment, experiment)
+    if len(found.by_experiment()) > 1 or path.resolve().parts[-2:] != expected.parts:
+        raise ResultsError(
+            f"{path} holds {experiment!r} of another place: it belongs to {expected}, alone"
+        )
+    return found
+
+
 def recorded(folder: Path, *, refuse: Callable[[str], object]) -> list[Recording]:
     """Read what was recorded on all devices.
 
@@ -228,13 +253,8 @@ def _readable(place: Path, refuse: Callable[[str], object]) -> Iterator[tuple[st
         if path.name == ENVIRONMENT:
             continue
         try:
-            found = ResultSet.load(path)
+            found = load(path)
         except (OSError, ResultsError) as error:
             refuse(str(error))
-            continue
-        experiment = found.results[0].experiment
-        expected = file_of(place.parent, found.environment, experiment)
-        if path != expected or len(found.by_experiment()) > 1:
-            refuse(f"{path} holds {experiment!r} of another place: it belongs to {expected}, alone")
-            continue
-        yield experiment, found
+        else:
+            yield found.results[0].experiment, found

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.running import InputError, Run, positive, progress, quiet_option, require_library
+from jaxcap.cli.running import (
+    InputError,
+    Run,
+    budget_option,
+    progress,
+    quiet_option,
+    require_library,
+)
 
 if TYPE_CHECKING:
     from jaxcap.experiment import Experiment
@@ -30,16 +37,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Fresh processes for each experiment.",
 )
-@click.option(
-    "--budget",
-    "budget_s",
-    metavar="SECONDS",
-    type=float,
-    default=0.5,
-    show_default=True,
-    callback=positive,
-    help="Time for each variant, in each process and at each point.",
-)
+@budget_option(0.5, "Time for each variant, in each process and at each point.")
 @quiet_option
 def record(
     experiments: Sequence[str], folder: Path, processes: int, budget_s: float, quiet: bool

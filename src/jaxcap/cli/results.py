@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,12 +122,16 @@ def export(
 def validate(paths: Sequence[Path]) -> None:
     """Check files, of others for example.
 
-    Exits with 2 if one of them can't be used, and says why.
+    A recording, beside its environment.json, must also be where its device and its experiment
+    belong. Exits with 2 if a file can't be used, and says why.
     """
+    from jaxcap import recording
+
     refused = 0
     for path in _unfolded(paths):
+        is_recording = path.with_name(recording.ENVIRONMENT).exists()
         try:
-            found = _load(path)
+            found = _load(path, recording.load if is_recording else None)
         except InputError as error:
             refused += 1
             click.echo(f"Error: {error.message}", err=True)
@@ -147,11 +151,11 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=1))
 
 
-def _load(path: Path) -> ResultSet:
+def _load(path: Path, read: Callable[[Path], ResultSet] | None = None) -> ResultSet:
     from jaxcap.results import ResultsError, ResultSet
 
     try:
-        return ResultSet.load(path)
+        return (read or ResultSet.load)(path)
     except ResultsError as error:
         raise InputError(str(error)) from error
     except OSError as error:

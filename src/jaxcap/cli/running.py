@@ -181,16 +181,7 @@ def measuring(command: Command) -> Command:
     """Give a command the options of all that measure, and a `Run` in their place."""
 
     @device_option
-    @click.option(
-        "--budget",
-        "budget_s",
-        metavar="SECONDS",
-        type=float,
-        default=1.0,
-        show_default=True,
-        callback=positive,
-        help="Time for each measurement.",
-    )
+    @budget_option(Run.budget_s, "Time for each measurement.")
     @json_option
     @quiet_option
     @wraps(command)
@@ -202,6 +193,20 @@ def measuring(command: Command) -> Command:
         command(run, **others)
 
     return with_run  # type: ignore[return-value]
+
+
+def budget_option(default_s: float, what: str) -> Callable[[Command], Command]:
+    """Make the option for how long to sample, in seconds."""
+    return click.option(
+        "--budget",
+        "budget_s",
+        metavar="SECONDS",
+        type=float,
+        default=default_s,
+        show_default=True,
+        callback=_positive,
+        help=what,
+    )
 
 
 device_option = click.option(
@@ -343,7 +348,7 @@ def _print(what: Iterable[Any]) -> None:
     click.echo("\n".join(line.rstrip() for line in lines))
 
 
-def positive(_: click.Context, __: click.Parameter, seconds: float) -> float:
+def _positive(_: click.Context, __: click.Parameter, seconds: float) -> float:
     """Refuse what is no time, as a callback of an option."""
     if not (isfinite(seconds) and seconds > 0):
         raise click.BadParameter(f"{seconds} is not a positive number of seconds.")
