@@ -20,9 +20,11 @@ nox.options.default_venv_backend = "virtualenv"  # uv doesn't see every build of
 ROOT = Path(__file__).parent
 DOCS, BUILD = ROOT / "docs", ROOT / "docs" / "_build"
 HTML, NEXT = BUILD / "html", BUILD / "html.next"
-# What sphinx-gallery and its extension write while they run the tutorials.
+# What sphinx-gallery and our extension write while they run the tutorials and show results.
 GENERATED = (
     DOCS / "tutorials",
+    DOCS / "results" / "_plots",
+    DOCS / "results" / "experiments",
     DOCS / "reference" / "_backreferences",
     BUILD / "records",
     BUILD / "doctrees",

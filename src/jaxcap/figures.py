@@ -6,7 +6,7 @@ background. A variant keeps its colour through all figures of one `palette`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import cycle
@@ -20,7 +20,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter
 
 from jaxcap.results import Result, ResultSet
 from jaxcap.statistics import Estimate
@@ -170,6 +170,75 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     return figure
 
 
+@_remembered
+def panels(results: ResultSet, *, title: str | None = None) -> Figure:
+    """Draw the times of a whole experiment, whatever its parameters.
+
+    A panel for each combination of those that are no numbers; in it, times against the number that
+    takes most values, or where none takes several, a point for each variant.
+    """
+    x, facets = _facets(results)
+    colours = palette(result.variant for result in results.results)
+    columns = min(2, len(facets))
+    rows = -(-len(facets) // columns)
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
+        for axes in grid.flat[len(facets) :]:
+            axes.remove()
+        for axes, (name, some) in zip(grid.flat, facets.items(), strict=False):
+            if x:
+                series = _series(some, x, attrgetter("time"))
+                _lines(axes, series, colours)
+                axes.set_xscale("log")
+                axes.set_yscale("log")
+                axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
+                axes.set_xlabel(x)
+            else:
+                _points(axes, some, colours)
+            axes.set_title(name, fontsize=STYLE["font.size"])
+        if x:
+            labels = dict(
+                pair
+                for axes in figure.axes
+                for pair in zip(*reversed(axes.get_legend_handles_labels()), strict=True)
+            )
+            figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
+        figure.suptitle(title or _where(results), x=0.01, ha="left", fontsize=12)
+    return figure
+
+
+def _facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
+    """Choose the parameter for the x axis, if any, and split results by the others."""
+    columns = [column for column in results.varying() if column != "device"]
+    values = {c: {one.parameters.get(c) for one in results.results} for c in columns}
+    numbers = [c for c in columns if {type(value) for value in values[c]} <= {int, float}]
+    x = max(numbers, key=lambda c: len(values[c]), default=None)
+
+    def split(by: Sequence[str]) -> dict[str, ResultSet]:
+        groups: dict[str, list[Result]] = {}
+        for one in results.results:
+            name = ", ".join(f"{c} {one.parameters[c]}" for c in by if c in one.parameters)
+            groups.setdefault(name, []).append(one)
+        return {k: results.model_copy(update={"results": tuple(v)}) for k, v in groups.items()}
+
+    facets = split([column for column in columns if column != x])
+    if x and any(len({one.parameters[x] for one in f.results}) > 1 for f in facets.values()):
+        return x, facets
+    return None, split(columns)
+
+
+def _points(axes: Axes, results: ResultSet, colours: Mapping[str, str]) -> None:
+    for row, result in enumerate(results.results):
+        colour = colours[result.variant]
+        one = result.time
+        axes.errorbar(one.value, row, xerr=_ends(one), fmt="o", color=colour, capsize=3)
+    axes.set_yticks(range(len(results)), [result.variant for result in results.results])
+    axes.set_ylim(len(results) - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
 def palette(names: Iterable[str]) -> Mapping[str, str]:
     """Give each name a colour, in order of first appearance."""
     return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
@@ -205,8 +274,8 @@ def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Seri
     return lines
 
 
-def _lines(axes: Axes, series: Series) -> None:
-    colours = palette(series)
+def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None) -> None:
+    colours = colours or palette(series)
     for (name, points), marker in zip(series.items(), cycle(MARKERS), strict=False):
         xs, estimates = zip(*sorted(points, key=lambda point: point[0]), strict=True)
         ends = [_ends(one) for one in estimates]

@@ -58,6 +58,18 @@ class Recording:
         """The machine's best device."""
         return self.environment.device
 
+    def on_each_device(self, experiment: str) -> dict[str, ResultSet]:
+        """Split what was measured of an experiment by device: a name of it, with the day."""
+        found = self.sets.get(experiment)
+        if found is None:
+            return {}
+        when = "this build" if self.live else f"recorded {found.environment.measured_at.date()}"
+        devices: dict[str, list[Result]] = {}
+        for one in found.results:
+            beside = "" if one.device == self.device else f" beside {self.device.name}"
+            devices.setdefault(f"{one.device}{beside}, {when}", []).append(one)
+        return {k: found.model_copy(update={"results": tuple(v)}) for k, v in devices.items()}
+
 
 @contextmanager
 def measuring_alone() -> Iterator[None]:
@@ -233,18 +245,12 @@ def counterparts(shown: ResultSet, recordings: Iterable[Recording]) -> dict[str,
 
     found = {}
     for recording in recordings:
-        if recording.live or first.experiment not in recording.sets:
+        if recording.live:
             continue
-        some = recording.sets[first.experiment]
-        for device in dict.fromkeys(one.device for one in some.results):
-            alike = [one for one in some.results if one.device == device and is_alike(one)]
+        for where, some in recording.on_each_device(first.experiment).items():
+            alike = tuple(one for one in some.results if is_alike(one))
             if alike:
-                where = str(device)
-                if device != recording.device:
-                    where += f" beside {recording.device.name}"
-                day = some.environment.measured_at.date()
-                chosen = some.model_copy(update={"results": tuple(alike)})
-                found[f"{where}, recorded {day}"] = chosen
+                found[where] = some.model_copy(update={"results": alike})
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jaxcap_docs import exercises, gallery, mathml, notebooks, pages, publish
+from jaxcap_docs import exercises, gallery, mathml, notebooks, pages, publish, results
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -22,9 +22,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     mathml.setup(app)
     app.add_role("measured", pages.MeasuredRole())
     app.add_directive("provenance", pages.Provenance)
+    app.add_directive("machines", results.Machines)
+    app.add_directive("experiment", results.Experiment)
+    app.add_directive("rooflines", results.Rooflines)
     app.connect("config-inited", gallery.measure_alone)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
+    app.connect("builder-inited", results.write_pages)
     app.connect("builder-inited", pages.forget_overloads)
     app.connect("builder-inited", pages.leave_out_commands)
     app.connect("autodoc-process-signature", pages.hide_signature_of_records)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ from sphinx.util.rst import escape
 
 import jaxcap
 from jaxcap import figures
-from jaxcap.environment import capture
+from jaxcap.environment import Environment, capture
 from jaxcap.exports import beside
 from jaxcap.recording import BusyError, counterparts, measuring_alone, outdated
 from jaxcap.results import ResultsError, ResultSet, ResultTable
@@ -125,7 +125,7 @@ def _note_table(shown: Any) -> None:
     others = counterparts(table.results, records.others())
     if others:
         wider = beside(table, others)
-        notes = (f"{where}: {state_of(some)}" for where, some in others.items())
+        notes = (f"{where}: {state_of(some.environment)}" for where, some in others.items())
         wider = replace(wider, notes=(*wider.notes, *notes))
         _running.tables[table._repr_html_()] = wider._repr_html_()
 
@@ -139,33 +139,45 @@ def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
     for number, (where, some) in enumerate(counterparts(results, records.others()).items()):
         with suppress(ResultsError):  # not all that the figure shows was measured there
             other = _save(draw(some), path.with_stem(f"{path.stem}_{number}"), root)
-            other += escape(state_of(some))
+            other += escape(state_of(some.environment))
             saved += f".. dropdown:: {escape(where)}\n\n{indent(other, '   ')}\n\n"
     return saved
 
 
-def state_of(some: ResultSet) -> str:
-    """Say of what versions results are, and what has changed since."""
-    then, now = some.environment, capture()
-    changed = outdated(then, now.model_copy(update={"device": then.device}))
+def state_of(then: Environment) -> str:
+    """Say of what versions results of another machine are, and in what this build differs."""
+    changed = outdated(then, capture().model_copy(update={"device": then.device}))
     state = f"measured with JAX {then.versions.get('jax')}, commit {then.commit}"
     return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
 
 
 def _save(figure: Figure, path: Path, root: Path) -> str:
+    saved = save(figure, path)
+    return "".join(
+        f"\n.. image:: /{file.relative_to(root).as_posix()}\n"
+        f"   :alt: {saved.alt}\n   :class: only-{theme} jaxcap-plot\n   :width: {saved.width}\n\n"
+        for theme, file in saved.files.items()
+    )
+
+
+class Saved(NamedTuple):
+    """A figure as image files by theme, its width in CSS, and what it shows in words."""
+
+    files: dict[str, Path]
+    width: str
+    alt: str
+
+
+def save(figure: Figure, path: Path) -> Saved:
+    """Save a figure for light and for dark pages, and close it."""
     dark = path.with_stem(f"{path.stem}_dark")
     figure.savefig(path)
     figure.set_layout_engine("none")  # all is in its place, and colours need no other
     with figures.on_dark(figure):
         figure.savefig(dark)
     plt.close(figure)
-    width = round(figure.get_figwidth() * 100)
-    alt = describe(figure)
-    return "".join(
-        f"\n.. image:: /{file.relative_to(root).as_posix()}\n"
-        f"   :alt: {alt}\n   :class: only-{theme} jaxcap-plot\n   :width: {width}px\n\n"
-        for file, theme in ((path, "light"), (dark, "dark"))
-    )
+    width = f"{figure.get_figwidth() * 100:.0f}px"
+    return Saved({"light": path, "dark": dark}, width, describe(figure))
 
 
 def describe(figure: Figure) -> str:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from jaxcap.results import json_schema
+from jaxcap.exports import as_csv
+from jaxcap.files import write_atomically
+from jaxcap.recording import Recording, slug
+from jaxcap.results import ResultSet, json_schema
 from jaxcap_docs import records
 
 FAILED = records.BUILD / "failed-tutorials.txt"
@@ -24,7 +29,7 @@ def tell_failures(app: Sphinx, _: Exception | None) -> None:
 
 
 def write_results(app: Sphinx, exception: Exception | None) -> None:
-    """Serve the results of this build under ``results/``, a file for each experiment.
+    """Serve all results under ``results/``, of this build and of others, with an index.
 
     Raises
     ------
@@ -33,7 +38,25 @@ def write_results(app: Sphinx, exception: Exception | None) -> None:
     """
     if exception is not None or app.builder.format != "html":
         return
-    index = []
+    target = app.outdir / "results"
+    index = [
+        *(_serve(target, some, "", page=page) for page, some in _measured_here()),
+        *(
+            _serve(target, some, folder_of(machine))
+            for machine in records.others()
+            for some in machine.sets.values()
+        ),
+    ]
+    for name, content in (("schema.json", json_schema()), ("index.json", index)):
+        write_atomically(target / name, json.dumps(content, indent=1) + "\n")
+
+
+def folder_of(machine: Recording) -> str:
+    """Where a machine's results are served: beside the index those of this build."""
+    return "" if machine.live else f"recorded/{slug(machine.device.name)}/"
+
+
+def _measured_here() -> Iterator[tuple[str, ResultSet]]:
     pages: dict[str, str] = {}
     for page, results in records.results_by_page():
         for name, some in results.by_experiment().items():
@@ -43,23 +66,24 @@ def write_results(app: Sphinx, exception: Exception | None) -> None:
                     "rename one, so that their results do not overwrite each other"
                 )
             pages[name] = page
-            file = f"{name.replace(' ', '-')}.json"
-            some.save(app.outdir / "results" / file)
-            index.append(
-                {
-                    "experiment": name,
-                    "file": file,
-                    "page": f"tutorials/{page}.html",
-                    "device": str(results.environment.device),
-                    "measured_at": results.environment.measured_at.isoformat(),
-                    "results": len(some),
-                }
-            )
-    (app.outdir / "results").mkdir(exist_ok=True)
-    schema = json.dumps(json_schema(), indent=1) + "\n"
-    (app.outdir / "results" / "schema.json").write_text(schema, encoding="utf-8")
-    target = app.outdir / "results" / "index.json"
-    target.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+            yield page, some
+
+
+def _serve(
+    target: Path, some: ResultSet, folder: str, *, page: str | None = None
+) -> dict[str, Any]:
+    experiment = some.results[0].experiment
+    stem = f"{folder}{slug(experiment)}"
+    some.save(target / f"{stem}.json")
+    write_atomically(target / f"{stem}.csv", as_csv(some))
+    return {
+        "experiment": experiment,
+        "file": f"{stem}.json",
+        "page": page and f"tutorials/{page}.html",
+        "device": str(some.environment.device),
+        "measured_at": some.environment.measured_at.isoformat(),
+        "results": len(some),
+    }
 
 
 def write_wheel(app: Sphinx, exception: Exception | None) -> None:

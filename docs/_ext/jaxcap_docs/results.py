@@ -1,0 +1,229 @@
+"""The results section: machines, a page for each experiment over all of them, and their rooflines.
+
+All that comes from a file is put on a page as text, or as HTML that `Table` has escaped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from matplotlib.figure import Figure
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap import figures, roofline
+from jaxcap.compilation import Work
+from jaxcap.environment import Device
+from jaxcap.experiments import catalogue, linear_algebra
+from jaxcap.experiments.ceilings import CEILINGS
+from jaxcap.exports import side_by_side
+from jaxcap.recording import Recording, slug
+from jaxcap.results import Result, ResultSet
+from jaxcap.roofline import Ceilings
+from jaxcap.tables import Table
+from jaxcap_docs import gallery, publish, records
+
+SECTION = "results"
+MACHINES = ("device", "measured in", "experiments", "on", "versions", "state")
+REASONS = {
+    "memory": "bandwidth of memory",
+    "arithmetic": "rate of arithmetic",
+    "launch": "starting the call",
+    "transfer": "transfer from NumPy's memory",
+    "neither": "none of these",
+}
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write a page for each experiment: its title, what it asks, and the directive that shows it."""
+    folder = Path(app.srcdir, SECTION, "experiments")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, experiment in catalogue().items():
+        asked = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
+        done = (experiment.prepare.__doc__ or "").partition("\n")[0]
+        text = f"# {name.capitalize()}\n\n{asked} {done}\n\n```{{experiment}} {name}\n```\n"
+        (folder / f"{slug(name)}.md").write_text(text, encoding="utf-8")
+
+
+class Machines(SphinxDirective):
+    """List the machines, what was measured on each, when and with which versions."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table."""
+        self.env.note_reread()
+        return [shown(Table("Machines", MACHINES, list(map(_row, records.recordings()))))]
+
+
+class Experiment(SphinxDirective):
+    """Show what all machines measured of an experiment."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return plots, tables and downloads, or a note if there is nothing yet."""
+        self.env.note_reread()
+        name = self.arguments[0]
+        sets = _on_all_devices(name)
+        if not sets:
+            text = "No machine has measured this yet, nor did this build."
+            return [nodes.note("", nodes.paragraph(text=text))]
+        drawn = (
+            plot(self, f"{slug(name)}-{number}", figures.panels(some, title=where))
+            for number, (where, some) in enumerate(sets.items())
+        )
+        return [
+            *(image for images in drawn for image in images),
+            nodes.rubric("", "Times of a call"),
+            *map(shown, side_by_side(sets)),
+            nodes.rubric("", "Speed-ups"),
+            *(shown(some.speedups(over=_everywhere(some))) for some in sets.values()),
+            nodes.rubric("", "Files"),
+            _downloads(name),
+        ]
+
+
+class Rooflines(SphinxDirective):
+    """Draw the roofline of each device with all kernels whose work is known, and say what limits them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return plots and tables."""
+        self.env.note_reread()
+        content: list[nodes.Node] = []
+        for machine in records.recordings():
+            for where, measured in machine.on_each_device(CEILINGS.name).items():
+                ceilings = Ceilings.of(measured, measured.results[0].device)
+                placed = list(_placed(machine, ceilings.device))
+                figure = roofline.figure(
+                    ceilings,
+                    [(one, work) for one, work, _ in placed],
+                    title=where,
+                    named=attrgetter("experiment"),
+                )
+                name = f"roofline-{slug(where)}"
+                content += [nodes.rubric("", where), *plot(self, name, figure)]
+                content += map(shown, _limits(ceilings, placed))
+        return content or [nodes.note("", nodes.paragraph(text="No ceilings were measured yet."))]
+
+
+def shown(table: Table) -> nodes.raw:
+    """Put a table on a page."""
+    return nodes.raw("", table._repr_html_(), format="html")
+
+
+def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.Node]:
+    """Put a figure on a page, for light and for dark ones."""
+    path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.png")
+    path.parent.mkdir(exist_ok=True)
+    saved = gallery.save(figure, path)
+    return [
+        nodes.image(
+            uri=f"/{file.relative_to(directive.env.srcdir).as_posix()}",
+            alt=saved.alt,
+            width=saved.width,
+            classes=[f"only-{theme}", "jaxcap-plot"],
+        )
+        for theme, file in saved.files.items()
+    ]
+
+
+def _row(machine: Recording) -> tuple[str, ...]:
+    days = [found.environment.measured_at.date() for found in machine.sets.values()]
+    return (
+        str(machine.device),
+        "this build" if machine.live else "recorded",
+        str(len(machine.sets)),
+        " to ".join(dict.fromkeys((str(min(days)), str(max(days))))),
+        ", ".join(f"{name} {version}" for name, version in machine.environment.versions.items()),
+        "" if machine.live else gallery.state_of(machine.environment),
+    )
+
+
+def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
+    """Results by device and day. The device is no parameter any more, nor is the allocator mixed."""
+    return {
+        where: some.model_copy(
+            update={
+                "results": tuple(
+                    one.model_copy(update={"parameters": _without_device(one)})
+                    for one in some.results
+                    if one.allocator == some.results[0].allocator
+                )
+            }
+        )
+        for machine in records.recordings()
+        for where, some in machine.on_each_device(experiment).items()
+    }
+
+
+def _without_device(result: Result) -> dict[str, Any]:
+    return {name: value for name, value in result.parameters.items() if name != "device"}
+
+
+def _everywhere(results: ResultSet) -> str:
+    """Choose the first variant that was measured with all parameters, to compare others with."""
+    variants = [set(one.rounds_with) for one in results.results]
+    return next(
+        one.variant for one in results.results if one.variant in set.intersection(*variants)
+    )
+
+
+def _downloads(experiment: str) -> nodes.raw:
+    links = "".join(
+        f'<li>{escape(where)}: <a download href="{stem}.json">JSON</a>, '
+        f'<a download href="{stem}.csv">CSV</a></li>'
+        for machine in records.recordings()
+        for where in list(machine.on_each_device(experiment))[:1]
+        for stem in [f"../{publish.folder_of(machine)}{slug(experiment)}"]
+    )
+    schema = '<li><a href="../schema.json">JSON Schema</a> of these files</li>'
+    return nodes.raw("", f"<ul>{links}{schema}</ul>", format="html")
+
+
+Placed = tuple[Result, Work, str]
+
+
+def _placed(machine: Recording, device: Device) -> Iterator[Placed]:
+    """Go through what a machine measured on a device whose work is known: with it and its dtype."""
+    for results in machine.sets.values():
+        for one in (one for one in results.results if one.device == device):
+            if one.experiment == linear_algebra.LINEAR_ALGEBRA.name:
+                task, size = one.parameters["task"], one.parameters["size"]
+                yield one, linear_algebra.least_work(str(task), int(size)), "float64"
+            elif one.flops and one.bytes_moved and one.experiment != CEILINGS.name:
+                yield one, Work(one.flops, one.bytes_moved), "float32"
+
+
+def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> Iterator[Table]:
+    rates = (
+        f"{rate / 1e9:,.0f} GFLOP/s in {dtype}" for dtype, rate in ceilings.flops_per_s.items()
+    )
+    bandwidth = f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"
+    shortest = f"{ceilings.call_s * 1e6:.3g} µs for the shortest call" if ceilings.call_s else ""
+    note = ", ".join(filter(None, (bandwidth, *rates, shortest)))
+    reasons = [roofline.reason(one, ceilings, dtype=d, work=work) for one, work, d in placed]
+    counts = Counter(reasons)
+    caption = "What limits the kernels that this machine measured"
+    rows = [(REASONS[name], str(counts[name])) for name in REASONS if counts[name]]
+    yield Table(caption, ("limited by", "kernels"), rows, [note])
+    yield Table(
+        "Each kernel's share of the limit",
+        ("experiment", "variant", "with", "share", "limited by"),
+        [
+            (
+                one.experiment,
+                one.variant,
+                ", ".join(f"{k} {v}" for k, v in _without_device(one).items()),
+                roofline.share(one, ceilings, dtype=dtype, work=work).short,
+                REASONS[reason],
+            )
+            for (one, work, dtype), reason in zip(placed, reasons, strict=True)
+        ],
+    )
