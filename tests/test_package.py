@@ -36,6 +36,7 @@ LAYERS = (
     {"experiment", "exports", "figures", "judges"},
     {"timing", "worker"},
     {"experiments", "recording", "roofline", "timeline", "exercises"},
+    {"published"},
     {"cli"},
     {"__main__"},
 )
