@@ -24,6 +24,7 @@ HTML, NEXT = BUILD / "html", BUILD / "html.next"
 GENERATED = (
     DOCS / "tutorials",
     DOCS / "reference" / "_backreferences",
+    DOCS / "results" / "_generated",
     BUILD / "records",
     BUILD / "doctrees",
     BUILD / "failed-tutorials.txt",

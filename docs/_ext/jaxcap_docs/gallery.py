@@ -76,19 +76,28 @@ def scrape(_: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> 
 
 
 def _save(figure: Figure, path: Path, gallery_conf: dict[str, Any]) -> str:
+    alt = describe(figure)
+    return "".join(
+        f"\n.. image:: /{file.relative_to(gallery_conf['src_dir']).as_posix()}\n"
+        f"   :alt: {alt}\n   :class: {classes}\n   :width: {width(figure)}\n\n"
+        for file, classes in save(figure, path)
+    )
+
+
+def save(figure: Figure, path: Path) -> list[tuple[Path, str]]:
+    """Save a figure for light and for dark pages, and close it: the files, and their CSS classes."""
     dark = path.with_stem(f"{path.stem}_dark")
     figure.savefig(path)
     figure.set_layout_engine("none")  # all is in its place, and colours need no other
     with figures.on_dark(figure):
         figure.savefig(dark)
     plt.close(figure)
-    width = round(figure.get_figwidth() * 100)
-    alt = describe(figure)
-    return "".join(
-        f"\n.. image:: /{file.relative_to(gallery_conf['src_dir']).as_posix()}\n"
-        f"   :alt: {alt}\n   :class: only-{theme} jaxcap-plot\n   :width: {width}px\n\n"
-        for file, theme in ((path, "light"), (dark, "dark"))
-    )
+    return [(path, "only-light jaxcap-plot"), (dark, "only-dark jaxcap-plot")]
+
+
+def width(figure: Figure) -> str:
+    """Width of a figure on a page."""
+    return f"{round(figure.get_figwidth() * 100)}px"
 
 
 def describe(figure: Figure) -> str:
