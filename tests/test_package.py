@@ -36,6 +36,7 @@ LAYERS = (
     {"experiment", "exports", "figures", "judges"},
     {"timing", "worker", "roofline"},
     {"experiments", "recording", "timeline", "exercises"},
+    {"published"},
     {"cli"},
     {"__main__"},
 )

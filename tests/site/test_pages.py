@@ -13,6 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import HTML, ROOT, TUTORIALS, Read
 
+from jaxcap.published import Verdict
 from jaxcap.results import ResultSet
 
 # The first page is too early for it, and the one on timing compares ways to measure.
@@ -117,6 +118,19 @@ def test_headline_was_measured_in_fresh_processes(html: Path, name: str) -> None
 def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:
     for page in ("timing", "experiment", "environment", "figures"):
         assert read(f"reference/{page}").select(".sphx-glr-thumbcontainer"), page
+
+
+def test_every_published_figure_is_on_its_page_with_a_verdict(read: Read) -> None:
+    page = read("results/then_and_now")
+    rows = page.select(".then-and-now tbody tr")
+    assert len(rows) == 168
+    for table in page.select(".then-and-now table"):
+        column = [head.get_text() for head in table.select("thead th")].index("verdict")
+        for row in table.select("tbody tr"):
+            cells = row.find_all(["th", "td"])
+            assert any(cells[column].get_text().startswith(verdict) for verdict in Verdict)
+    chart = page.select("img.jaxcap-plot")
+    assert ["only-light" in image["class"] for image in chart] == [True, False]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -3,14 +3,24 @@
 While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
-package as a wheel, and tells which tutorials failed.
+package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
+what was measured.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jaxcap_docs import exercises, gallery, mathml, notebooks, pages, publish, results
+from jaxcap_docs import (
+    exercises,
+    gallery,
+    mathml,
+    notebooks,
+    pages,
+    publish,
+    results,
+    then_and_now,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -25,6 +35,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("machines", results.Machines)
     app.add_directive("experiment", results.Experiment)
     app.add_directive("rooflines", results.Rooflines)
+    app.add_directive("then-and-now", then_and_now.ThenAndNow)
     app.connect("config-inited", gallery.measure_alone)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran

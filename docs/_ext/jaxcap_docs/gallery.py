@@ -171,10 +171,11 @@ class Saved(NamedTuple):
 def save(figure: Figure, path: Path) -> Saved:
     """Save a figure for light and for dark pages, and close it."""
     dark = path.with_stem(f"{path.stem}_dark")
-    figure.savefig(path)
-    figure.set_layout_engine("none")  # all is in its place, and colours need no other
-    with figures.on_dark(figure):
-        figure.savefig(dark)
+    with plt.rc_context(figures.STYLE):
+        figure.savefig(path)
+        figure.set_layout_engine("none")  # all is in its place, and colours need no other
+        with figures.on_dark(figure):
+            figure.savefig(dark)
     plt.close(figure)
     width = f"{figure.get_figwidth() * 100:.0f}px"
     return Saved({"light": path, "dark": dark}, width, describe(figure))

@@ -1,6 +1,7 @@
 """What a call costs before it computes anything, and at which size that stops to matter.
 
-All arrays are float32 (complex64 for systems of equations) in every library, JAX's default.
+All arrays of its experiments are float32 (complex64 for systems of equations) in every library,
+JAX's default.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ SIZES = (*SMALL_SIZES, 100, 1000, 10_000)
 Variants = Mapping[str, Callable[[], Any]]
 
 
-def prepare(operation: str, arrays: str, size: int) -> Variants:
+def prepare(operation: str, arrays: str, size: int, *, dtype: str = "float32") -> Variants:
     """Prepare an operation on NumPy or on JAX arrays, by each library.
 
     The variant of autograd is left out where that library is not installed.
     """
-    inputs: Any = dispatch.inputs(operation, size)
+    inputs: Any = [array.astype(dtype) for array in dispatch.inputs(operation, size)]
     if arrays == JAX_ARRAYS:
         inputs = jax.device_put(inputs)
     take_from = dispatch.OPERATIONS[operation]

@@ -1,0 +1,53 @@
+"""The page that sets figures published by others beside what was measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap import published
+from jaxcap.tables import Table
+from jaxcap_docs import records, results
+
+
+class ThenAndNow(SphinxDirective):
+    """Show a part of the page: ``verdicts``, ``chart`` or ``tables``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the part, from the measurements of this build and of all recordings."""
+        self.env.note_reread()  # they may change while the page doesn't
+        recordings = records.recordings()
+        judged = [published.judge(figure, recordings) for figure in published.load().values()]
+        match self.arguments[0]:
+            case "verdicts":
+                return [_verdicts(judged)]
+            case "chart":
+                return results.plot(self, "then-and-now", published.chart(judged))
+            case "tables":
+                return [_tables(published.tables(judged, recordings))]
+            case other:
+                raise self.error(f"there is no part {other!r}: choose verdicts, chart or tables")
+
+
+def _verdicts(judgements: list[published.Judgement]) -> nodes.Node:
+    """List what each verdict means, and how many figures have it."""
+    counts = Counter(one.verdict for one in judgements)
+    items = [
+        nodes.definition_list_item(
+            "",
+            nodes.term(text=f"{verdict}: {counts[verdict]} of {len(judgements)}"),
+            nodes.definition("", nodes.paragraph(text=meaning)),
+        )
+        for verdict, meaning in published.MEANINGS.items()
+    ]
+    return nodes.definition_list("", *items)
+
+
+def _tables(tables: Iterable[Table]) -> nodes.Node:
+    html = "".join(table._repr_html_() for table in tables)
+    return nodes.container("", nodes.raw("", html, format="html"), classes=["then-and-now"])
