@@ -147,6 +147,8 @@ def test_all_experiments_have_names_of_their_own() -> None:
     names = list(catalogue())
     assert {"jit", "dispatch", "mnist scaling"} <= set(names)
     assert len({slug(name) for name in names}) == len(names)
+    titles = {experiment.title for experiment in catalogue().values()}
+    assert len(titles - {""}) == len(names)
 
 
 def test_recordings_of_all_devices_are_read(tmp_path: Path, measured: list[str]) -> None:

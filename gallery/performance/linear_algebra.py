@@ -84,19 +84,18 @@ results
 # Milliseconds say little. How many would the device need at least? It has two limits: how many
 # operations it does in a second, and how many bytes it gets from memory meanwhile. Measure both
 # with what should reach them: a large product, and a large copy or sum.
-import jax
+from jaxcap.experiments.ceilings import CEILINGS
+from jaxcap.roofline import Ceilings, share
 
-from jaxcap.roofline import measure_ceilings, share
-
-ceilings = {}
-for platform in sorted({"cpu", jax.default_backend()}):
-    limit = measure_ceilings(platform)
-    ceilings[limit.device] = limit
+limits = compare(CEILINGS, processes=1, budget_s=0.1)
+devices = dict.fromkeys(result.device for result in limits.results)
+ceilings = {device: Ceilings.of(limits, device) for device in devices}
+for device, limit in ceilings.items():
     rates = ", ".join(
         f"{rate / 1e9:.0f} GFLOP/s in {dtype}"
         for dtype, rate in limit.flops_per_s.items()
     )
-    print(f"{limit.device}\n{rates}, {limit.bytes_per_s / 1e9:.0f} GB/s")
+    print(f"{device}\n{rates}, {limit.bytes_per_s / 1e9:.0f} GB/s")
 
 # %%
 # A task takes at least the time of its operations at the first rate, or of its bytes at the second,

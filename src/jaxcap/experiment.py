@@ -46,6 +46,8 @@ class Experiment:
         Points for an accelerator.
     empty_caches
         As of `jaxcap.timing.compare`.
+    title
+        What a page about it is called; its name, if not given.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Experiment:
     quick: Points
     full: Points
     empty_caches: bool = True
+    title: str = ""
 
     @property
     def points(self) -> Points:

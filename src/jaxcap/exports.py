@@ -71,13 +71,15 @@ FORMATS: Mapping[str, Callable[[ResultSet], str]] = MappingProxyType(
 )
 
 
-def side_by_side(sets: Mapping[str, ResultSet]) -> Iterator[Table]:
+def side_by_side(sets: Mapping[str, ResultSet], *, ratios: bool = True) -> Iterator[Table]:
     """Tabulate the times of several sets, a table for each experiment.
 
     Parameters
     ----------
     sets
-        By a name to show. Each is compared with the first.
+        By a name to show.
+    ratios
+        Whether to compare each with the first.
     """
     experiments = dict.fromkeys(one.experiment for found in sets.values() for one in found.results)
     for experiment in experiments:
@@ -85,7 +87,7 @@ def side_by_side(sets: Mapping[str, ResultSet]) -> Iterator[Table]:
             name: {_question(one): one for one in some.results if one.experiment == experiment}
             for name, some in sets.items()
         }
-        yield _table(experiment, found)
+        yield _table(experiment, found, ratios=ratios)
 
 
 def beside(shown: ResultTable, others: Mapping[str, ResultSet]) -> Table:
@@ -103,7 +105,7 @@ def beside(shown: ResultTable, others: Mapping[str, ResultSet]) -> Table:
     prefix = {_row_key(one, names): row for one, row in zip(mine, shown.rows, strict=True)}
     columns = {head: dict(_cells(some, shown.over, names)) for head, some in others.items()}
     for key in (key for column in columns.values() for key in column):
-        texts = [f"{part:,}" if type(part) is int else str(part) for part in key]
+        texts = map(_shown, key)
         prefix.setdefault(key, (*texts, *[""] * (len(shown.headers) - len(key))))
     rows = [
         (*row, *(column.get(key, "") for column in columns.values())) for key, row in prefix.items()
@@ -112,6 +114,10 @@ def beside(shown: ResultTable, others: Mapping[str, ResultSet]) -> Table:
 
 
 RowKey = tuple[Any, ...]
+
+
+def _shown(parameter: Any) -> str:
+    return f"{parameter:,}" if type(parameter) is int else str(parameter)
 
 
 def _row_key(result: Result, names: Sequence[str]) -> RowKey:
@@ -137,30 +143,33 @@ def _question(result: Result) -> Question:
     return result.variant, tuple(result.parameters.items())
 
 
-def _table(experiment: str, found: Mapping[str, Mapping[Question, Result]]) -> Table:
+def _table(
+    experiment: str, found: Mapping[str, Mapping[Question, Result]], *, ratios: bool
+) -> Table:
     first, *others = found
+    compared = others if ratios else []
     questions = dict.fromkeys(question for some in found.values() for question in some)
     names = list(dict.fromkeys(name for _, parameters in questions for name, _ in parameters))
     rows = [
         (
-            *(str(dict(parameters).get(name, "")) for name in names),
+            *(_shown(dict(parameters).get(name, "")) for name in names),
             variant,
             *(_time(some.get((variant, parameters))) for some in found.values()),
             *(
                 _ratio(
                     found[first].get((variant, parameters)), found[other].get((variant, parameters))
                 )
-                for other in others
+                for other in compared
             ),
         )
         for variant, parameters in questions
     ]
-    ratios = [f"{first} / {other}" for other in others]
+    quotients = [f"{first} / {other}" for other in compared]
     notes = [
         f"{name}: {', '.join(dict.fromkeys(str(one.device) for one in some.values())) or 'nothing'}"
         for name, some in found.items()
     ]
-    return Table(experiment, (*names, "variant", *found, *ratios), rows, notes)
+    return Table(experiment, (*names, "variant", *found, *quotients), rows, notes)
 
 
 def _time(result: Result | None) -> str:

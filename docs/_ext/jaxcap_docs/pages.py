@@ -45,7 +45,7 @@ class Provenance(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the stamp."""
-        return [_stamp("Built on", capture(), {})]
+        return [stamp("Built on", capture(), {})]
 
 
 class NotRun(SphinxDirective):
@@ -74,14 +74,14 @@ def stamp_tutorial(app: Sphinx, doctree: nodes.document) -> None:
         return
     run = records.run_of(page)
     if run is None:
-        stamp: nodes.Node = nodes.note(
+        note: nodes.Node = nodes.note(
             "", nodes.paragraph(text="This page was not run in this build: it shows no results.")
         )
     else:
         facts = {"Took": f"{run.duration_s:.0f} s"}
-        stamp = _stamp("Measured on", run.environment, facts)
+        note = stamp("Measured on", run.environment, facts)
     for title in doctree.findall(nodes.title):
-        title.parent.insert(title.parent.index(title) + 1, stamp)
+        title.parent.insert(title.parent.index(title) + 1, note)
         return
 
 
@@ -98,7 +98,8 @@ def widen_tables(app: Sphinx, doctree: nodes.document) -> None:
             break
 
 
-def _stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
+def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
+    """Say on which machine something was measured, when and with what; all of it if asked."""
     facts = {**provenance(environment), **more}
     rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     summary = " · ".join(

@@ -112,9 +112,13 @@ def _number(value: Any) -> dict[str, str] | None:
 
 
 def _results(variables: Mapping[str, Any]) -> tuple[Result, ...]:
-    """Return each result once, though a page may hold selections of a set beside it."""
+    """Return each result once, though a page may hold selections of a set beside it.
+
+    The largest set gives the order.
+    """
+    sets = [value.results for value in variables.values() if isinstance(value, ResultSet)]
+    alone = [(value,) for value in variables.values() if isinstance(value, Result)]
     found: dict[int, Result] = {}
-    for value in variables.values():
-        held = value.results if isinstance(value, ResultSet) else (value,)
-        found |= {id(one): one for one in held if isinstance(one, Result)}
+    for held in (*sorted(sets, key=len, reverse=True), *alone):
+        found |= {id(one): one for one in held if id(one) not in found}
     return tuple(found.values())

@@ -28,10 +28,10 @@ from jaxcap.recording import Recording, slug
 from jaxcap.results import Result, ResultSet
 from jaxcap.roofline import Ceilings
 from jaxcap.tables import Table
-from jaxcap_docs import gallery, publish, records
+from jaxcap_docs import gallery, pages, publish, records
 
 SECTION = "results"
-MACHINES = ("device", "measured in", "experiments", "on", "versions", "state")
+MACHINES = ("device", "measured in", "experiments", "on")
 REASONS = {
     "memory": "bandwidth of memory",
     "arithmetic": "rate of arithmetic",
@@ -48,7 +48,7 @@ def write_pages(app: Sphinx) -> None:
     for name, experiment in catalogue().items():
         asked = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
         done = (experiment.prepare.__doc__ or "").partition("\n")[0]
-        text = f"# {name.capitalize()}\n\n{asked} {done}\n\n```{{experiment}} {name}\n```\n"
+        text = f"# {experiment.title}\n\n{asked} {done}\n\n```{{experiment}} {name}\n```\n"
         (folder / f"{slug(name)}.md").write_text(text, encoding="utf-8")
 
 
@@ -56,9 +56,11 @@ class Machines(SphinxDirective):
     """List the machines, what was measured on each, when and with which versions."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a table."""
+        """Return a table, and what there is to know of each machine."""
         self.env.note_reread()
-        return [shown(Table("Machines", MACHINES, list(map(_row, records.recordings()))))]
+        machines = records.recordings()
+        table = Table("Machines", MACHINES, list(map(_row, machines)))
+        return [shown(table), *map(_stamp, machines)]
 
 
 class Experiment(SphinxDirective):
@@ -82,7 +84,7 @@ class Experiment(SphinxDirective):
         return [
             *(image for images in drawn for image in images),
             nodes.rubric("", "Times of a call"),
-            *map(shown, side_by_side(sets)),
+            *map(shown, side_by_side(sets, ratios=False)),
             nodes.rubric("", "Speed-ups"),
             *(shown(some.speedups(over=_everywhere(some))) for some in sets.values()),
             nodes.rubric("", "Files"),
@@ -141,9 +143,14 @@ def _row(machine: Recording) -> tuple[str, ...]:
         "this build" if machine.live else "recorded",
         str(len(machine.sets)),
         " to ".join(dict.fromkeys((str(min(days)), str(max(days))))),
-        ", ".join(f"{name} {version}" for name, version in machine.environment.versions.items()),
-        "" if machine.live else gallery.state_of(machine.environment),
     )
+
+
+def _stamp(machine: Recording) -> nodes.raw:
+    then = machine.environment
+    if machine.live:
+        return pages.stamp("Measured in this build on", then, {})
+    return pages.stamp("Recorded on", then, {"State": gallery.state_of(then)})
 
 
 def _on_all_devices(experiment: str) -> dict[str, ResultSet]:

@@ -56,5 +56,9 @@ def prepare(loops: int) -> Mapping[str, Callable[[], Any]]:
 
 #: Fewer loops than the tutorial counts once, since each variant repeats them.
 AWAITING = Experiment(
-    name="awaiting", prepare=prepare, quick=grid(loops=(200,)), full=grid(loops=(1000,))
+    name="awaiting",
+    title="Waiting for each call, or for the last",
+    prepare=prepare,
+    quick=grid(loops=(200,)),
+    full=grid(loops=(1000,)),
 )

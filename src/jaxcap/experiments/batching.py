@@ -61,6 +61,7 @@ def prepare(batch: int) -> Mapping[str, Callable[[], Any]]:
 #: All variants up to a thousand examples, and beyond that those without a loop.
 BATCHING = Experiment(
     name="batching",
+    title="A batch by loops, by vmap and by hand",
     prepare=prepare,
     quick=grid(batch=(1, 100, 1000, 10_000)),
     full=grid(batch=(1, 100, 1000, 10_000, 1_000_000)),

@@ -79,6 +79,7 @@ def _named(library: str, parameters: int) -> str:
 #: The same at all sizes; on a GPU also for ten million readings.
 CALIBRATION = Experiment(
     name="calibration",
+    title="The error of a calibration",
     prepare=prepare,
     quick=grid(size=SIZES),
     full=grid(size=(*SIZES, 10_000_000)),

@@ -19,6 +19,7 @@ def _all(device: str, *others: str) -> Points:
 #: Of the CPU, and of a GPU: there also with TF32, and 64 MiB on their way to it.
 CEILINGS = Experiment(
     name="ceilings",
+    title="What the device can do at most",
     prepare=prepare,
     quick=_all("cpu"),
     full=[

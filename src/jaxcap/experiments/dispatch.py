@@ -71,9 +71,9 @@ def prepare_solve(equations: int) -> Variants:
     return _numpy_and_jax(dispatch.solve_and_reduce, *dispatch.complex_system(equations, 10))
 
 
-def _everywhere(name: str, prepare: Prepare, points: Points) -> Experiment:
+def _everywhere(name: str, title: str, prepare: Prepare, points: Points) -> Experiment:
     """Make an experiment with the same points on all devices: small sizes are the subject."""
-    return Experiment(name=name, prepare=prepare, quick=points, full=points)
+    return Experiment(name=name, title=title, prepare=prepare, quick=points, full=points)
 
 
 _ARRAYS = (NUMPY_ARRAYS, JAX_ARRAYS)
@@ -81,6 +81,7 @@ _ARRAYS = (NUMPY_ARRAYS, JAX_ARRAYS)
 #: Three operations on small arrays of both kinds.
 DISPATCH = _everywhere(
     "dispatch",
+    "A call on small arrays",
     prepare,
     [
         *grid(operation=("dot",), arrays=_ARRAYS, size=SIZES),
@@ -88,15 +89,20 @@ DISPATCH = _everywhere(
     ],
 )
 #: One operation after another, on ten numbers.
-CHAIN = _everywhere("dispatch chain", prepare_chain, grid(length=(1, 3, 10, 30, 100)))
+CHAIN = _everywhere(
+    "dispatch chain", "A chain of small operations", prepare_chain, grid(length=(1, 3, 10, 30, 100))
+)
 #: The same computation on ever larger arrays.
 GROWTH = _everywhere(
     "dispatch growth",
+    "From which size on JAX overtakes NumPy",
     prepare_growth,
     grid(computation=("dot", "polynomial", "matrix product"), size=[4**k for k in range(2, 11)]),
 )
 #: Small complex systems of equations with ten right-hand sides.
-SOLVE = _everywhere("dispatch solve", prepare_solve, grid(equations=(10, 30, 100)))
+SOLVE = _everywhere(
+    "dispatch solve", "Small systems of equations", prepare_solve, grid(equations=(10, 30, 100))
+)
 
 
 def overtakes_at(results: ResultSet, variant: str, *, over: str, x: str) -> int | None:

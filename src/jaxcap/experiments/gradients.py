@@ -66,6 +66,7 @@ def _inputs(points: int) -> npt.NDArray[np.float32]:
 #: A thousand points; with a GPU also ten million, on the GPU and on the CPU beside it.
 GRADIENTS = Experiment(
     name="gradients",
+    title="A slope at many points",
     prepare=prepare,
     quick=grid(points=(1000,), device=("cpu",)),
     full=grid(points=(1000, 10_000_000), device=("gpu", "cpu")),

@@ -28,6 +28,7 @@ def prepare(function: str, size: int, device: str) -> Mapping[str, Callable[[], 
 #: one function at all sizes and the others at two.
 JIT = Experiment(
     name="jit",
+    title="Elementwise functions, op by op and compiled",
     prepare=prepare,
     quick=[
         *grid(function=("wave",), size=SIZES, device=("cpu",)),

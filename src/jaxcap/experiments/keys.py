@@ -43,6 +43,7 @@ def prepare(keys: int) -> Mapping[str, Callable[[], Any]]:
 
 KEYS = Experiment(
     name="keys",
+    title="Random keys, one by one and at once",
     prepare=prepare,
     quick=grid(keys=(1, 100)),
     full=grid(keys=(1, 10, 100, 1000)),

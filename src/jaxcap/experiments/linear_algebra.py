@@ -101,6 +101,7 @@ def as_numpy(array: Any) -> linalg.NumPyMatrix:
 #: On a CPU, tasks that memory limits get larger matrices, which its caches don't hold.
 LINEAR_ALGEBRA = Experiment(
     name="linear algebra",
+    title="Large matrices by three libraries",
     prepare=prepare,
     quick=[
         *grid(task=(GENERATE, MEAN_AND_SUM), size=(2500,)),

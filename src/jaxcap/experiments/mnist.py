@@ -75,6 +75,7 @@ def prepare(batch: int, steps: int, compiled: bool) -> Mapping[str, Callable[[],
 #: A few steps on a CPU; most of the subset on a GPU, where a step is soon made.
 THROUGHPUT = Experiment(
     name="mnist throughput",
+    title="Ways to train on MNIST",
     prepare=prepare,
     quick=grid(batch=(32,), steps=(2,), compiled=(False,)),
     full=grid(batch=(128,), steps=(70,), compiled=(True,)),

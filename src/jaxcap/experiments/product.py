@@ -29,6 +29,7 @@ def prepare(size: int) -> Mapping[str, Callable[[], Any]]:
 
 PRODUCT = Experiment(
     name="product",
+    title="A product, and the transfer of its matrices",
     prepare=prepare,
     quick=grid(size=(500, 1000, 2000)),
     full=grid(size=(500, 1000, 2000, 5000)),

@@ -51,11 +51,16 @@ _SMALL_ARRAYS = [
 
 #: NumPy on large matrices.
 MATRICES = Experiment(
-    name="published matrices", prepare=prepare_matrices, quick=_MATRICES, full=_MATRICES
+    name="published matrices",
+    title="Large matrices by NumPy, as others did",
+    prepare=prepare_matrices,
+    quick=_MATRICES,
+    full=_MATRICES,
 )
 #: All libraries on small NumPy arrays, in NumPy's own type.
 SMALL_ARRAYS = Experiment(
     name="published small arrays",
+    title="Small arrays in 64 bits, as others did",
     prepare=prepare_small_arrays,
     quick=_SMALL_ARRAYS,
     full=_SMALL_ARRAYS,

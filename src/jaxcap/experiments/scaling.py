@@ -49,6 +49,7 @@ def named(devices: int) -> str:
 
 SCALING = Experiment(
     name="mnist scaling",
+    title="One training on several devices",
     prepare=prepare,
     quick=grid(batch=(32,), steps=(2,)),
     full=grid(batch=(128, 1024), steps=(8,)),

@@ -31,6 +31,7 @@ def prepare(steps: int) -> Mapping[str, Callable[[], jax.Array]]:
 #: More and more steps, and so longer and longer programs to compile.
 LOOPS = Experiment(
     name="static_loops",
+    title="Loops of static and of traced length",
     prepare=prepare,
     quick=grid(steps=(1, 10, 50, 200)),
     full=grid(steps=(1, 10, 100, 1000)),

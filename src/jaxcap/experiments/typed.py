@@ -27,5 +27,9 @@ def prepare(size: int) -> Mapping[str, Callable[[], jax.Array]]:
 
 #: On few numbers, where a call is mostly overhead.
 TYPED_JIT = Experiment(
-    name="typed_jit", prepare=prepare, quick=({"size": 100},), full=({"size": 100},)
+    name="typed_jit",
+    title="What types cost in a call",
+    prepare=prepare,
+    quick=({"size": 100},),
+    full=({"size": 100},),
 )
