@@ -168,6 +168,7 @@ print(f"{share_of_limit(product).short} of the limit with waiting")
 # program. Its default leans to speed.
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
