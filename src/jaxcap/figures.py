@@ -20,7 +20,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from jaxcap.results import Result, ResultSet
 from jaxcap.statistics import Estimate
@@ -177,22 +177,21 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
     A panel for each combination of those that are no numbers; in it, times against the number that
     takes most values, or where none takes several, a point for each variant.
     """
-    x, facets = _facets(results)
+    x, parts = facets(results)
     colours = palette(result.variant for result in results.results)
-    columns = min(2, len(facets))
-    rows = -(-len(facets) // columns)
+    columns = min(2, len(parts))
+    rows = -(-len(parts) // columns)
     with plt.rc_context(STYLE):
         figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
-        for axes in grid.flat[len(facets) :]:
+        for axes in grid.flat[len(parts) :]:
             axes.remove()
-        for axes, (name, some) in zip(grid.flat, facets.items(), strict=False):
+        for axes, (name, some) in zip(grid.flat, parts.items(), strict=False):
             if x:
                 series = _series(some, x, attrgetter("time"))
                 _lines(axes, series, colours)
-                axes.set_xscale("log")
                 axes.set_yscale("log")
                 axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
-                axes.set_xlabel(x)
+                _log_sizes(axes, x, series, most=5)
             else:
                 _points(axes, some, colours)
             axes.set_title(name, fontsize=STYLE["font.size"])
@@ -207,8 +206,11 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
     return figure
 
 
-def _facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
-    """Choose the parameter for the x axis, if any, and split results by the others."""
+def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
+    """Choose the parameter for the x axis, if any, and split results by the others: by their values.
+
+    The device counts as no parameter.
+    """
     columns = [column for column in results.varying() if column != "device"]
     values = {c: {one.parameters.get(c) for one in results.results} for c in columns}
     numbers = [c for c in columns if {type(value) for value in values[c]} <= {int, float}]
@@ -221,9 +223,9 @@ def _facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
             groups.setdefault(name, []).append(one)
         return {k: results.model_copy(update={"results": tuple(v)}) for k, v in groups.items()}
 
-    facets = split([column for column in columns if column != x])
-    if x and any(len({one.parameters[x] for one in f.results}) > 1 for f in facets.values()):
-        return x, facets
+    found = split([column for column in columns if column != x])
+    if x and any(len({one.parameters[x] for one in f.results}) > 1 for f in found.values()):
+        return x, found
     return None, split(columns)
 
 
@@ -291,14 +293,21 @@ def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None)
 
 
 def _finish(axes: Axes, x: str, series: Series, title: str) -> None:
-    axes.set_xscale("log")
-    sizes = sorted({size for points in series.values() for size, _ in points})
-    axes.set_xticks(sizes, [f"{size:,.10g}" for size in sizes])
-    axes.minorticks_off()
-    axes.set_xlabel(x)
+    _log_sizes(axes, x, series)
     axes.set_title(title)
     if len(axes.get_legend_handles_labels()[1]) > 1:
         axes.legend()
+
+
+def _log_sizes(axes: Axes, x: str, series: Series, most: int | None = None) -> None:
+    """Make the x axis logarithmic, and label the places of points; the last and few others if told."""
+    axes.set_xscale("log")
+    sizes = sorted({size for points in series.values() for size, _ in points})
+    shown = sizes[:: -(-len(sizes) // most) * -1][::-1] if most else sizes
+    short = EngFormatter(sep="")
+    axes.set_xticks(shown, [short(size) if most else f"{size:,.10g}" for size in shown])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel(x)
 
 
 def _ends(one: Estimate) -> tuple[list[float], list[float]]:

@@ -5,6 +5,7 @@ All that comes from a file is put on a page as text, or as HTML that `Table` has
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -83,6 +84,7 @@ class Experiment(SphinxDirective):
         )
         return [
             *(image for images in drawn for image in images),
+            *_explorer(sets),
             nodes.rubric("", "Times of a call"),
             *map(shown, side_by_side(sets, ratios=False)),
             nodes.rubric("", "Speed-ups"),
@@ -172,6 +174,46 @@ def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
 
 def _without_device(result: Result) -> dict[str, Any]:
     return {name: value for name, value in result.parameters.items() if name != "device"}
+
+
+def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
+    """Make what a script turns into a chart to hover over; without scripts it is not to be seen."""
+    first, *_ = sets.values()
+    devices = {id(one): where for where, some in sets.items() for one in some.results}
+    results = tuple(one for some in sets.values() for one in some.results)
+    x, parts = figures.facets(first.model_copy(update={"results": results}))
+    if x is None:
+        return []
+    lines: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for facet, some in parts.items():
+        for one in some.results:
+            point = {
+                "x": one.parameters[x],
+                "y": one.time.value,
+                "text": f"{one.time.short} ({one.time.range})",
+            }
+            lines.setdefault((facet, one.variant, devices[id(one)]), []).append(point)
+    data = {
+        "x": x,
+        "devices": list(sets),
+        "colours": figures.COLOURS,
+        "series": [
+            {
+                "facet": facet,
+                "variant": variant,
+                "device": device,
+                "points": sorted(points, key=lambda point: float(point["x"])),
+            }
+            for (facet, variant, device), points in lines.items()
+        ],
+    }
+    text = json.dumps(data).replace("<", "\\u003c")  # or a name could end the script
+    html = (
+        f'<div class="jaxcap-explore"><script type="application/json">{text}</script>'
+        '<button type="button" hidden>Hover over the times, and choose devices</button></div>'
+        '<script defer src="../../_static/explore.js"></script>'
+    )
+    return [nodes.raw("", html, format="html")]
 
 
 def _everywhere(results: ResultSet) -> str:
