@@ -90,7 +90,8 @@ async function explore(box) {
     chart.update();
   };
   facets.onchange = draw;
-  if (facets.options.length > 1) controls.append(labelled("", facets));
+  facets.setAttribute("aria-label", "Which part");
+  if (facets.options.length > 1) controls.append(facets);
   for (const device of data.devices) {
     const choice = document.createElement("input");
     Object.assign(choice, { type: "checkbox", checked: true });

@@ -83,8 +83,8 @@ class Experiment(SphinxDirective):
             for number, (where, some) in enumerate(sets.items())
         )
         return [
-            *(image for images in drawn for image in images),
             *_explorer(sets),
+            *(image for images in drawn for image in images),
             nodes.rubric("", "Times of a call"),
             *map(shown, side_by_side(sets, ratios=False)),
             nodes.rubric("", "Speed-ups"),
@@ -193,6 +193,8 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
                 "text": f"{one.time.short} ({one.time.range})",
             }
             lines.setdefault((facet, one.variant, devices[id(one)]), []).append(point)
+    for points in lines.values():
+        points.sort(key=lambda point: float(point["x"]))
     data = {
         "x": x,
         "devices": list(sets),
@@ -202,7 +204,7 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
                 "facet": facet,
                 "variant": variant,
                 "device": device,
-                "points": sorted(points, key=lambda point: float(point["x"])),
+                "points": points,
             }
             for (facet, variant, device), points in lines.items()
         ],
