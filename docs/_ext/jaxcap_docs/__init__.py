@@ -2,6 +2,7 @@
 
 While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
+`claims` lists what pages claim, and on which machines it holds.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
 package as a wheel, and tells which tutorials failed.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jaxcap_docs import exercises, gallery, mathml, notebooks, pages, publish
+from jaxcap_docs import claims, exercises, gallery, mathml, notebooks, pages, publish
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -22,6 +23,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     mathml.setup(app)
     app.add_role("measured", pages.MeasuredRole())
     app.add_directive("provenance", pages.Provenance)
+    app.add_directive("claims", claims.Claims)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
     app.connect("builder-inited", pages.forget_overloads)
