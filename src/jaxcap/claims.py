@@ -62,7 +62,7 @@ class Claim:
 
     @property
     def device(self) -> Device:
-        """Where it was measured: where all results lay, or else the machine's best device."""
+        """The device on which all results lay or, if they lay on several, the machine's best."""
         devices = {result.device for result in self.results.results}
         return devices.pop() if len(devices) == 1 else self.results.environment.device
 
