@@ -84,8 +84,8 @@ class TestWording:
         ("results", "heading", "sentence"),
         [
             (FASTER, "Holds here", ASSERTED),
-            (SLOWER, "Does not hold here", f"It does not hold here that {TEXT}."),
-            (ALIKE, "Undecided here", f"It is undecided here whether {TEXT}."),
+            (SLOWER, "Does not hold here", f"The measurements contradict the claim that {TEXT}."),
+            (ALIKE, "Undecided here", f"The measurements leave open whether {TEXT}."),
         ],
     )
     def test_follows_the_outcome_in_a_terminal_and_on_a_page(

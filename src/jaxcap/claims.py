@@ -90,12 +90,12 @@ class Claim:
 
     @property
     def sentence(self) -> str:
-        """The claim where it holds, and where it doesn't, that."""
+        """What the measurements say about the claim: the claim itself only where it holds."""
         if self.outcome == "holds":
             return f"{self.text[0].upper()}{self.text[1:]}."
         if self.outcome == "fails":
-            return f"It does not hold here that {self.text}."
-        return f"It is undecided here whether {self.text}."
+            return f"The measurements contradict the claim that {self.text}."
+        return f"The measurements leave open whether {self.text}."
 
     def on(self, results: ResultSet) -> Claim:
         """Ask the same of results from another machine.
