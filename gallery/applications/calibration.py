@@ -66,7 +66,7 @@ evaluations.speedups(over=NUMPY)
 from jaxcap.claims import claim
 
 jit_pays = claim(
-    "compiled, the error of a million readings is there sooner than by NumPy",
+    "the error of a million readings is there sooner compiled than by NumPy",
     evaluations,
     lambda r: r.speedup(COMPILED, over=NUMPY, size=1_000_000),
 )

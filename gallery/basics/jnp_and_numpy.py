@@ -171,8 +171,8 @@ def jax_over(other):
 
 
 own_arrays_pay = claim(
-    "for a product of 2000 by 2000 matrices, JAX is faster on its own arrays "
-    "than on NumPy's",
+    "JAX multiplies 2000 by 2000 matrices faster on its own arrays than on "
+    "NumPy's",
     results,
     jax_over(product.JAX_ON_NUMPY),
 )

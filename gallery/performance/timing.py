@@ -235,7 +235,7 @@ print("against all at once:   ", against_strong)
 
 # %%
 loop_is_weak = claim(
-    "on a CPU, PyTorch takes a thousand gradients faster at once than in a "
+    "PyTorch on a CPU takes a thousand gradients faster at once than in a "
     "loop",
     opponents,
     lambda r: r.speedup(BACKWARD, over=LOOP),

@@ -301,7 +301,7 @@ Table("Speed-ups", (*headers, "verdict"), rows)
 from jaxcap.claims import claim
 
 jit_belongs_outside = claim(
-    "for a thousand gradients, jit around vmap is faster than jit inside",
+    "a thousand gradients come faster with jit around vmap than inside",
     results,
     lambda r: r.speedup(
         gradients.JIT,
@@ -314,7 +314,7 @@ jit_belongs_outside
 
 # %%
 jax_is_faster = claim(
-    "on a CPU, JAX's best way to a thousand gradients is faster than "
+    "JAX's best way to a thousand gradients on a CPU is faster than "
     "PyTorch's uncompiled one",
     results,
     lambda r: r.speedup(

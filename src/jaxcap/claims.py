@@ -90,7 +90,7 @@ class Claim:
 
     @property
     def sentence(self) -> str:
-        """What the measurements say about the claim: the claim itself only where it holds."""
+        """What the measurements say, which is the claim itself only where it holds."""
         if self.outcome == "holds":
             return f"{self.text[0].upper()}{self.text[1:]}."
         if self.outcome == "fails":
