@@ -61,6 +61,24 @@ def test_prose_has_no_typed_figure(path: Path) -> None:
     assert FIGURE.findall(prose(path.read_text(encoding="utf-8"))) == []
 
 
+@each_script
+def test_script_makes_claims_that_the_site_can_list_and_shows_them(path: Path) -> None:
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    made = {
+        ast.unparse(node.targets[0])
+        for node in body
+        if isinstance(node, ast.Assign) and is_claim(node.value)
+    }
+    shown = {ast.unparse(node) for node in body if isinstance(node, ast.Expr)}
+    assert made
+    assert made <= shown
+    assert sum(map(is_claim, ast.walk(ast.Module(body, [])))) == len(made)
+
+
+def is_claim(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "claim"
+
+
 @pytest.mark.parametrize("text", ["17x faster", "2.5×", "takes 3 ms", "40 µs", "90 %", "2 s."])
 def test_typed_figures_are_recognised(text: str) -> None:
     assert FIGURE.search(prose(f'"""Title"""\n# {text}\n'))

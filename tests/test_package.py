@@ -33,7 +33,7 @@ LAYERS = (
         "typecheck",
     },
     {"arrays", "results", "mnist"},
-    {"experiment", "exports", "figures", "judges"},
+    {"claims", "experiment", "exports", "figures", "judges"},
     {"timing", "worker", "roofline"},
     {"experiments", "recording", "timeline", "exercises"},
     {"published"},

@@ -150,8 +150,8 @@ Source(train_flax.naive_step)
 
 # %%
 # The loop around it sends each batch from the host and waits for each loss. Nothing is wrong with it,
-# but it is slow. In PyTorch the like is a ``DataLoader`` that normalises one image after the other,
-# again in each epoch.
+# but Python and the device wait for each other. In PyTorch the like is a ``DataLoader`` that
+# normalises one image after the other, again in each epoch.
 #
 # Faster, one thing at a time
 # ---------------------------
@@ -165,10 +165,10 @@ Source(train_flax.step)
 Source(train_flax.steps)
 
 # %%
-# *Patches.* On a GPU, XLA calls NVIDIA's convolutions. On a CPU it has its own: good ones for the way
-# forward, slow ones for gradients, and inside a scan much slower ones. But a convolution is also a
-# product, of the matrix of all patches with the kernel. Products are fast everywhere, and so are their
-# gradients, which are products too:
+# *Patches.* On a GPU, XLA calls NVIDIA's convolutions. On a CPU it has its own, which are better at the
+# way forward than at gradients, and may suffer inside a scan. But a convolution is also a product, of
+# the matrix of all patches with the kernel. For products there is good code everywhere, and their
+# gradients are products too:
 from jaxcap.kernels import convolution
 
 Source(convolution.by_patches)
@@ -238,7 +238,13 @@ _ = figures.bars(convolutions, title="Gradient of a convolution")
 # %%
 # Here the loop takes :measured:`loop_costs` times as long with XLA's own convolution. Now all ways to
 # train in turn, a few steps of each, in three fresh processes:
-from jaxcap.experiments.mnist import NAIVE, THROUGHPUT, throughput
+from jaxcap.experiments.mnist import (
+    NAIVE,
+    PATCHES,
+    STEPS,
+    THROUGHPUT,
+    throughput,
+)
 
 point = THROUGHPUT.points[0]
 speeds = compare(THROUGHPUT, points=[point], processes=3, budget_s=0.1)
@@ -253,6 +259,24 @@ _ = figures.bars(
 
 # %%
 speeds.speedups(over=NAIVE)
+
+# %%
+from jaxcap.claims import claim
+
+data_pay = claim(
+    "Flax trains faster with the images on the device",
+    speeds,
+    lambda r: r.speedup(STEPS, over=NAIVE),
+)
+data_pay
+
+# %%
+patches_pay = claim(
+    "Flax trains faster with convolutions by patches than by XLA",
+    speeds,
+    lambda r: r.speedup(PATCHES, over=STEPS),
+)
+patches_pay
 
 # %%
 # Compare neighbours. On a CPU a step is so long that nobody notices how it was started, so moving the

@@ -193,6 +193,24 @@ _ = figures.bars(
 scaling.speedups(over="1 device")
 
 # %%
+from jaxcap.claims import claim
+
+
+def by_all_devices(results):
+    """Get the speed-up of all devices over one, on the first batch size."""
+    first = results.results[0]
+    *_, several = first.rounds_with
+    return results.speedup(several, over="1 device", **first.parameters)
+
+
+sharing_pays = claim(
+    "several devices train faster than one on the same batches",
+    scaling,
+    by_all_devices,
+)
+sharing_pays
+
+# %%
 # On a cluster
 # ------------
 # SLURM tells each process of a job all that the flags above say, and JAX reads it. So with ``srun``

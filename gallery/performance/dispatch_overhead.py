@@ -3,8 +3,8 @@ Why is JAX slow on small arrays?
 ================================
 
 A call costs something before anything is computed: *dispatch*. After this page you will know how
-much that is, which habit multiplies it, how :func:`jax.jit` pays it once instead of many times, and
-from which size on it no longer matters.
+much that is, what it adds to wrap in each call, how :func:`jax.jit` pays it once instead of many
+times, and from which size on it no longer matters.
 """
 
 # %%
@@ -34,6 +34,18 @@ one_call = compare(
     budget_s=0.2,
 )
 one_call
+
+# %%
+# And how sure is that?
+from jaxcap.claims import claim
+
+small_is_slow = claim(
+    "a scalar product of five numbers takes longer in JAX than in NumPy",
+    one_call,
+    lambda r: r.speedup("JAX", over="NumPy"),
+    below=1,
+)
+small_is_slow
 
 # %%
 # JAX's call finds the program that was compiled for these shapes and types, hands it to a runtime
@@ -81,19 +93,22 @@ figure = figures.scaling(dot, x="size", title="dot on JAX's arrays")
 _ = figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
 
 # %%
-# The habit that multiplies it
-# ----------------------------
+# A habit that adds to it
+# -----------------------
 # ``jax.jit(f)`` makes a new wrapper. JAX remembers the compiled program, but each new wrapper has
 # to find it again the long way. Wrap once, at the top level of a module:
-hoisting = results.speedup(
-    "jit", over="jit in each call", operation="dot", arrays="JAX", size=5
+hoisting_pays = claim(
+    "wrapping once is faster than wrapping in each call",
+    results,
+    lambda r: r.speedup(
+        "jit", over="jit in each call", operation="dot", arrays="JAX", size=5
+    ),
 )
-print(
-    f"Wrapping once instead of in each call: {hoisting} ({hoisting.verdict})"
-)
+hoisting = hoisting_pays.evidence
+hoisting_pays
 
 # %%
-# It gets worse. A program is remembered by the function that it came from, and a ``lambda`` or a
+# It can get worse. A program is remembered by the function that it came from, and a ``lambda`` or a
 # ``partial`` made inside the call is a new function each time. So JAX traces and compiles each
 # time:
 product = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
@@ -185,8 +200,8 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Both call the same kind of library for the one expensive step, so there is little for ``jit`` to
-# save, and its dispatch comes on top.
+# Both call the same kind of library for the one expensive step, so there should be little for
+# ``jit`` to save, and its dispatch comes on top.
 #
 # Many small operations
 # ---------------------
@@ -211,6 +226,14 @@ for variant in chains.results[0].rounds_with:
         chains.one(variant, length=n).time.value for n in (1, 100)
     )
     print(f"{variant:6} {hundred / one:5.1f}")
+
+# %%
+chain_pays = claim(
+    "a chain of a hundred sines is faster compiled than op by op",
+    chains,
+    lambda r: r.speedup("jit", over="jnp", length=100),
+)
+chain_pays
 
 # %%
 # Where the time goes
@@ -288,16 +311,16 @@ dispatch_numpy = results.one(
 einsum_compiled = results.speedup(
     "jit", over="jnp", operation="einsum", arrays="JAX", size=5
 )
-chain_compiled = chains.speedup("jit", over="jnp", length=100)
+chain_compiled = chain_pays.evidence
 polynomial = overtakes("polynomial")
 
 # %%
 # On this page's machine, a call of JAX on JAX's arrays took :measured:`dispatch_jax` where nothing
 # was to compute, and one of NumPy :measured:`dispatch_numpy`. So don't call JAX for small things one
-# by one: put them into one compiled function. That divided the time of a hundred small operations
-# by :measured:`chain_compiled`, and of an ``einsum`` by :measured:`einsum_compiled`. Wrap it once:
-# wrapping it in each call instead of once costs a factor of :measured:`hoisting`. And use large
-# arrays. Where ``jit`` overtook NumPy for a polynomial: :measured:`polynomial`.
+# by one: put them into one compiled function. That was a speed-up of :measured:`chain_compiled` for a
+# hundred small operations, and of :measured:`einsum_compiled` for an ``einsum``. Wrap it once: over
+# wrapping in each call, that was a speed-up of :measured:`hoisting`. And use large arrays. Where
+# ``jit`` overtook NumPy for a polynomial: :measured:`polynomial`.
 #
 # JAX's own answer to the question is in
 # `its FAQ <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. The tools of this

@@ -101,11 +101,22 @@ pairs["to send the data each time"] = tuple(
 sending
 
 # %%
+from jaxcap.claims import claim
+
+sending_costs = claim(
+    "sending a million numbers with each call makes it slower",
+    sending,
+    lambda r: r.speedup("sent each time", over="already there"),
+    below=1,
+)
+sending_costs
+
+# %%
 # Mistake 4: to compare different types
 # -------------------------------------
 # NumPy computes in 64 bits unless told otherwise, JAX in 32. Half the bits are half the memory
-# traffic and, for a matrix product, half the time. Who is faster here, and by how much is that the
-# library?
+# traffic and, for a matrix product, about half the work. Who is faster here, and by how much is that
+# the library?
 m = 1000
 wide = np.random.default_rng(0).normal(size=(m, m))
 narrow = wide.astype(np.float32)
@@ -221,6 +232,15 @@ against_weak = opponents.speedup(JIT, over=LOOP)
 against_strong = opponents.speedup(JIT, over=BACKWARD)
 print("against the loop:      ", against_weak)
 print("against all at once:   ", against_strong)
+
+# %%
+loop_is_weak = claim(
+    "PyTorch on a CPU takes a thousand gradients faster at once than in a "
+    "loop",
+    opponents,
+    lambda r: r.speedup(BACKWARD, over=LOOP),
+)
+loop_is_weak
 
 # %%
 # Mistake 8: to believe the label

@@ -4,7 +4,7 @@ When is a result there?
 
 JAX returns an array before it has computed it. After this page you will know when Python waits and
 when it doesn't, what a clock around a JAX call has timed, how to use the time until the result is
-there, and why a loop of many small calls is slow however you wait.
+there, and what a loop of many small calls spends its time on.
 """
 
 # %%
@@ -298,6 +298,25 @@ results
 results.speedups(over=awaiting.COMPILED)
 
 # %%
+from jaxcap.claims import claim
+
+waiting_costs = claim(
+    "waiting for each value makes a loop of small calls slower",
+    results,
+    lambda r: r.speedup(awaiting.AWAITED, over=awaiting.COMPILED),
+    below=1,
+)
+waiting_costs
+
+# %%
+scan_pays = claim(
+    "a loop inside one compiled call is faster than a loop of compiled calls",
+    results,
+    lambda r: r.speedup(awaiting.SCAN, over=awaiting.COMPILED),
+)
+scan_pays
+
+# %%
 names = [result.variant for result in results.results]
 times = [result.time for result in results.results]
 per_loop = np.array([one.value for one in times]) / point["loops"]
@@ -320,12 +339,9 @@ _ = axes.set_xlabel("time of an iteration")
 # --------
 last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
-verdict = results.speedup(awaiting.AWAITED, over=awaiting.COMPILED).verdict
-scan = results.speedup(awaiting.SCAN, over=awaiting.COMPILED)
+scan = scan_pays.evidence
 vmap = results.speedup(awaiting.VMAP, over=awaiting.COMPILED)
 lead = overlap.speedup(MEANWHILE, over=WAIT)
-print("each awaited, over awaited at the end:", verdict)
-print("scan:", scan)
 print("vmap:", vmap)
 print("read meanwhile:", lead)
 
@@ -333,10 +349,10 @@ print("read meanwhile:", lead)
 # A JAX call returns a promise. Of the six products in a row, the last call had returned after
 # :measured:`returned_after` of the time that all results took, so a clock has to wait for the result
 # before it is read. A program shouldn't wait before it needs the numbers: doing something else
-# meanwhile was a speed-up of :measured:`lead`. For many small calls waiting is not the question
-# (here, awaiting each one came out as: :measured:`verdict`). What counts is how many calls there are.
-# With the loop inside one compiled call the same values came :measured:`scan` times as fast as from
-# the jitted model in a Python loop, and :measured:`vmap` times as fast without any loop.
+# meanwhile was a speed-up of :measured:`lead`. For many small calls, first ask how many calls there
+# are, and then who waits. With the loop inside one compiled call the same values came
+# :measured:`scan` times as fast as from the jitted model in a Python loop, and :measured:`vmap` times
+# as fast without any loop.
 #
 # Before this: :doc:`what jit buys </tutorials/transformations/jit>`. Next: :doc:`arguments that are not
 # traced </tutorials/transformations/static_arguments>`.

@@ -209,13 +209,23 @@ _ = figures.scaling(results, x="steps", title="What later calls take")
 # %%
 # Here, unrolling can be ahead: the compiler sees all steps at once and may fuse them, and there is no
 # loop to run. So static is right for a bound that is small and rarely changes.
+from jaxcap.claims import claim
+
 largest = max(result.parameters["steps"] for result in results.results)
 at_largest = results.select(steps=largest)
-later = at_largest.speedup(ROLLED, over=UNROLLED)
 first_unrolled = at_largest.one(UNROLLED).first_call
 first_rolled = at_largest.one(ROLLED).first_call
-print(f"{largest} steps, later calls, speed-up of fori_loop over unrolled:")
-print(later, later.verdict)
+unrolling_pays = claim(
+    "later calls are faster unrolled than with fori_loop, for the most steps "
+    "measured",
+    results,
+    lambda r: r.speedup(
+        UNROLLED,
+        over=ROLLED,
+        steps=max(result.parameters["steps"] for result in r.results),
+    ),
+)
+unrolling_pays
 
 # %%
 # One thing the traced bound costs: such a loop can't be differentiated backwards, since JAX would
@@ -302,8 +312,17 @@ first_exact = stream.one("exact shapes").first_call
 first_padded = stream.one("padded").first_call
 
 # %%
-# Once all lengths have been seen, padding no longer helps, and what it costs remains. It is for data
-# that keeps bringing new ones.
+# Once all lengths have been seen there is nothing left to save, and the zeros are still computed:
+padding_costs = claim(
+    "padding makes a stream slower whose lengths have all been seen",
+    stream,
+    lambda r: r.speedup("padded", over="exact shapes"),
+    below=1,
+)
+padding_costs
+
+# %%
+# So padding is for data that keeps bringing new lengths.
 #
 # Static arguments must be hashable
 # ---------------------------------

@@ -3,84 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, TUTORIALS
+from conftest import NOX, TUTORIALS, build
 from fakes import GPU, make_result, make_run, make_set
 from filelock import FileLock
 
 from jaxcap import recording
 from jaxcap.recording import slug
-
-LESSON = '''"""
-A lesson
-========
-
-It measures :measured:`speedup`.
-"""
-# %%
-import matplotlib.pyplot as plt
-from jaxcap.timing import compare
-
-results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
-speedup = results.speedup("a", over="b")
-_ = plt.plot([1, 2])
-
-# %%
-results
-
-# %%
-results.speedups(over="b")
-
-# %%
-from jaxcap import figures
-
-_ = figures.bars(results)
-'''
-NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """Copy the project, with a lesson of a second in place of each tutorial, and little to run."""
-    copy = tmp_path / "copy"
-    ignored = shutil.ignore_patterns(
-        "_build", "_backreferences", "__pycache__", "*.ipynb", "recorded"
-    )
-    for name in ("docs", "gallery", "src"):
-        shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-    shutil.rmtree(copy / "docs" / "tutorials", ignore_errors=True)
-    for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
-        shutil.copy(ROOT / name, copy)
-    for name in TUTORIALS:
-        lesson = LESSON.format(name=name.replace("/", " "))
-        (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
-    for page in copy.glob("docs/exercises/[0-9]*.md"):
-        beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")
-        page.write_text(beginning, encoding="utf-8")
-    page = copy / "docs" / "command_line.md"
-    kept = [line for line in page.read_text("utf-8").splitlines() if "command-output" not in line]
-    page.write_text("\n".join(kept), encoding="utf-8")
-    return copy
-
-
-def build(project: Path, *patterns: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*NOX, "--", *patterns],
-        cwd=project,
-        env=os.environ | {"TMPDIR": str(project)} | environment,  # with a lock of its own
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def files(folder: Path) -> dict[str, bytes]:

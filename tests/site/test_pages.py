@@ -59,6 +59,14 @@ def test_measured_numbers_are_in_the_prose_with_their_interval(read: Read, name:
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
+def test_claims_are_shown_and_listed(read: Read, name: str) -> None:
+    shown = read(f"tutorials/{name}").select(".jaxcap-claim")
+    *_, listed = read("results/claims").select("table.jaxcap-claims")
+    assert shown
+    assert len(shown) == len(listed.select(f'a[href$="tutorials/{name}.html"]'))
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
 def test_downloads_are_the_script_and_a_notebook(html: Path, read: Read, name: str) -> None:
     page = html / f"tutorials/{name}.html"
     links = [a["href"] for a in read(f"tutorials/{name}").select("a.download")]

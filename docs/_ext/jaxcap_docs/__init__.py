@@ -2,6 +2,7 @@
 
 While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
+`claims` lists what pages claim, and on which machines it holds.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
 package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
 what was measured.
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jaxcap_docs import (
+    claims,
     exercises,
     gallery,
     mathml,
@@ -32,6 +34,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     mathml.setup(app)
     app.add_role("measured", pages.MeasuredRole())
     app.add_directive("provenance", pages.Provenance)
+    app.add_directive("claims", claims.Claims)
     app.add_directive("machines", results.Machines)
     app.add_directive("experiment", results.Experiment)
     app.add_directive("rooflines", results.Rooflines)

@@ -73,13 +73,14 @@ def let_others_measure(_: Sphinx, __: Exception | None) -> None:
 
 
 def forget_stale(app: Sphinx, _: Config) -> None:
-    """Run all scripts again if the package, the libraries or the device have changed.
+    """Run all scripts again if the package, the libraries, the device or recordings have changed.
 
     sphinx-gallery by itself looks at the script only.
     """
     fingerprint = hashlib.sha256()
-    for source in sorted(Path(jaxcap.__file__).parent.rglob("*.py")):
-        fingerprint.update(source.read_bytes())
+    sources = Path(jaxcap.__file__).parent.rglob("*.py")
+    for path in sorted((*sources, *records.RECORDED.rglob("*.json"))):
+        fingerprint.update(path.read_bytes())
     machine = capture()
     fingerprint.update(repr((machine.device, machine.versions, machine.flags)).encode())
     seen = records.BUILD / "fingerprint.txt"

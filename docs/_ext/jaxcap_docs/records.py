@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
 from sphinx.util import logging
 
+from jaxcap.claims import Claim, Outcome
 from jaxcap.environment import Environment, Model
 from jaxcap.recording import Recording, recorded
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.statistics import Estimate
 
 BUILD = Path(__file__).parents[2] / "_build"
@@ -31,6 +34,25 @@ class Run(Model):
     duration_s: float
 
 
+class Finding(Model):
+    """What became of a claim on a machine, which is named with the time of the measurement."""
+
+    machine: str
+    outcome: Outcome
+    evidence: str
+
+
+class Checked(Model):
+    """A claim of a page, what it needs to hold, and how it fared where that was measured."""
+
+    text: str
+    needs: str
+    findings: tuple[Finding, ...]
+
+
+_CLAIMS = TypeAdapter(tuple[Checked, ...])
+
+
 def folder(page: str) -> Path:
     """Folder for a page named like ``"basics/introduction"``."""
     return RECORDS / page
@@ -44,7 +66,7 @@ def page_of_script(script: Path) -> str:
 def write(
     page: str, run: Run, variables: Mapping[str, Any], tables: Mapping[str, str] | None = None
 ) -> None:
-    """Keep a run, the numbers among its variables, all results that it holds, and its tables."""
+    """Keep a run, the numbers and claims among its variables, its results and its tables."""
     target = folder(page)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -54,6 +76,9 @@ def write(
     results = _results(variables)
     if results:
         ResultSet(environment=run.environment, results=results).save(target / "results.json")
+    claims = {id(value): value for value in variables.values() if isinstance(value, Claim)}
+    checked = tuple(map(_checked, claims.values()))
+    (target / "claims.json").write_bytes(_CLAIMS.dump_json(checked, indent=1))
     # Written last: a page with this file has all of its record.
     (target / "run.json").write_text(run.model_dump_json(indent=1), encoding="utf-8")
 
@@ -77,6 +102,11 @@ def tables_of(page: str) -> dict[str, str]:
     return tables
 
 
+def claims_of(page: str) -> tuple[Checked, ...]:
+    """Return a page's claims, in the order in which they are made."""
+    return _CLAIMS.validate_json((folder(page) / "claims.json").read_bytes())
+
+
 def results_by_page() -> Iterator[tuple[str, ResultSet]]:
     """Go through the results of all pages."""
     for path in sorted(RECORDS.glob("*/*/results.json")):
@@ -97,6 +127,27 @@ def recordings() -> list[Recording]:
 def others() -> list[Recording]:
     """Read what was recorded on all machines, once, with a warning for each file that can't be used."""
     return recorded(RECORDED, refuse=logger.warning)
+
+
+def _checked(claim: Claim) -> Checked:
+    """Ask a claim's question of this machine's results, and of those of all others."""
+    findings = [_finding(claim, claim.results.environment, "in this build")]
+    for recording in others():
+        when = f"recorded {recording.environment.measured_at:%Y-%m-%d}"
+        # Experiments or points may be missing there, and the times of a coarse clock may be zero.
+        with suppress(KeyError, ResultsError, ArithmeticError):
+            there = claim.on(recording.sets[claim.experiment])
+            findings.append(_finding(there, recording.environment, when))
+    return Checked(text=claim.text, needs=claim.needs, findings=tuple(findings))
+
+
+def _finding(claim: Claim, machine: Environment, when: str) -> Finding:
+    where = "" if claim.device == machine.device else f", on {claim.device}"
+    return Finding(
+        machine=f"{machine.device}, {when}",
+        outcome=claim.outcome,
+        evidence=f"{claim.evidence}{where}",
+    )
 
 
 def _number(value: Any) -> dict[str, str] | None:

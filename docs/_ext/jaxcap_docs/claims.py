@@ -1,0 +1,98 @@
+"""The list of all claims that the tutorials make, and on which machines they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap.claims import SIGNS, WORDS
+from jaxcap_docs import records
+from jaxcap_docs.order import place
+
+MISSING = "not measured"
+
+Cell = Sequence[nodes.Node]
+
+
+class Claims(SphinxDirective):
+    """Tabulate the claims of all pages that ran in this build, and name those that didn't."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table of counts, one of claims, and a note."""
+        scripts = sorted(records.GALLERY.glob("*/*.py"), key=lambda path: place(path.name))
+        pages = [records.page_of_script(script) for script in scripts]
+        for page in pages:
+            self.env.note_dependency(str(records.folder(page) / "claims.json"))
+        ran = [page for page in pages if records.run_of(page)]
+        claims = [(page, claim) for page in ran for claim in records.claims_of(page)]
+        # In the order of the machines: this one is the first that any claim names.
+        machines = list(
+            dict.fromkeys(found.machine for _, claim in claims for found in claim.findings)
+        )
+        rows: list[Sequence[Cell]] = []
+        for page, claim in claims:
+            found = {one.machine: one for one in claim.findings}
+            rows.append((self._claim(page, claim), *(_found(found.get(m)) for m in machines)))
+        content: list[nodes.Node] = []
+        if rows:
+            content.append(_counts([claim for _, claim in claims], machines))
+            content.append(_table("All claims", ("It is claimed", *machines), rows))
+        if others := [page for page in pages if page not in ran]:
+            items = [nodes.list_item("", nodes.paragraph("", "", self._link(p))) for p in others]
+            text = "Not run in this build, and so without claims:"
+            content += [nodes.paragraph(text=text), nodes.bullet_list("", *items)]
+        return content
+
+    def _claim(self, page: str, claim: records.Checked) -> Cell:
+        link = nodes.paragraph("", "", self._link(page), classes=["jaxcap-note"])
+        return nodes.paragraph(text=f"that {claim.text} (needs {claim.needs})"), link
+
+    def _link(self, page: str) -> addnodes.pending_xref:
+        """Link to a page; the text becomes its title."""
+        return addnodes.pending_xref(
+            "",
+            nodes.inline(text=page),
+            refdomain="std",
+            reftype="doc",
+            reftarget=f"/tutorials/{page}",
+            refdoc=self.env.docname,
+            refexplicit=False,
+            refwarn=True,
+        )
+
+
+def _found(finding: records.Finding | None) -> Cell:
+    if finding is None:
+        return (nodes.paragraph(text=MISSING),)
+    outcome = f"{SIGNS[finding.outcome]} {WORDS[finding.outcome]}"
+    return (
+        nodes.paragraph(text=outcome, classes=["jaxcap-outcome", f"jaxcap-{finding.outcome}"]),
+        nodes.paragraph(text=finding.evidence, classes=["jaxcap-note"]),
+    )
+
+
+def _counts(claims: Sequence[records.Checked], machines: Sequence[str]) -> nodes.table:
+    """Count the outcomes of all claims on each machine."""
+    rows = []
+    for machine in machines:
+        outcomes = [f.outcome for claim in claims for f in claim.findings if f.machine == machine]
+        counts = (*(outcomes.count(one) for one in WORDS), len(claims) - len(outcomes))
+        rows.append([(nodes.paragraph(text=str(text)),) for text in (machine, *counts)])
+    return _table("How many hold", ("Device", *WORDS.values(), MISSING), rows)
+
+
+def _table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Cell]]) -> nodes.table:
+    """Make a table whose first column heads its rows."""
+    columns = [nodes.colspec(colwidth=1, stub=int(not i)) for i in range(len(headers))]
+    head = nodes.thead("", _row([(nodes.paragraph(text=header),) for header in headers]))
+    body = nodes.tbody("", *map(_row, rows))
+    group = nodes.tgroup("", *columns, head, body, cols=len(headers))
+    classes = ["jaxcap-claims", "colwidths-auto"]
+    return nodes.table("", nodes.title(text=caption), group, classes=classes)
+
+
+def _row(cells: Sequence[Cell]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", *cell) for cell in cells))
