@@ -19,7 +19,7 @@ from numpy.testing import assert_array_equal
 
 from jaxcap import figures
 from jaxcap.figures import INK, INK_ON_DARK, bars, on_dark, palette, scaling, speedups
-from jaxcap.results import ResultSet
+from jaxcap.results import Result, ResultSet
 from jaxcap.statistics import Estimate
 
 MS = 1e-3
@@ -246,3 +246,70 @@ class TestDark:
         scattered = axes.scatter([1, 2, 3], [1, 2, 3], c=["red", "green", "blue"])
         with on_dark(figure):
             assert_array_equal(scattered.get_facecolor(), to_rgba_array(["red", "green", "blue"]))
+
+
+def sized(function: str, size: int, variant: str = "jit") -> Result:
+    runs = make_run(samples(size * MS))
+    return make_result(variant, runs, parameters={"function": function, "size": size})
+
+
+class TestPanels:
+    def test_a_panel_for_each_combination_and_lines_against_the_sizes(self) -> None:
+        results = make_set(
+            *(sized(f, size, v) for f in ("wave", "selu") for size in (10, 1000) for v in "ab")
+        )
+        figure = figures.panels(results, title="All")
+        assert [axes.get_title(loc="left") for axes in figure.axes] == [
+            "function wave",
+            "function selu",
+        ]
+        for axes in figure.axes:
+            assert axes.get_xlabel() == "size"
+            assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1k"]
+            assert len(axes.containers) == 2
+        (legend,) = figure.legends
+        assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
+
+    def test_points_where_no_number_takes_several_values_in_a_panel(self) -> None:
+        figure = figures.panels(make_set(sized("wave", 10, "a"), sized("selu", 20, "b")))
+        assert [axes.get_title(loc="left") for axes in figure.axes] == [
+            "function wave, size 10",
+            "function selu, size 20",
+        ]
+        first, second = ([t.get_text() for t in axes.get_yticklabels()] for axes in figure.axes)
+        assert (first, second) == (["a"], ["b"])
+
+    def test_the_last_size_is_labelled_and_few_others(self) -> None:
+        results = make_set(*(sized("wave", 2**k) for k in range(10)))
+        (axes,) = figures.panels(results).axes
+        assert [label.get_text() for label in axes.get_xticklabels()] == [
+            *("2", "8", "32", "128", "512")
+        ]
+
+
+def test_a_figure_can_be_drawn_again_from_other_results() -> None:
+    first, second = make_set(sized("wave", 10)), make_set(sized("wave", 20))
+    figure = bars(first, title="Bars")
+    source = figures.drawn_from(figure)
+    assert source is not None
+    results, draw = source
+    assert results is first
+    assert draw(second).axes[0].get_title(loc="left") == "Bars"
+    assert figures.drawn_from(draw(second)) is None
+    assert figures.drawn_from(plt.figure()) is None
+
+
+@pytest.mark.parametrize("draw", [bars, figures.panels, partial(scaling, x="size")])
+def test_names_are_no_mathematics(draw: Callable[..., Figure]) -> None:
+    name = r"$\frac{$ and $1"
+    device = GPU.model_copy(update={"name": name})
+    results = make_set(
+        *(
+            make_result(name, parameters={"size": size, name: name}, device=device)
+            for size in (1, 2)
+        )
+    )
+    figure = draw(results)
+    figure.canvas.draw()  # which would raise
+    texts = [text.get_text() for text in figure.findobj(Text)]
+    assert any(r"\$\frac{\$ and \$1" in text for text in texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
-from fakes import ENVIRONMENT, GPU, make_result, make_set
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+from fakes import ENVIRONMENT, GPU, make_result, make_run, make_set
 from sample_experiments import SUMS
 
 from jaxcap import recording
@@ -23,7 +25,10 @@ from jaxcap.experiment import Experiment
 from jaxcap.experiments import catalogue
 from jaxcap.recording import (
     BusyError,
+    Recording,
+    counterparts,
     file_of,
+    load,
     measuring_alone,
     outdated,
     pending,
@@ -31,7 +36,7 @@ from jaxcap.recording import (
     recorded,
     slug,
 )
-from jaxcap.results import ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet
 
 BOTH = {name: replace(SUMS, name=name) for name in ("first sums", "second sums")}
 
@@ -221,8 +226,72 @@ def test_validate_refuses_what_a_build_would_leave_out(
     assert validate(tmp_path / "no-recording.json").exit_code == 0
 
 
-def validate(path: object) -> Result:
+def validate(path: object) -> Outcome:
     return CliRunner().invoke(cli, ["results", "validate", str(path)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubt"),
+    [
+        ({"parameters": {"points": 1000}}, "'jit' has the parameters points"),
+        ({"parameters": {}}, "'jit' has the parameters of nothing"),
+        ({"runs": (make_run([1e-13] * 6),)}, "'jit' took 1e-13 s, and no clock is as fine as that"),
+        ({"runs": (make_run(first_call_s=0.0),)}, "'jit' took 0.0 s"),
+        ({"flops": 1e21}, "'jit' has a number above 1e\\+20"),
+        ({"working_set_bytes": 10**400}, "'jit' has a number above 1e\\+20"),
+        ({"parameters": {"points": -(10**400), "device": "cpu"}}, "'jit' has a number above"),
+    ],
+)
+def test_what_nobody_can_have_measured_is_refused(
+    changes: dict[str, Any], doubt: str, tmp_path: Path
+) -> None:
+    sound: dict[str, Any] = {
+        "experiment": "gradients",
+        "parameters": {"points": 1000, "device": "cpu"},
+    }
+    path = file_of(tmp_path, ENVIRONMENT, "gradients")
+    make_set(make_result(**sound)).save(path)
+    assert load(path)
+    make_set(make_result(**(sound | changes))).save(path)
+    with pytest.raises(ResultsError, match=f"{re.escape(str(path))}: {doubt}.*: record it again"):
+        load(path)
+
+
+def test_machines_split_what_they_measured_by_device(measured: list[str]) -> None:
+    on_gpu = make_result(device=GPU)
+    machine = Recording(
+        {"test": make_set(make_result(), on_gpu).model_copy(update={"environment": ON_GPU})}
+    )
+    here, gpu = machine.on_each_device("test")
+    assert here == "Test CPU (CPU) beside Test GPU, recorded 2026-11-21"
+    assert gpu == "Test GPU (GPU), recorded 2026-11-21"
+    assert machine.on_each_device("test")[gpu].results == (on_gpu,)
+    assert (
+        list(replace(machine, live=True).on_each_device("test"))[1] == "Test GPU (GPU), this build"
+    )
+    assert machine.on_each_device("nothing") == {}
+
+
+def test_counterparts_have_what_is_common_to_all_that_is_shown() -> None:
+    def one(size: int, **changes: Any) -> Result:
+        parameters = {"function": "wave", "size": size, "device": "cpu"} | changes.pop(
+            "parameters", {}
+        )
+        return make_result(parameters=parameters, **changes)
+
+    shown = make_set(one(1), one(2))
+    there = [
+        one(1, parameters={"device": "gpu"}, device=GPU),
+        one(3, parameters={"device": "gpu"}, device=GPU),
+        one(1, parameters={"function": "selu"}, device=GPU),
+        one(1, allocator="default"),
+    ]
+    machine = Recording({"test": make_set(*there).model_copy(update={"environment": ON_GPU})})
+    assert counterparts(shown, [replace(machine, live=True)]) == {}
+    ((where, found),) = counterparts(shown, [machine]).items()
+    assert where == "Test GPU (GPU), recorded 2026-11-21"
+    assert found.results == tuple(there[:2])  # another size is shown, another function isn't
+    assert counterparts(make_set(make_result(experiment="another")), [machine]) == {}
 
 
 def test_a_file_has_a_line_for_each_list_of_numbers(tmp_path: Path, measured: list[str]) -> None:

@@ -122,7 +122,7 @@ def bars(
             ", ".join([r.variant, *(str(r.parameters[c]) for c in columns if c in r.parameters)])
             for r in results.results
         ]
-        axes.set_yticks(range(len(labels)), labels)
+        axes.set_yticks(range(len(labels)), list(map(plain, labels)))
         axes.invert_yaxis()
         axes.grid(axis="y", visible=False)
         axes.margins(x=0.15)
@@ -131,7 +131,7 @@ def bars(
         axes.xaxis.set_major_locator(MaxNLocator(6))  # labels with units are long
         if one.unit == "s":
             axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-        axes.set_title(title or _where(results))
+        axes.set_title(plain(title or _where(results)))
     return figure
 
 
@@ -194,7 +194,7 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
                 _log_sizes(axes, x, series, most=5)
             else:
                 _points(axes, some, colours)
-            axes.set_title(name, fontsize=STYLE["font.size"])
+            axes.set_title(plain(name), fontsize=STYLE["font.size"])
         if x:
             labels = dict(
                 pair
@@ -202,7 +202,7 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
                 for pair in zip(*reversed(axes.get_legend_handles_labels()), strict=True)
             )
             figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
-        figure.suptitle(title or _where(results), x=0.01, ha="left", fontsize=12)
+        figure.suptitle(plain(title or _where(results)), x=0.01, ha="left", fontsize=12)
     return figure
 
 
@@ -234,11 +234,16 @@ def _points(axes: Axes, results: ResultSet, colours: Mapping[str, str]) -> None:
         colour = colours[result.variant]
         one = result.time
         axes.errorbar(one.value, row, xerr=_ends(one), fmt="o", color=colour, capsize=3)
-    axes.set_yticks(range(len(results)), [result.variant for result in results.results])
+    axes.set_yticks(range(len(results)), [plain(result.variant) for result in results.results])
     axes.set_ylim(len(results) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
     axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def plain(text: str) -> str:
+    """Escape what matplotlib would take for mathematics: names may come from anybody's file."""
+    return text.replace("$", r"\$")
 
 
 def palette(names: Iterable[str]) -> Mapping[str, str]:
@@ -285,7 +290,7 @@ def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None)
             xs,
             [one.value for one in estimates],
             yerr=[[low for (low,), _ in ends], [high for _, (high,) in ends]],
-            label=name,
+            label=plain(name),
             color=colours[name],
             marker=marker,
             capsize=3,
@@ -294,7 +299,7 @@ def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None)
 
 def _finish(axes: Axes, x: str, series: Series, title: str) -> None:
     _log_sizes(axes, x, series)
-    axes.set_title(title)
+    axes.set_title(plain(title))
     if len(axes.get_legend_handles_labels()[1]) > 1:
         axes.legend()
 
@@ -307,7 +312,7 @@ def _log_sizes(axes: Axes, x: str, series: Series, most: int | None = None) -> N
     short = EngFormatter(sep="")
     axes.set_xticks(shown, [short(size) if most else f"{size:,.10g}" for size in shown])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel(x)
+    axes.set_xlabel(plain(x))
 
 
 def _ends(one: Estimate) -> tuple[list[float], list[float]]:

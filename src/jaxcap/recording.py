@@ -8,7 +8,7 @@ library, another device, or other code.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,10 @@ LOCK = Path(gettempdir(), "jaxcap-measuring.lock")
 
 # What a folder's name doesn't tell of the machine; not a file of results.
 ENVIRONMENT = "environment.json"
+
+
+# Beyond these, somebody made a number up, and figures could not show it.
+SHORTEST_S, MOST = 1e-12, 1e20
 
 
 class BusyError(RuntimeError):
@@ -205,7 +209,35 @@ def load(path: Path) -> ResultSet:
         raise ResultsError(
             f"{path} holds {experiment!r} of another place: it belongs to {expected}, alone"
         )
+    for result in found.results:
+        if doubt := _doubt(result, _parameters_of(experiment)):
+            raise ResultsError(f"{path}: {result.variant!r} {doubt}: record it again")
     return found
+
+
+def _parameters_of(experiment: str) -> list[set[str]]:
+    """Names of the parameters that an experiment takes, if it is one of ours."""
+    from jaxcap.experiments import catalogue
+
+    try:
+        known = catalogue().get(experiment)
+    except ImportError:  # of an optional library, which reading files doesn't need
+        return []
+    return [set(point) for point in (*known.quick, *known.full)] if known else []
+
+
+def _doubt(result: Result, expected: Sequence[set[str]]) -> str | None:
+    """Say what no measurement of ours would hold, although the file is in order."""
+    if expected and set(result.parameters) not in expected:
+        return f"has the parameters {', '.join(result.parameters) or 'of nothing'}"
+    times = [t for run in result.runs for t in (run.first_call_s, *run.samples_s)]
+    if min(times) < SHORTEST_S:
+        return f"took {min(times)} s, and no clock is as fine as that"
+    amounts = [result.flops, result.bytes_moved, result.working_set_bytes]
+    amounts += [abs(p) for p in result.parameters.values() if not isinstance(p, str)]
+    if max(amount or 0 for amount in amounts) > MOST:
+        return f"has a number above {MOST:g}"
+    return None
 
 
 def recorded(folder: Path, *, refuse: Callable[[str], object]) -> list[Recording]:

@@ -87,7 +87,7 @@ class Ceilings:
         Raises
         ------
         ValueError
-            If neither copies nor sums were measured there.
+            If neither copies nor sums were measured there, or what was has no positive size.
         """
         rates: dict[str, list[float]] = {}
         for result in results.results:
@@ -99,6 +99,8 @@ class Ceilings:
         best = {kind: max(some) for kind, some in rates.items()}
         if not {COPY, SUM} & set(best):
             raise ValueError(f"no bandwidth of {device} was measured: measure its ceilings")
+        if min(best.values()) <= 0:
+            raise ValueError(f"a ceiling of {device} is not positive: measure its ceilings again")
         call = best.pop(CALL, None)
         return cls(
             device=device,
@@ -283,7 +285,7 @@ def figure(
 
     from jaxcap import figures
 
-    done = [(r, work) for r, work in done if r.device == ceilings.device and work.flops]
+    done = [(r, work) for r, work in done if r.device == ceilings.device and work.flops > 0]
     intensities = [work.flops / work.bytes_moved for _, work in done]
     with plt.rc_context(figures.STYLE):
         drawn, axes = plt.subplots()
@@ -291,7 +293,7 @@ def figure(
         for dtype in ceilings.flops_per_s:
             ys = [ceilings.attainable_flops_per_s(float(x), dtype) for x in xs]
             axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
-            axes.annotate(dtype, (xs[-1], ys[-1]), **_BESIDE)
+            axes.annotate(figures.plain(dtype), (xs[-1], ys[-1]), **_BESIDE)
         colours = figures.palette(named(result) for result, _ in done)
         markers = dict(zip(colours, cycle(figures.MARKERS), strict=False))
         for name, colour in colours.items():
@@ -300,10 +302,12 @@ def figure(
                 for intensity, (result, work) in zip(intensities, done, strict=True)
                 if named(result) == name
             ]
-            axes.plot(*zip(*placed, strict=True), markers[name], color=colour, label=name)
+            axes.plot(
+                *zip(*placed, strict=True), markers[name], color=colour, label=figures.plain(name)
+            )
         axes.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s"))
         axes.set_xlabel("operations for each byte moved")
-        axes.set_title(title or str(ceilings.device))
+        axes.set_title(figures.plain(title or str(ceilings.device)))
         if done:
             axes.legend(loc="lower right")
     return drawn

@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "docs" / "_build" / "html"
@@ -68,6 +69,20 @@ def read(html: Path) -> Read:
         return BeautifulSoup((html / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
 
     return parse
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium or Chrome, from wherever it is installed."""
+    names = ("chromium", "google-chrome", "chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.fail("there is no browser to test with: install Chromium or Chrome")
+    with sync_playwright() as driver:
+        # As root, such as in a container, it starts only without its sandbox.
+        launched = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield launched
+        launched.close()
 
 
 @pytest.fixture

@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 from conftest import NOX, TUTORIALS, build
-from fakes import GPU, make_result, make_run, make_set
 from filelock import FileLock
 
 from jaxcap import recording
-from jaxcap.recording import slug
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -46,45 +43,6 @@ def test_tutorial_that_raises_fails_the_build_and_is_named_last(project: Path) -
     assert TUTORIALS[0] in done.stderr.strip().splitlines()[-1]
     assert "on purpose" in done.stdout + done.stderr
     assert files(html) == good, "a failed build must leave the last site alone"
-
-
-def record_elsewhere(project: Path) -> None:
-    """Record what the first lesson asks on another machine, and with more variants, than this one."""
-    folder = project / "docs" / "recorded" / "test-gpu"
-    name = TUTORIALS[0].replace("/", " ")
-    runs = [make_run([5e-4] * 6), make_run([6e-4] * 6)]
-    found = make_set(
-        *(
-            make_result(variant, *runs, experiment=name, device=GPU, rounds_with=("a", "b", "c"))
-            for variant in ("a", "b", "c")
-        )
-    )
-    there = found.environment.model_copy(update={"device": GPU})
-    found.model_copy(update={"environment": there}).save(folder / f"{slug(name)}.json")
-
-
-def test_recorded_devices_appear_with_no_page_edited(project: Path) -> None:
-    record_elsewhere(project)
-    done = build(project, TUTORIALS[0])
-    assert done.returncode == 0, done.stdout + done.stderr
-    text = (project / "docs" / "_build" / "html" / f"tutorials/{TUTORIALS[0]}.html").read_text(
-        "utf-8"
-    )
-    page = BeautifulSoup(text, "html.parser")
-    times, speedups = page.select(".jaxcap-table table")
-    for table, value in ((times, "550 µs"), (speedups, "undecided")):
-        *_, last = table.select("thead th")
-        assert last.get_text() == "Test GPU (GPU), recorded 2026-11-21"
-        rows = {
-            row.select("th")[0].get_text(): row.select("td")[-1].get_text()
-            for row in table.select("tbody tr")
-        }
-        assert all(value in cell for cell in rows.values())
-    assert list(rows) == ["a", "c"]
-    assert "measured with JAX 0.10.0, commit abc123; it differs from this build in" in text
-    (dropdown,) = page.select("details.sd-dropdown")
-    assert "Test GPU (GPU), recorded 2026-11-21" in dropdown.select("summary")[0].get_text()
-    assert len(dropdown.select("img.jaxcap-plot")) == 2  # for light and for dark pages
 
 
 def test_build_refuses_to_measure_while_another_does(project: Path) -> None:

@@ -24,7 +24,7 @@ from jaxcap import figures
 from jaxcap.environment import Environment, capture
 from jaxcap.exports import beside
 from jaxcap.recording import BusyError, counterparts, measuring_alone, outdated
-from jaxcap.results import ResultsError, ResultSet, ResultTable
+from jaxcap.results import ResultSet, ResultTable
 from jaxcap_docs import records
 
 
@@ -138,7 +138,8 @@ def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
         return saved
     results, draw = source
     for number, (where, some) in enumerate(counterparts(results, records.others()).items()):
-        with suppress(ResultsError):  # not all that the figure shows was measured there
+        # Not all that the figure shows was measured there, or what was is no number.
+        with suppress(KeyError, ValueError):
             other = _save(draw(some), path.with_stem(f"{path.stem}_{number}"), root)
             other += escape(state_of(some.environment))
             saved += f".. dropdown:: {escape(where)}\n\n{indent(other, '   ')}\n\n"
@@ -189,4 +190,4 @@ def describe(figure: Figure) -> str:
         labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
         names = ", ".join(axes.get_legend_handles_labels()[1])
         parts += filter(None, (axes.get_title(loc="left") or axes.get_title(), labels, names))
-    return "; ".join(parts).replace("\n", " ") or "Plot"
+    return "; ".join(parts).replace("\n", " ").replace(r"\$", "$") or "Plot"

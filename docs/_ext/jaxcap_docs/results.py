@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from html import escape
 from importlib import import_module
 from operator import attrgetter
@@ -21,12 +22,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import figures, roofline
 from jaxcap.compilation import Work
-from jaxcap.environment import Device
 from jaxcap.experiments import catalogue, linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.exports import side_by_side
 from jaxcap.recording import Recording, slug
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.roofline import Ceilings
 from jaxcap.tables import Table
 from jaxcap_docs import gallery, pages, publish, records
@@ -88,7 +88,7 @@ class Experiment(SphinxDirective):
             nodes.rubric("", "Times of a call"),
             *map(shown, side_by_side(sets, ratios=False)),
             nodes.rubric("", "Speed-ups"),
-            *(shown(some.speedups(over=_everywhere(some))) for some in sets.values()),
+            *(shown(table) for some in sets.values() for table in _speedups(some)),
             nodes.rubric("", "Files"),
             _downloads(name),
         ]
@@ -103,8 +103,12 @@ class Rooflines(SphinxDirective):
         content: list[nodes.Node] = []
         for machine in records.recordings():
             for where, measured in machine.on_each_device(CEILINGS.name).items():
-                ceilings = Ceilings.of(measured, measured.results[0].device)
-                placed = list(_placed(machine, ceilings.device))
+                try:
+                    ceilings = Ceilings.of(measured, measured.results[0].device)
+                except ValueError as error:
+                    content.append(nodes.note("", nodes.paragraph(text=str(error))))
+                    continue
+                placed = list(_placed(machine, ceilings))
                 figure = roofline.figure(
                     ceilings,
                     [(one, work) for one, work, _ in placed],
@@ -218,12 +222,12 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
     return [nodes.raw("", html, format="html")]
 
 
-def _everywhere(results: ResultSet) -> str:
-    """Choose the first variant that was measured with all parameters, to compare others with."""
-    variants = [set(one.rounds_with) for one in results.results]
-    return next(
-        one.variant for one in results.results if one.variant in set.intersection(*variants)
-    )
+def _speedups(results: ResultSet) -> Iterator[Table]:
+    """Compare with the first variant that was measured with all parameters, if there is one."""
+    everywhere = set.intersection(*(set(one.rounds_with) for one in results.results))
+    over = next((one.variant for one in results.results if one.variant in everywhere), "")
+    with suppress(ResultsError):  # a file may lack what it says took turns
+        yield results.speedups(over=over)
 
 
 def _downloads(experiment: str) -> nodes.raw:
@@ -241,15 +245,22 @@ def _downloads(experiment: str) -> nodes.raw:
 Placed = tuple[Result, Work, str]
 
 
-def _placed(machine: Recording, device: Device) -> Iterator[Placed]:
+def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
     """Go through what a machine measured on a device whose work is known: with it and its dtype."""
     for results in machine.sets.values():
-        for one in (one for one in results.results if one.device == device):
-            if one.experiment == linear_algebra.LINEAR_ALGEBRA.name:
-                task, size = one.parameters["task"], one.parameters["size"]
-                yield one, linear_algebra.least_work(str(task), int(size)), "float64"
-            elif one.flops and one.bytes_moved and one.experiment != CEILINGS.name:
-                yield one, Work(one.flops, one.bytes_moved), "float32"
+        for one in results.results:
+            work, dtype = _work(one)
+            here = one.device == ceilings.device and one.experiment != CEILINGS.name
+            if here and dtype in ceilings.flops_per_s and min(work) >= 0 < work.bytes_moved:
+                yield one, work, dtype
+
+
+def _work(result: Result) -> tuple[Work, str]:
+    if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
+        with suppress(KeyError, ValueError):  # a file may hold a task that nobody knows
+            task, size = str(result.parameters["task"]), int(result.parameters["size"])
+            return linear_algebra.least_work(task, size), "float64"
+    return Work(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 
 def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> Iterator[Table]:
