@@ -54,7 +54,7 @@ from jaxcap import figures
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
 from jaxcap.timing import compare
 
-evaluations = compare(CALIBRATION, budget_s=0.05)
+evaluations = compare(CALIBRATION, processes=3, budget_s=0.05)
 _ = figures.scaling(
     evaluations, x="size", title="One evaluation of the error, float32"
 )

@@ -179,7 +179,7 @@ from jaxcap.experiments.scaling import SCALING
 from jaxcap.timing import compare
 
 point = SCALING.points[0]
-scaling = compare(SCALING, points=[point], processes=1, budget_s=0.1)
+scaling = compare(SCALING, points=[point], processes=3, budget_s=0.1)
 _ = figures.bars(
     scaling,
     value=throughput,

@@ -143,7 +143,7 @@ print([float(abs(a - reference).max() / scale) for a in answers[1:]])
 # Then they take turns, in several fresh processes, because one process can be lucky:
 from jaxcap.timing import compare
 
-results = compare(product.PRODUCT, budget_s=0.2)
+results = compare(product.PRODUCT, processes=3, budget_s=0.2)
 results
 
 # %%

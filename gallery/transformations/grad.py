@@ -257,7 +257,7 @@ Table("What is left for Python", headers, rows)
 # Now the clock. All six take turns, in fresh processes:
 from jaxcap.timing import compare
 
-results = compare(gradients.GRADIENTS, budget_s=0.05)
+results = compare(gradients.GRADIENTS, processes=3, budget_s=0.05)
 on_cpu = results.select(device="cpu", points=1000)
 on_cpu
 

@@ -105,7 +105,7 @@ for name, (function, arity) in FUNCTIONS.items():
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 from jaxcap.timing import compare
 
-results = compare(JIT, budget_s=0.08)
+results = compare(JIT, processes=3, budget_s=0.08)
 here = results.select(device=jax.default_backend())
 here.select(function="wave")
 

@@ -28,6 +28,9 @@ LOCK = Path(gettempdir(), "jaxcap-measuring.lock")
 ENVIRONMENT = "environment.json"
 
 
+#: How a live recording is called, where others have their day.
+THIS_BUILD = "this build"
+
 # Beyond these, somebody made a number up, and figures could not show it.
 SHORTEST_S, MOST = 1e-12, 1e20
 
@@ -67,7 +70,7 @@ class Recording:
         found = self.sets.get(experiment)
         if found is None:
             return {}
-        when = "this build" if self.live else f"recorded {found.environment.measured_at.date()}"
+        when = THIS_BUILD if self.live else f"recorded {found.environment.measured_at.date()}"
         devices: dict[str, list[Result]] = {}
         for one in found.results:
             beside = "" if one.device == self.device else f" beside {self.device.name}"

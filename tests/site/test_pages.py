@@ -105,13 +105,16 @@ def test_thumbnails_are_plots_of_their_own(html: Path, read: Read) -> None:
 def test_results_are_served_and_indexed(html: Path) -> None:
     folder = html / "results"
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    assert {f"tutorials/{name}.html" for name in TUTORIALS} == {entry["page"] for entry in index}
-    served = {path.name for path in folder.glob("*.json")} - {"index.json", "schema.json"}
-    assert {entry["file"] for entry in index} == served
+    pages = {entry["page"] for entry in index if entry["page"]}
+    assert pages == {f"tutorials/{name}.html" for name in TUTORIALS}
+    served = {path.relative_to(folder).as_posix() for path in folder.rglob("*.json")}
+    assert {entry["file"] for entry in index} == served - {"index.json", "schema.json"}
     for entry in index:
         results = ResultSet.load(folder / entry["file"])
         assert len(results) == entry["results"]
-        assert (html / entry["page"]).exists()
+        assert (folder / entry["file"]).with_suffix(".csv").exists()
+    for page in pages:
+        assert (html / page).exists()
 
 
 @pytest.mark.parametrize("name", HEADLINES)

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from importlib import import_module
 from operator import attrgetter
@@ -25,7 +26,7 @@ from jaxcap.compilation import Work
 from jaxcap.experiments import catalogue, linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.exports import side_by_side
-from jaxcap.recording import Recording, slug
+from jaxcap.recording import THIS_BUILD, Recording, slug
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.roofline import Ceilings
 from jaxcap.tables import Table
@@ -82,11 +83,16 @@ class Experiment(SphinxDirective):
             plot(self, f"{slug(name)}-{number}", figures.panels(some, title=where))
             for number, (where, some) in enumerate(sets.items())
         )
+        notes = [
+            f"{where}: {gallery.state_of(some.environment)}"
+            for where, some in sets.items()
+            if not where.endswith(THIS_BUILD)
+        ]
         return [
             *_explorer(sets),
             *(image for images in drawn for image in images),
             nodes.rubric("", "Times of a call"),
-            *map(shown, side_by_side(sets, ratios=False)),
+            *(shown(replace(table, notes=notes)) for table in side_by_side(sets, ratios=False)),
             nodes.rubric("", "Speed-ups"),
             *(shown(table) for some in sets.values() for table in _speedups(some)),
             nodes.rubric("", "Files"),
