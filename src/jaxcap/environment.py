@@ -162,7 +162,7 @@ def capture() -> Environment:
         versions=dict(_installed()),
         flags=_flags(),
         python=platform.python_version(),
-        os=f"{platform.system()} {platform.release()}",
+        os=_os(),
         commit=_commit(),
         code=_code(),
         measured_at=datetime.now(UTC).replace(microsecond=0),
@@ -182,6 +182,12 @@ def provenance(environment: Environment) -> Mapping[str, str]:
         "Measured": environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
     }
     return {label: text for label, text in facts.items() if text}
+
+
+def _os() -> str:
+    """Name the system and its release, without what somebody who builds kernels adds to that."""
+    release = re.match(r"\d+(\.\d+)*", platform.release())
+    return f"{platform.system()} {release[0] if release else ''}".strip()
 
 
 def device_of(device: jax.Device) -> Device:
