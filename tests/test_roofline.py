@@ -98,7 +98,7 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
     # A copy reads and writes; a product of matrices of ten rows is 2000 operations.
     assert ceilings.bytes_per_s == 2 * 1000 / 0.5
     assert ceilings.flops_per_s == {"float32": 4000.0, "bfloat16": 8000.0}
-    assert ceilings.call_s == pytest.approx(1e-5)
+    assert ceilings.call_s == pytest.approx(2e-5)  # the median
     assert ceilings.transfer_bytes_per_s == 500.0
     with pytest.raises(ValueError, match=r"no bandwidth of Test GPU \(GPU\) was measured"):
         Ceilings.of(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
@@ -156,6 +156,12 @@ def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
     assert len(roofs) == 2
     assert [line.get_ydata()[-1] for line in roofs] == [100, 50]  # type: ignore[index]
     assert points.get_xydata().tolist() == [[100, 50]]  # type: ignore[union-attr]
+
+
+def test_lines_that_are_close_share_a_label() -> None:
+    rates = {"float32": 100.0, "float64": 50.0, "bfloat16": 95.0}
+    (axes,) = roofline.figure(replace(CEILINGS, flops_per_s=rates), []).axes
+    assert [text.get_text() for text in axes.texts] == ["float32\nbfloat16", "float64"]
 
 
 def test_figure_without_results_shows_the_roof() -> None:

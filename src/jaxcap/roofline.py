@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import cycle
+from itertools import chain, cycle, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +48,13 @@ _MANY_ROWS = 5120
 _COPIED_BYTES = {"cpu": 2**27}
 _MANY_COPIED_BYTES = 2**30
 
-# A call that takes fewer times the shortest call than this mostly starts things.
+# A call that takes fewer times one that computes next to nothing than this mostly starts things.
 LAUNCH_BOUND = 3.0
 # A share of the limit from which on the limit explains the time, and one of the time that explains it.
 NEAR, MOST = 0.5, 0.5
+
+# Rates that differ by less have one label.
+SAME_LINE = 1.6
 
 _BESIDE: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
 
@@ -69,7 +72,8 @@ class Ceilings:
     flops_per_s
         Floating-point operations by name of the dtype.
     call_s
-        Seconds that a compiled call takes that computes next to nothing, if measured.
+        Seconds that a compiled call takes that computes next to nothing, if measured: usually, not
+        at least.
     transfer_bytes_per_s
         Bandwidth from NumPy's memory to the device's, if measured.
     """
@@ -82,7 +86,7 @@ class Ceilings:
 
     @classmethod
     def of(cls, results: ResultSet, device: Device) -> Ceilings:
-        """Take the best that results of `prepare` reached on a device: of all samples the fastest.
+        """Take the best rates that results of `prepare` reached on a device, in any sample.
 
         Raises
         ------
@@ -95,6 +99,8 @@ class Ceilings:
                 limit, dtype, size = (result.parameters[k] for k in ("limit", "dtype", "size"))
                 kind = str(dtype) if limit == PRODUCT else str(limit)
                 fastest_s = min(sample for run in result.runs for sample in run.samples_s)
+                if limit == CALL:  # a cost, of which the usual counts
+                    fastest_s = result.time.value
                 rates.setdefault(kind, []).append(_amount(str(limit), int(size)) / fastest_s)
         best = {kind: max(some) for kind, some in rates.items()}
         if not {COPY, SUM} & set(best):
@@ -240,7 +246,7 @@ def reason(
     -------
     str
         ``"memory"`` or ``"arithmetic"`` if that limit explains half of the time; otherwise
-        ``"launch"`` if the call takes less than three times the shortest there is,
+        ``"launch"`` if it takes less than three times a call that computes next to nothing,
         ``"transfer"`` if bringing its arrays from NumPy's memory would take half of its time and
         they lie there, and else ``"neither"``.
     """
@@ -290,12 +296,17 @@ def figure(
     with plt.rc_context(figures.STYLE):
         drawn, axes = plt.subplots()
         xs = np.geomspace(min(intensities, default=1) / 4, max(intensities, default=1) * 8)
-        for dtype in ceilings.flops_per_s:
-            ys = [ceilings.attainable_flops_per_s(float(x), dtype) for x in xs]
-            axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
-            axes.annotate(figures.plain(dtype), (xs[-1], ys[-1]), **_BESIDE)
+        for dtypes in _close_together(ceilings.flops_per_s):
+            for dtype in dtypes:
+                ys = [ceilings.attainable_flops_per_s(float(x), dtype) for x in xs]
+                axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
+            axes.annotate(figures.plain("\n".join(dtypes)), (xs[-1], ys[-1]), **_BESIDE)
         colours = figures.palette(named(result) for result, _ in done)
-        markers = dict(zip(colours, cycle(figures.MARKERS), strict=False))
+        # A colour that comes back has another marker.
+        again = chain.from_iterable(
+            repeat(marker, len(figures.COLOURS)) for marker in figures.MARKERS
+        )
+        markers = dict(zip(colours, cycle(again), strict=False))
         for name, colour in colours.items():
             placed = [
                 (intensity, work.flops / result.time.value)
@@ -309,8 +320,19 @@ def figure(
         axes.set_xlabel("operations for each byte moved")
         axes.set_title(figures.plain(title or str(ceilings.device)))
         if done:
-            axes.legend(loc="lower right")
+            drawn.legend(loc="outside lower center", ncols=3, fontsize=9.5)
     return drawn
+
+
+def _close_together(rates: Mapping[str, float]) -> list[list[str]]:
+    """Group dtypes whose lines would be too close for a label each, the fastest first."""
+    groups: list[list[str]] = []
+    for dtype in sorted(rates, key=rates.__getitem__, reverse=True):
+        if groups and rates[groups[-1][-1]] < SAME_LINE * rates[dtype]:
+            groups[-1].append(dtype)
+        else:
+            groups.append([dtype])
+    return groups
 
 
 def _amount(limit: str, size: int) -> float:

@@ -123,13 +123,21 @@ class Rooflines(SphinxDirective):
                 )
                 name = f"roofline-{slug(where)}"
                 content += [nodes.rubric("", where), *plot(self, name, figure)]
-                content += map(shown, _limits(ceilings, placed))
+                counts, shares = _limits(ceilings, placed)
+                content += [shown(counts), _folded(shares)]
         return content or [nodes.note("", nodes.paragraph(text="No ceilings were measured yet."))]
 
 
 def shown(table: Table) -> nodes.raw:
     """Put a table on a page."""
     return nodes.raw("", table._repr_html_(), format="html")
+
+
+def _folded(table: Table) -> nodes.raw:
+    """Put a long table on a page, to be opened."""
+    summary = f"<summary>{escape(table.caption)}</summary>"
+    html = f'<details class="jaxcap-folded">{summary}{table._repr_html_()}</details>'
+    return nodes.raw("", html, format="html")
 
 
 def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.Node]:
@@ -269,19 +277,21 @@ def _work(result: Result) -> tuple[Work, str]:
     return Work(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 
-def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> Iterator[Table]:
+def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]:
+    """Count kernels by what limits them, and list them."""
     rates = (
         f"{rate / 1e9:,.0f} GFLOP/s in {dtype}" for dtype, rate in ceilings.flops_per_s.items()
     )
     bandwidth = f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"
-    shortest = f"{ceilings.call_s * 1e6:.3g} µs for the shortest call" if ceilings.call_s else ""
+    shortest = (
+        f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing" if ceilings.call_s else ""
+    )
     note = ", ".join(filter(None, (bandwidth, *rates, shortest)))
     reasons = [roofline.reason(one, ceilings, dtype=d, work=work) for one, work, d in placed]
     counts = Counter(reasons)
     caption = "What limits the kernels that this machine measured"
     rows = [(REASONS[name], str(counts[name])) for name in REASONS if counts[name]]
-    yield Table(caption, ("limited by", "kernels"), rows, [note])
-    yield Table(
+    return Table(caption, ("limited by", "kernels"), rows, [note]), Table(
         "Each kernel's share of the limit",
         ("experiment", "variant", "with", "share", "limited by"),
         [
