@@ -205,7 +205,9 @@ first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 # some sizes and in some processes, and then has to ask for it again, page by page. Here is the same
 # comparison, on the CPU, with that default:
 on_cpu = {"function": "wave", "size": 1_000_000, "device": "cpu"}
-by_default = compare(JIT, points=[on_cpu], budget_s=0.1, allocator="default")
+by_default = compare(
+    JIT, points=[on_cpu], processes=3, budget_s=0.1, allocator="default"
+)
 by_default
 
 # %%

@@ -20,7 +20,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullLocator
 
 from jaxcap.results import Result, ResultSet
 from jaxcap.statistics import Estimate
@@ -191,6 +191,7 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
                 _lines(axes, series, colours)
                 axes.set_yscale("log")
                 axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
+                axes.yaxis.set_minor_locator(NullLocator())  # hundreds of ticks take long to draw
                 _log_sizes(axes, x, series, most=5)
             else:
                 _points(axes, some, colours)
@@ -238,7 +239,7 @@ def _points(axes: Axes, results: ResultSet, colours: Mapping[str, str]) -> None:
     axes.set_ylim(len(results) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def plain(text: str) -> str:
