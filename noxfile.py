@@ -156,8 +156,8 @@ def install(
     wanted = nox.project.dependency_groups(PROJECT, group)
     target = f".[{extra}]" if extra else "."
     own = (*(["--editable"] if editable else []), target) if package else ()
-    # A build waits less if Python compiles what it imports, a small part of what is installed. In
-    # tests, where warnings are errors, the compiler's would count.
+    # A build waits less if Python compiles when it first imports, a small part of what is installed.
+    # In tests, where warnings are errors, the compiler's would count.
     options = ("--no-compile",) if group == "docs" else ()
     session.install(*options, "--constraint=constraints.txt", *wanted, *own)
 
@@ -181,6 +181,8 @@ def docs_environment(session: nox.Session | None = None) -> dict[str, str]:
         "JAXCAP_COMMIT": commit(),
         "JAXCAP_TUTORIALS": "|".join(session.posargs) if session else "",
         "MPLBACKEND": "agg",
+        # Many fresh processes import the same, which is compiled once if it may be kept.
+        "PYTHONDONTWRITEBYTECODE": "",
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # PyTorch needs room on the same GPU
     }
 
