@@ -19,6 +19,8 @@ from jaxcap_docs.order import SECTIONS
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern: those to run
 
+SITE = os.environ.get("JAXCAP_SITE_URL", "")  # where the site will be found, if that is known
+
 project = "jaxcap"
 author = "The jaxcap developers"
 project_copyright = f"2026, {author}"
@@ -35,6 +37,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.programoutput",
+    "sphinxext.opengraph",
 ]
 # Explicit, because myst-nb would otherwise claim the notebooks that sphinx-gallery writes.
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
@@ -45,6 +48,7 @@ html_theme = "furo"
 html_title = "jaxcap"
 html_static_path = ["_static"]
 html_css_files = ["jaxcap.css"]
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
@@ -56,6 +60,10 @@ myst_substitutions = {"wheel": f'<a href="wheels/{WHEEL}">{WHEEL}</a>'}
 nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
 copybutton_exclude = ".linenos, .gp, .go"
+
+html_baseurl = ogp_site_url = SITE
+ogp_enable_meta_description = True
+ogp_social_cards = {"enable": False}
 
 # The reference can be built where only the tutorials' own libraries are missing.
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]

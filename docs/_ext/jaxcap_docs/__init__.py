@@ -33,8 +33,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx.ext.autodoc")
     mathml.setup(app)
     app.add_role("measured", pages.MeasuredRole())
+    app.add_role("evidence", pages.MeasuredRole(in_full=True))
     app.add_directive("provenance", pages.Provenance)
     app.add_directive("claims", claims.Claims)
+    app.add_directive("headline", results.Headline)
     app.add_directive("machines", results.Machines)
     app.add_directive("experiment", results.Experiment)
     app.add_directive("rooflines", results.Rooflines)
@@ -49,6 +51,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", pages.stamp_tutorial)
     app.connect("doctree-read", pages.widen_tables)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
+    app.connect("html-page-context", pages.settle_images)
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from html import escape
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from docutils import nodes
+from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
@@ -21,10 +24,20 @@ logger = logging.getLogger(__name__)
 
 
 class MeasuredRole(SphinxRole):
-    """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```."""
+    """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```.
+
+    Parameters
+    ----------
+    in_full
+        Whether to show the interval too, instead of only to those who ask.
+    """
+
+    def __init__(self, *, in_full: bool = False) -> None:
+        super().__init__()
+        self.in_full = in_full
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the text of the variable, with its interval for those who ask."""
+        """Return the text of the variable."""
         page, _, name = self.text.rpartition("#")
         page = page or self.env.docname.removeprefix(TUTORIALS)
         path = records.folder(page) / "numbers.json"
@@ -35,6 +48,8 @@ class MeasuredRole(SphinxRole):
         if number is None:
             logger.warning("%s has no measured number %r", page, name, location=self.get_location())
             return [], []
+        if self.in_full:
+            return [nodes.Text(number["detail"])], []
         text, detail = escape(number["text"]), escape(number["detail"])
         html = f'<span class="jaxcap-measured" title="{detail}">{text}</span>'
         return [nodes.raw("", html, format="html")], []
@@ -115,6 +130,39 @@ def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.ra
         f"<dl>{rows}</dl></details>",
         format="html",
     )
+
+
+IMAGE = re.compile(r'<img (?P<rest>[^>]*?src="(?P<source>[^"]+)"[^>]*?)\s*/?>')
+WIDTH = re.compile(r"width: (\d+)px")
+
+
+def settle_images(
+    app: Sphinx, _: str, __: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Tell browsers the size of images, so that text doesn't jump, and to fetch late what isn't seen.
+
+    What only the other theme shows is then never fetched. The first image may be what a reader waits
+    for, and is not late.
+    """
+    if doctree is None:
+        return
+    sources = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
+    first = True
+
+    def settled(tag: re.Match[str]) -> str:
+        nonlocal first
+        source = sources.get(unquote(tag["source"]).rpartition("/")[2])
+        if source is None or source.suffix == ".svg":
+            return tag[0]
+        with Image.open(source) as image:
+            width, height = image.size
+        wanted = WIDTH.search(tag["rest"])
+        shown = int(wanted[1]) if wanted else width
+        late = "" if first and "only-dark" not in tag["rest"] else ' loading="lazy"'
+        first = first and bool(late)
+        return f'<img {tag["rest"]} width="{shown}" height="{shown * height // width}"{late}>'
+
+    context["body"] = IMAGE.sub(settled, context["body"])
 
 
 def hide_signature_of_records(

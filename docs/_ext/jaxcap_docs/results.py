@@ -65,6 +65,30 @@ class Machines(SphinxDirective):
         return [shown(table), *map(_stamp, machines)]
 
 
+class Headline(SphinxDirective):
+    """Draw an experiment as this build measured it on its best device."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the plot, or a note if this build did not measure it."""
+        self.env.note_reread()
+        name = self.arguments[0]
+        live = [
+            machine for machine in records.recordings() if machine.live and name in machine.sets
+        ]
+        if not live:
+            return [
+                nodes.note("", nodes.paragraph(text="This build did not measure its headline."))
+            ]
+        (machine,) = live
+        sets = machine.on_each_device(name).values()
+        best = next(some for some in sets if some.results[0].device == machine.device)
+        title = f"{catalogue()[name].title}, {machine.device}"
+        return plot(self, "headline", figures.panels(best, title=title))
+
+
 class Experiment(SphinxDirective):
     """Show what all machines measured of an experiment."""
 
