@@ -273,7 +273,7 @@ def _code() -> str:
     package = Path(__file__).parent
     sources = [package / f"{name}.py" for name in ("arrays", "compilation", "experiment", "timing")]
     for folder in "experiments", "kernels", "mnist":
-        sources += sorted(package.glob(f"{folder}/*.py"))
+        sources += sorted(package.glob(f"{folder}/[!_]*.py"))
     digest = sha256(b"".join(source.read_bytes() for source in sources))
     return digest.hexdigest()[:12]
 

@@ -222,10 +222,7 @@ def _parameters_of(experiment: str) -> list[set[str]]:
     """Names of the parameters that an experiment takes, if it is one of ours."""
     from jaxcap.experiments import catalogue
 
-    try:
-        known = catalogue().get(experiment)
-    except ImportError:  # of an optional library, which reading files doesn't need
-        return []
+    known = catalogue().get(experiment)
     return [set(point) for point in (*known.quick, *known.full)] if known else []
 
 

@@ -35,7 +35,7 @@ import matplotlib.pyplot as plt
 from jaxcap.timing import compare
 
 results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
-speedup = results.speedup("a", over="b")
+speedup = wave_speedup = scan = results.speedup("a", over="b")
 _ = plt.plot([1, 2])
 
 # %%
