@@ -74,14 +74,16 @@ def linkcheck(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests of the package, with coverage."""
     install(session, "tests", extra="mnist", editable=True)
-    session.run("pytest", "--cov", "--ignore=tests/site", *session.posargs)
+    session.run("pytest", "--numprocesses=2", "--cov", "--ignore=tests/site", *session.posargs)
 
 
 @nox.session(default=False)
 def site(session: nox.Session) -> None:
     """Test the site that `docs` built, and how its build fails."""
     install(session, "site", extra="mnist")
-    session.run("pytest", "tests/site", *session.posargs, env=docs_environment())
+    # A file's tests in one process, because they may share a small site.
+    options = ("--numprocesses=2", "--dist=loadfile")
+    session.run("pytest", *options, "tests/site", *session.posargs, env=docs_environment())
 
 
 @nox.session

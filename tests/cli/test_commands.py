@@ -19,6 +19,7 @@ import jax
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
+from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
 
 from jaxcap import __version__
 from jaxcap.cli import cli, experiments, main, running
@@ -285,6 +286,7 @@ def test_numpy_is_measured_without_pytorch() -> None:
     assert imported & {"torch", "flax", "matplotlib"} == set()
 
 
+@pytest.mark.usefixtures("_heeding_ctrl_c")
 def test_an_interrupted_command_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [*JAXCAP, "xla", "numpy", "--matrix-size", "300", "--budget", "60"]
     with subprocess.Popen(

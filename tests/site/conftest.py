@@ -122,3 +122,26 @@ def build(project: Path, *patterns: str, **environment: str) -> subprocess.Compl
         text=True,
         check=False,
     )
+
+
+@pytest.fixture(scope="session")
+def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a site of two tutorials, with recordings that were added and no page edited."""
+    import made_up  # which imports this module
+
+    project = copy_project(tmp_path_factory.mktemp("small") / "copy")
+    claiming = project / "gallery" / f"{made_up.CLAIMING_PAGE}.py"
+    claiming.write_text(made_up.CLAIMING, encoding="utf-8")
+    made_up.record_claims(project / "docs" / "recorded")
+    made_up.record_everything(project / "docs" / "recorded")
+    done = build(project, made_up.MEASURING_PAGE, made_up.CLAIMING_PAGE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project / "docs" / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def read_small(small_site: Path) -> Read:
+    """Parse a page of the small site."""
+    return lambda page: BeautifulSoup(
+        (small_site / f"{page}.html").read_text("utf-8"), "html.parser"
+    )
