@@ -48,6 +48,7 @@ html_theme = "furo"
 html_title = "jaxcap"
 html_static_path = ["_static"]
 html_css_files = ["jaxcap.css"]
+html_js_files = ["scrollable.js"]
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_math_renderer = "mathml"
@@ -83,6 +84,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "jaxcap_docs.order.LessonOrder",
     "minigallery_sort_order": "jaxcap_docs.order.place",
     "filename_pattern": TUTORIALS,
+    "thumbnail_size": (320, 224),  # shown half as wide
     "image_scrapers": ("jaxcap_docs.gallery.scrape",),
     "reset_modules": ("matplotlib", "jaxcap_docs.gallery.reset"),
     "reset_modules_order": "both",

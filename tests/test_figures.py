@@ -192,6 +192,27 @@ def test_devices_share_the_title() -> None:
     assert bars(both).axes[0].get_title(loc="left") == "Test CPU (CPU), Test GPU (GPU)"
 
 
+def test_backend_has_its_colour_whatever_it_is_drawn_with() -> None:
+    assert palette(["op by op", "jit"])["jit"] == palette(["jit", "NumPy", "PyTorch"])["jit"]
+    several = palette(["JAX, naive", "PyTorch", "JAX, scan", "JAX"])
+    assert several["JAX, naive"] == palette(["JAX"])["JAX"]
+    assert len(set(several.values())) == 4
+
+
+def test_label_says_what_was_found(results: ResultSet) -> None:
+    largest = results.select(size=1000)
+    jit, op_by_op = (
+        largest.select(variant=name).results[0].time.short for name in ("jit", "op by op")
+    )
+    expected = f"jit: {jit}; op by op: {op_by_op}"  # the smaller first, in any order of results
+    assert bars(largest).get_label() == expected
+    assert scaling(results, x="size").get_label() == f"at size 1,000, {expected}"
+    assert figures.panels(results).get_label() == f"at size 1,000, {expected}"
+    ratio = results.speedup("jit", over="op by op", size=1000).short
+    drawn = speedups(results, over="op by op", x="size")
+    assert drawn.get_label() == f"at size 1,000, jit: {ratio}"
+
+
 def test_palette_gives_one_colour_a_name() -> None:
     colours = palette(["a", "b", "a", "c"])
     assert list(colours) == ["a", "b", "c"]

@@ -106,8 +106,8 @@ from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 from jaxcap.timing import compare
 
 results = compare(JIT, processes=3, budget_s=0.08)
-here = results.select(device=jax.default_backend())
-here.select(function="wave")
+on_device = results.select(device=jax.default_backend())
+on_device.select(function="wave")
 
 # %%
 # The column *until it returns* is the time after which Python went on, before the result was there:
@@ -116,17 +116,19 @@ here.select(function="wave")
 from jaxcap import figures
 
 _ = figures.scaling(
-    here.select(function="wave"),
+    on_device.select(function="wave"),
     x="size",
     title="wave, op by op and compiled",
 )
 
 # %%
 # All four functions, as speed-ups:
-here.speedups(over=OP_BY_OP)
+on_device.speedups(over=OP_BY_OP)
 
 # %%
-_ = figures.speedups(here, over=OP_BY_OP, x="size", title="What jit buys")
+_ = figures.speedups(
+    on_device, over=OP_BY_OP, x="size", title="What jit buys"
+)
 
 # sphinx_gallery_thumbnail_number = 3
 
@@ -180,7 +182,7 @@ else:
 # The first call traces and compiles. Op by op, the first call costs too, since it compiles a small
 # kernel for each operation; but those are soon there, compiled for something else. So take the
 # worst case, in which only ``jit`` has to compile: after how many calls has it earned that back?
-million = here.select(function="wave", size=1_000_000)
+million = on_device.select(function="wave", size=1_000_000)
 compiled, eager = million.one(COMPILED), million.one(OP_BY_OP)
 for result in (eager, compiled):
     print(

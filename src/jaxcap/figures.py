@@ -1,7 +1,8 @@
 """Figures from results: bars, scaling lines and speed-ups, each point with its interval.
 
 Figures are drawn for a light page. `on_dark` redraws one for a dark page; both have a transparent
-background. A variant keeps its colour through all figures of one `palette`.
+background. A backend has the same colour in all figures, and each figure's label says in words what
+it found.
 """
 
 from __future__ import annotations
@@ -29,6 +30,18 @@ from jaxcap.statistics import Estimate
 # vanish on a dark and on a light page.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
+# What a name begins with decides on its colour, so that it is the same in all figures.
+BACKENDS = {
+    "NumPy": COLOURS[0],
+    "jit": COLOURS[1],
+    "JAX": COLOURS[1],
+    "op by op": COLOURS[2],
+    "jnp": COLOURS[2],
+    "PyTorch": COLOURS[3],
+    "autograd": COLOURS[4],
+    "SciPy": COLOURS[4],
+    "Python": COLOURS[5],
+}
 INK, INK_ON_DARK = "#1f2328", "#e6edf3"
 GRID = "#8b949e"
 
@@ -40,6 +53,10 @@ STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "savefig.transparent": True,
+    # Text stays text in vector graphics. Verdana is as wide, and is where DejaVu Sans isn't.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "jaxcap",  # the same names in each run
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "figure.constrained_layout.use": True,
     "font.size": 11,
     "axes.titlesize": 12,
@@ -132,6 +149,7 @@ def bars(
         if one.unit == "s":
             axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_title(plain(title or _where(results)))
+        figure.set_label(_listed(zip(labels, map(value, results.results), strict=True)))
     return figure
 
 
@@ -146,6 +164,7 @@ def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
         axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_ylabel("time of a call")
         _finish(axes, x, series, title or _where(results))
+        figure.set_label(_where_lines_end(x, series))
     return figure
 
 
@@ -167,6 +186,7 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
         axes.set_ylabel(f"speed-up over {over}")
         _finish(axes, x, series, title or _where(results))
+        figure.set_label(_where_lines_end(x, series))
     return figure
 
 
@@ -185,9 +205,11 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
         figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
         for axes in grid.flat[len(parts) :]:
             axes.remove()
+        found: dict[str, str] = {}
         for axes, (name, some) in zip(grid.flat, parts.items(), strict=False):
             if x:
                 series = _series(some, x, attrgetter("time"))
+                found[name] = _where_lines_end(x, series)
                 _lines(axes, series, colours)
                 axes.set_yscale("log")
                 axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
@@ -195,6 +217,7 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
                 _log_sizes(axes, x, series, most=5)
             else:
                 _points(axes, some, colours)
+                found[name] = _listed((one.variant, one.time) for one in some.results)
             axes.set_title(plain(name), fontsize=STYLE["font.size"])
         if x:
             labels = dict(
@@ -204,6 +227,7 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
             )
             figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
         figure.suptitle(plain(title or _where(results)), x=0.01, ha="left", fontsize=12)
+        figure.set_label(". ".join(", ".join(filter(None, pair)) for pair in found.items()))
     return figure
 
 
@@ -248,8 +272,15 @@ def plain(text: str) -> str:
 
 
 def palette(names: Iterable[str]) -> Mapping[str, str]:
-    """Give each name a colour, in order of first appearance."""
-    return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
+    """Give each name a colour: a backend that of its own, the others what is left, in their order."""
+    names = tuple(dict.fromkeys(names))
+    chosen: dict[str, str] = {}
+    for name in names:
+        colour = next((c for start, c in BACKENDS.items() if name.startswith(start)), None)
+        if colour and colour not in chosen.values():
+            chosen[name] = colour
+    left = cycle([c for c in COLOURS if c not in chosen.values()] or COLOURS)
+    return {name: chosen.get(name) or next(left) for name in names}
 
 
 @contextmanager
@@ -296,6 +327,19 @@ def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None)
             marker=marker,
             capsize=3,
         )
+
+
+def _listed(values: Iterable[tuple[str, Estimate]]) -> str:
+    """Say what values there are, the smallest first."""
+    ordered = sorted(values, key=lambda pair: pair[1].value)
+    return "; ".join(f"{name}: {one.short}" for name, one in ordered)
+
+
+def _where_lines_end(x: str, series: Series) -> str:
+    """Say what the values are at the largest place, which is what a plot's lines lead to."""
+    last = max(place for points in series.values() for place, _ in points)
+    values = ((name, dict(points)[last]) for name, points in series.items() if last in dict(points))
+    return f"at {x} {last:,.10g}, {_listed(values)}"
 
 
 def _finish(axes: Axes, x: str, series: Series, title: str) -> None:

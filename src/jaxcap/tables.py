@@ -74,7 +74,7 @@ class Table:
             for index in range(len(self.headers))
         ]
         head = "".join(
-            f'<th scope="col"{kind}>{escape(header)}</th>'
+            f'<th scope="col"{kind}>{escape(header)}</th>' if header else "<td></td>"
             for header, kind in zip(self.headers, classes, strict=True)
         )
         body = "".join(f"<tr>{_row_html(row, classes)}</tr>" for row in self.rows)

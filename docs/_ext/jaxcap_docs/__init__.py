@@ -5,7 +5,7 @@ page: a provenance stamp under the title, and measured numbers where the prose a
 `claims` lists what pages claim, and on which machines it holds.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
 package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
-what was measured.
+what was measured. `assets` keeps pages light.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jaxcap_docs import (
+    assets,
     claims,
     exercises,
     gallery,
@@ -44,6 +45,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", gallery.measure_alone)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
+    app.connect("builder-inited", assets.shrink_thumbnails, priority=900)
     app.connect("builder-inited", results.write_pages)
     app.connect("builder-inited", pages.forget_overloads)
     app.connect("builder-inited", pages.leave_out_commands)
@@ -52,9 +54,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", pages.widen_tables)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
     app.connect("html-page-context", pages.settle_images)
+    app.connect("html-page-context", assets.load_what_is_used, priority=900)  # after they are added
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)
     app.connect("build-finished", publish.write_wheel)
+    app.connect("build-finished", assets.shorten_code, priority=900)  # sphinx-gallery links in it
+    app.connect("build-finished", assets.keep_rules_in_use, priority=900)  # furo writes one here
     app.connect("build-finished", gallery.let_others_measure, priority=1)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ from jaxcap.environment import Environment, capture
 from jaxcap.exports import beside
 from jaxcap.recording import BusyError, counterparts, measuring_alone, outdated
 from jaxcap.results import ResultSet, ResultTable
-from jaxcap_docs import records
+from jaxcap_docs import plots, records
 
 
 @dataclass
@@ -133,7 +133,7 @@ def _note_table(shown: Any) -> None:
 
 def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
     """Save a figure, and below it what it looks like with the results of other machines."""
-    saved = _save(figure, path, root)
+    saved = _save(figure, path, root, raster=True)  # the thumbnail is made from that
     if (source := figures.drawn_from(figure)) is None:
         return saved
     results, draw = source
@@ -153,41 +153,10 @@ def state_of(then: Environment) -> str:
     return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
 
 
-def _save(figure: Figure, path: Path, root: Path) -> str:
-    saved = save(figure, path)
+def _save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> str:
+    saved = plots.save(figure, path, raster=raster)
     return "".join(
         f"\n.. image:: /{file.relative_to(root).as_posix()}\n"
         f"   :alt: {saved.alt}\n   :class: only-{theme} jaxcap-plot\n   :width: {saved.width}\n\n"
         for theme, file in saved.files.items()
     )
-
-
-class Saved(NamedTuple):
-    """A figure as image files by theme, its width in CSS, and what it shows in words."""
-
-    files: dict[str, Path]
-    width: str
-    alt: str
-
-
-def save(figure: Figure, path: Path) -> Saved:
-    """Save a figure for light and for dark pages, and close it."""
-    dark = path.with_stem(f"{path.stem}_dark")
-    with plt.rc_context(figures.STYLE):
-        figure.savefig(path)
-        figure.set_layout_engine("none")  # all is in its place, and colours need no other
-        with figures.on_dark(figure):
-            figure.savefig(dark)
-    plt.close(figure)
-    width = f"{figure.get_figwidth() * 100:.0f}px"
-    return Saved({"light": path, "dark": dark}, width, describe(figure))
-
-
-def describe(figure: Figure) -> str:
-    """Say in words what a figure shows: its titles, axes and lines."""
-    parts: list[str] = []
-    for axes in figure.axes:
-        labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
-        names = ", ".join(axes.get_legend_handles_labels()[1])
-        parts += filter(None, (axes.get_title(loc="left") or axes.get_title(), labels, names))
-    return "; ".join(parts).replace("\n", " ").replace(r"\$", "$") or "Plot"

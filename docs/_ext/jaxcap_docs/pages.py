@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from docutils import nodes
-from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
@@ -17,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.doctor import Facts
 from jaxcap.environment import Environment, Model, capture, provenance
-from jaxcap_docs import records
+from jaxcap_docs import plots, records
 
 TUTORIALS = "tutorials/"
 logger = logging.getLogger(__name__)
@@ -152,15 +151,14 @@ def settle_images(
     def settled(tag: re.Match[str]) -> str:
         nonlocal first
         source = sources.get(unquote(tag["source"]).rpartition("/")[2])
-        if source is None or source.suffix == ".svg":
+        if source is None:
             return tag[0]
-        with Image.open(source) as image:
-            width, height = image.size
+        width, height = plots.size(source)
         wanted = WIDTH.search(tag["rest"])
-        shown = int(wanted[1]) if wanted else width
+        shown = int(wanted[1]) if wanted else round(width)
         late = "" if first and "only-dark" not in tag["rest"] else ' loading="lazy"'
         first = first and bool(late)
-        return f'<img {tag["rest"]} width="{shown}" height="{shown * height // width}"{late}>'
+        return f'<img {tag["rest"]} width="{shown}" height="{shown * height / width:.0f}"{late}>'
 
     context["body"] = IMAGE.sub(settled, context["body"])
 

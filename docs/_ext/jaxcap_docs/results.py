@@ -30,7 +30,7 @@ from jaxcap.recording import THIS_BUILD, Recording, slug
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.roofline import Ceilings
 from jaxcap.tables import Table
-from jaxcap_docs import gallery, pages, publish, records
+from jaxcap_docs import gallery, pages, plots, publish, records
 
 SECTION = "results"
 MACHINES = ("device", "measured in", "experiments", "on")
@@ -166,9 +166,9 @@ def _folded(table: Table) -> nodes.raw:
 
 def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.Node]:
     """Put a figure on a page, for light and for dark ones."""
-    path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.png")
+    path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
     path.parent.mkdir(exist_ok=True)
-    saved = gallery.save(figure, path)
+    saved = plots.save(figure, path)
     return [
         nodes.image(
             uri=f"/{file.relative_to(directive.env.srcdir).as_posix()}",

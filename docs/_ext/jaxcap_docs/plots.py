@@ -1,0 +1,90 @@
+"""Figures as files: vector graphics for light and for dark pages, and what they show in words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from PIL import Image
+
+from jaxcap import figures
+
+VIEW = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+
+
+class Saved(NamedTuple):
+    """A figure as image files by theme, its width in CSS, and what it shows in words."""
+
+    files: dict[str, Path]
+    width: str
+    alt: str
+
+
+def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
+    """Save a figure for light and for dark pages, and close it.
+
+    Parameters
+    ----------
+    figure
+        Drawn by `jaxcap.figures`, or in its style.
+    path
+        Of the file for light pages, without regard to its suffix.
+    raster
+        Whether to save it as PNG too, for previews.
+    """
+    files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
+    undated = {"Date": None}  # the same figure makes the same file
+    with plt.rc_context(figures.STYLE):
+        if raster:
+            figure.savefig(path.with_suffix(".png"))
+        figure.savefig(files["light"], metadata=undated)
+        figure.set_layout_engine("none")  # all is in its place, and colours need no other
+        with figures.on_dark(figure):
+            figure.savefig(files["dark"], metadata=undated)
+    plt.close(figure)
+    return Saved(files, f"{figure.get_figwidth() * 100:.0f}px", describe(figure))
+
+
+def describe(figure: Figure) -> str:
+    """Say in words what a figure shows: its title, and its finding or axes and where lines lead."""
+    parts = [figure.get_suptitle()]
+    for axes in figure.axes:
+        labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
+        parts += [axes.get_title(loc="left") or axes.get_title(), labels, *_courses(axes)]
+    if finding := str(figure.get_label()):
+        parts = [next(filter(None, parts), ""), finding]
+    return ". ".join(filter(None, parts)).replace("\n", " ").replace(r"\$", "$") or "Plot"
+
+
+def _courses(axes: Axes) -> list[str]:
+    """Say of all lines that have a name where they begin and where they end."""
+    handles, names = axes.get_legend_handles_labels()
+    return [name + _course(handle) for handle, name in zip(handles, names, strict=True)]
+
+
+def _course(handle: object) -> str:
+    line = handle[0] if isinstance(handle, tuple) else handle  # with error bars
+    if not isinstance(line, Line2D):
+        return ""
+    ys = np.asarray(line.get_ydata(), dtype=float)
+    ys = ys[np.isfinite(ys)]
+    if len(ys) < 2:
+        return ""
+    return f" from {ys[0]:.3g} to {ys[-1]:.3g}"
+
+
+def size(path: Path) -> tuple[float, float]:
+    """Width and height of an image file, in units of its own."""
+    if path.suffix == ".svg":
+        found = VIEW.search(path.read_bytes())
+        if found is None:
+            raise ValueError(f"{path.name} does not say how large it is: give it a viewBox")
+        return float(found[1]), float(found[2])
+    with Image.open(path) as image:
+        return image.size

@@ -1,0 +1,11 @@
+// What is scrolled sideways takes the focus, so that it can be scrolled from the keyboard.
+"use strict";
+
+function settle() {
+  for (const box of document.querySelectorAll("pre, .math-wrapper"))
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+}
+
+settle();
+addEventListener("resize", settle);
