@@ -110,7 +110,7 @@ def typing(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Compare with peers: `-- precision` times with other tools, `-- mnist` trains in all ways."""
+    """Compare with peers: `-- precision`, `-- mnist`; `-- lighthouse` rates the built site."""
     names = sorted(path.stem for path in ROOT.glob("tests/bench/[!_]*.py"))
     wanted = session.posargs or ["precision"]
     if unknown := set(wanted) - set(names):

@@ -27,11 +27,10 @@ function labelled(text, control) {
 }
 
 function datasets(data, facet, devices) {
-  const variants = [...new Set(data.series.map((one) => one.variant))];
   return data.series
     .filter((one) => one.facet === facet && devices.has(one.device))
     .map((one) => {
-      const colour = data.colours[variants.indexOf(one.variant) % data.colours.length];
+      const colour = data.colours[one.variant];
       const number = data.devices.indexOf(one.device);
       return {
         label: `${one.variant}, ${one.device}`,

@@ -307,9 +307,11 @@ def draw_paths(axes, slopes, offsets, levels):
         slopes, offsets, surface, levels, colors=figures.GRID, linewidths=0.8
     )
     axes.clabel(lines, fmt="%.3g", fontsize=8)
-    for (name, path), size in zip(paths.items(), (11, 7, 3), strict=True):
+    looks = zip(figures.palette(paths).items(), (11, 7, 3), strict=True)
+    for (name, colour), size in looks:
+        path = np.array(paths[name]).T
         axes.plot(
-            *np.array(path).T, "o-", ms=size, mfc="none", lw=1, label=name
+            *path, "o-", color=colour, ms=size, mfc="none", lw=1, label=name
         )
     axes.plot(*TRUE, "X", color=figures.INK, ms=10, label="truth")
     axes.set(

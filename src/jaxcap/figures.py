@@ -35,6 +35,7 @@ BACKENDS = {
     "NumPy": COLOURS[0],
     "jit": COLOURS[1],
     "JAX": COLOURS[1],
+    "Flax": COLOURS[1],
     "op by op": COLOURS[2],
     "jnp": COLOURS[2],
     "PyTorch": COLOURS[3],

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -20,6 +22,11 @@ HTML = ROOT / "docs" / "_build" / "html"
 TUTORIALS = sorted(
     path.relative_to(ROOT / "gallery").with_suffix("").as_posix()
     for path in ROOT.glob("gallery/*/*.py")
+)
+PAGES = sorted(
+    path.relative_to(HTML).with_suffix("").as_posix()
+    for path in HTML.rglob("*.html")
+    if "_static" not in path.parts
 )
 
 Read = Callable[[str], Any]  # BeautifulSoup, whose types make each step optional
@@ -69,6 +76,21 @@ def read(html: Path) -> Read:
         return BeautifulSoup((html / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
 
     return parse
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a line for each."""
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="session")
+def served(html: Path) -> Iterator[str]:
+    """Address of the built site, served on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(html))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 @pytest.fixture(scope="session")

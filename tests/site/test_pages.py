@@ -11,18 +11,13 @@ from zipfile import ZipFile
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import HTML, ROOT, TUTORIALS, Read
+from conftest import HTML, PAGES, ROOT, TUTORIALS, Read
 
 from jaxcap.published import Verdict
 from jaxcap.results import ResultSet
 
 # The first page is too early for it, and the one on timing compares ways to measure.
 HEADLINES = sorted(set(TUTORIALS) - {"basics/introduction", "performance/timing"})
-PAGES = sorted(
-    path.relative_to(HTML).with_suffix("").as_posix()
-    for path in HTML.rglob("*.html")
-    if "_static" not in path.parts
-)
 
 
 def test_landing_page_says_where_it_was_built_and_shows_all_tutorials(read: Read) -> None:

@@ -5,7 +5,8 @@ page: a provenance stamp under the title, and measured numbers where the prose a
 `claims` lists what pages claim, and on which machines it holds.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
 package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
-what was measured. `assets` keeps pages light.
+what was measured. `assets` keeps pages light, and
+`previews` draws what others show beside links to them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from jaxcap_docs import (
     mathml,
     notebooks,
     pages,
+    previews,
     publish,
     results,
     then_and_now,
@@ -54,6 +56,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", pages.widen_tables)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
     app.connect("html-page-context", pages.settle_images)
+    app.connect("html-page-context", previews.add, priority=400)  # before the head is written
     app.connect("html-page-context", assets.load_what_is_used, priority=900)  # after they are added
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +57,12 @@ def describe(figure: Figure) -> str:
     parts = [figure.get_suptitle()]
     for axes in figure.axes:
         labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
-        parts += [axes.get_title(loc="left") or axes.get_title(), labels, *_courses(axes)]
+        parts += [
+            axes.get_title(loc="left") or axes.get_title(),
+            labels,
+            *_courses(axes),
+            *_lengths(axes),
+        ]
     if finding := str(figure.get_label()):
         parts = [next(filter(None, parts), ""), finding]
     return ". ".join(filter(None, parts)).replace("\n", " ").replace(r"\$", "$") or "Plot"
@@ -66,6 +72,17 @@ def _courses(axes: Axes) -> list[str]:
     """Say of all lines that have a name where they begin and where they end."""
     handles, names = axes.get_legend_handles_labels()
     return [name + _course(handle) for handle, name in zip(handles, names, strict=True)]
+
+
+def _lengths(axes: Axes) -> Iterator[str]:
+    """Say of bars with names how long they are."""
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    for bars in axes.containers:
+        values = getattr(bars, "datavalues", ())
+        if len(values) == len(names):
+            yield "; ".join(
+                f"{name}: {value:.3g}" for name, value in zip(names, values, strict=True)
+            )
 
 
 def _course(handle: object) -> str:

@@ -168,7 +168,7 @@ def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.No
     """Put a figure on a page, for light and for dark ones."""
     path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
     path.parent.mkdir(exist_ok=True)
-    saved = plots.save(figure, path)
+    saved = plots.save(figure, path, raster=bool(directive.config.ogp_site_url))
     return [
         nodes.image(
             uri=f"/{file.relative_to(directive.env.srcdir).as_posix()}",
@@ -240,7 +240,7 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
     data = {
         "x": x,
         "devices": list(sets),
-        "colours": figures.COLOURS,
+        "colours": dict(figures.palette(variant for _, variant, _ in lines)),
         "series": [
             {
                 "facet": facet,

@@ -1,0 +1,166 @@
+"""The built site in a browser: what no page may do, and what readers do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import PAGES, TUTORIALS
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
+
+PHONE, TABLET, DESKTOP = 360, 768, 1440  # widths in CSS pixels
+KIB = 1024
+PLOT = "tutorials/transformations/jit"
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Browser, served: str) -> Iterator[Page]:
+    """A browser's page for many pages of the site."""
+    context = browser.new_context(base_url=served, color_scheme="light", reduced_motion="reduce")
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def visitor(browser: Browser, served: str) -> Iterator[Page]:
+    """A browser's page whose settings a test may change."""
+    context = browser.new_context(base_url=served, color_scheme="light")
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_sound(reader: Page, served: str, name: str) -> None:
+    """Nothing goes wrong, nothing is fetched elsewhere, all can use it, and it fits all screens."""
+    said: list[str] = []
+    asked: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            said.append(message.text)
+
+    def fail(error: Error) -> None:
+        said.append(error.message)
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    listeners = {"console": hear, "pageerror": fail, "request": note}
+    for event, listener in listeners.items():
+        reader.on(event, listener)  # type: ignore[call-overload]
+    reader.emulate_media(color_scheme="light")
+    reader.set_viewport_size({"width": DESKTOP, "height": 900})
+    reader.goto(f"{name}.html")
+    for event, listener in listeners.items():
+        reader.remove_listener(event, listener)
+    assert said == []
+    assert [url for url in asked if not url.startswith((served, "data:"))] == []
+
+    assert violations(reader) == {}
+    reader.emulate_media(color_scheme="dark")
+    assert violations(reader, runOnly=["color-contrast"]) == {}
+    for width in (DESKTOP, TABLET, PHONE):
+        reader.set_viewport_size({"width": width, "height": 900})
+        assert reader.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def violations(page: Page, **options: object) -> dict[str, list[str]]:
+    """What axe-core objects to, and where."""
+    found = Axe().run(page, options=options or None).response["violations"]
+    return {one["id"]: [node["html"] for node in one["nodes"]] for one in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"), [("index", 300 * KIB), *((f"tutorials/{t}", 600 * KIB) for t in TUTORIALS)]
+)
+def test_page_is_light_and_stays_in_place(visitor: Page, name: str, limit: int) -> None:
+    """All that a reader fetches who reads to the end, and how much the text jumps meanwhile."""
+    fetched: list[int] = []
+
+    def weigh(request: Request) -> None:
+        sizes = request.sizes()
+        fetched.append(sizes["responseBodySize"] + sizes["responseHeadersSize"])
+
+    visitor.on("requestfinished", weigh)
+    visitor.add_init_script(
+        "var shifts = [];"
+        "new PerformanceObserver((seen) => shifts.push(...seen.getEntries().map((e) => e.value)))"
+        ".observe({type: 'layout-shift', buffered: true});"
+    )
+    visitor.goto(f"{name}.html")
+    height = visitor.evaluate("document.documentElement.scrollHeight")
+    for place in range(0, height, 700):
+        visitor.evaluate(f"scrollTo(0, {place})")
+        visitor.wait_for_load_state("networkidle")
+    assert visitor.evaluate("shifts.reduce((sum, one) => sum + one, 0)") < 0.01
+    # One without a size would jump on a slower network.
+    assert visitor.locator("article img:not([width][height])").count() == 0
+    assert sum(fetched) < limit
+
+
+def test_theme_switch_shows_the_other_plots_and_is_remembered(visitor: Page) -> None:
+    visitor.goto(f"{PLOT}.html")
+    light, dark = (visitor.locator(f"img.only-{theme}").first for theme in ("light", "dark"))
+    expect(light).to_be_visible()
+    expect(dark).to_be_hidden()
+    switch = visitor.get_by_role("button", name="Toggle Light").locator("visible=true")
+    while visitor.evaluate("document.body.dataset.theme") != "dark":
+        switch.click()
+    expect(light).to_be_hidden()
+    expect(dark).to_be_visible()
+    background = "getComputedStyle(document.body).backgroundColor"
+    shown = visitor.evaluate(background)
+    visitor.goto("index.html")
+    assert visitor.evaluate("document.body.dataset.theme") == "dark"
+    assert visitor.evaluate(background) == shown
+
+
+def test_search_finds_what_a_page_is_about(visitor: Page) -> None:
+    visitor.goto("index.html")
+    box = visitor.get_by_role("textbox", name="Search")
+    box.fill("static_argnums")
+    box.press("Enter")
+    found = visitor.locator("#search-results a[href*='static_arguments']").first
+    expect(found).to_be_visible()
+    found.click()
+    expect(visitor.locator("article")).to_contain_text("static_argnums")
+
+
+def test_devices_are_compared_without_scripts(browser: Browser, served: str) -> None:
+    context = browser.new_context(base_url=served, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("results/experiments/jit.html")
+    expect(page.locator(".jaxcap-table th").first).to_be_visible()
+    expect(page.locator("img.only-light").first).to_be_visible()
+    expect(page.locator("img.only-dark").first).to_be_hidden()
+    expect(page.get_by_role("button", name="Hover over")).to_be_hidden()
+    context.close()
+
+
+def test_keyboard_reads_in_order_and_skips_to_the_text(visitor: Page) -> None:
+    visitor.set_viewport_size({"width": DESKTOP, "height": 900})
+    visitor.goto(f"{PLOT}.html")
+    visitor.keyboard.press("Tab")
+    focused = visitor.locator(":focus")
+    expect(focused).to_have_text("Skip to content")
+    expect(focused).to_be_in_viewport()
+    visitor.keyboard.press("Enter")
+    places = []
+    for _ in range(12):
+        visitor.keyboard.press("Tab")
+        expect(focused).to_be_in_viewport()
+        assert visitor.evaluate("document.activeElement.closest('article') !== null")
+        places.append(
+            visitor.evaluate("[...document.querySelectorAll('*')].indexOf(document.activeElement)")
+        )
+    assert all(here < there for here, there in pairwise(places))
+
+
+def test_chart_is_reached_and_drawn_from_the_keyboard(visitor: Page) -> None:
+    visitor.goto("results/experiments/jit.html")
+    button = visitor.get_by_role("button", name="Hover over")
+    button.focus()
+    visitor.keyboard.press("Enter")
+    expect(visitor.locator("canvas[role=img]")).to_be_visible()
