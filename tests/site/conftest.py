@@ -56,6 +56,7 @@ from jaxcap import figures
 
 _ = figures.bars(results)
 '''
+ADDRESS = "https://example.org/jaxcap/"
 NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
 
 
@@ -156,7 +157,8 @@ def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     claiming.write_text(made_up.CLAIMING, encoding="utf-8")
     made_up.record_claims(project / "docs" / "recorded")
     made_up.record_everything(project / "docs" / "recorded")
-    done = build(project, made_up.MEASURING_PAGE, made_up.CLAIMING_PAGE)
+    pages = (made_up.MEASURING_PAGE, made_up.CLAIMING_PAGE)
+    done = build(project, *pages, JAXCAP_SITE_URL=ADDRESS)
     assert done.returncode == 0, done.stdout + done.stderr
     return project / "docs" / "_build" / "html"
 
