@@ -65,6 +65,10 @@ html_baseurl = ogp_site_url = SITE
 ogp_enable_meta_description = True
 ogp_social_cards = {"enable": False}
 
+# A server that is slow or that asks for patience is reported as not reached: don't wait for it.
+linkcheck_timeout, linkcheck_rate_limit_timeout = 15, 30
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # scripts make these
+
 # The reference can be built where only the tutorials' own libraries are missing.
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 autodoc_member_order = "bysource"

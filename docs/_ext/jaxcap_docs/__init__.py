@@ -5,7 +5,8 @@ page: a provenance stamp under the title, and measured numbers where the prose a
 `claims` lists what pages claim, and on which machines it holds.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
 package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
-what was measured.
+what was measured. `links` tells dead links from those that cannot be
+reached.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from jaxcap_docs import (
     claims,
     exercises,
     gallery,
+    links,
     mathml,
     notebooks,
     pages,
@@ -56,5 +58,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)
     app.connect("build-finished", publish.write_wheel)
+    app.connect("build-finished", links.judge)
     app.connect("build-finished", gallery.let_others_measure, priority=1)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
