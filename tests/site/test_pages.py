@@ -21,7 +21,7 @@ HEADLINES = sorted(set(TUTORIALS) - {"basics/introduction", "performance/timing"
 PAGES = sorted(
     path.relative_to(HTML).with_suffix("").as_posix()
     for path in HTML.rglob("*.html")
-    if "_static" not in path.parts
+    if "_static" not in path.parts and path.name != "404.html"  # whose links are absolute
 )
 
 

@@ -5,8 +5,8 @@ page: a provenance stamp under the title, and measured numbers where the prose a
 `claims` lists what pages claim, and on which machines it holds.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
 package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
-what was measured. `links` tells dead links from those that cannot be
-reached.
+what was measured. `topics` and `addresses` help to find pages, and `links` tells dead links from
+those that cannot be reached.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jaxcap_docs import (
+    addresses,
     claims,
     exercises,
     gallery,
@@ -24,6 +25,7 @@ from jaxcap_docs import (
     publish,
     results,
     then_and_now,
+    topics,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("experiment", results.Experiment)
     app.add_directive("rooflines", results.Rooflines)
     app.add_directive("then-and-now", then_and_now.ThenAndNow)
+    app.add_directive("topics", topics.Topics)
+    app.add_config_value("moved_pages", {}, "html")
     app.connect("config-inited", gallery.measure_alone)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
@@ -54,10 +58,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", pages.widen_tables)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
     app.connect("html-page-context", pages.settle_images)
+    app.connect("html-page-context", topics.tag)
+    app.connect("html-collect-pages", addresses.redirects)
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)
     app.connect("build-finished", publish.write_wheel)
+    app.connect("build-finished", addresses.write_sitemap)
     app.connect("build-finished", links.judge)
     app.connect("build-finished", gallery.let_others_measure, priority=1)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
