@@ -100,6 +100,7 @@ def lint(session: nox.Session) -> None:
     session.run("check-jsonschema", "--builtin-schema=vendor.github-workflows", *workflows)
     session.run("check-jsonschema", "--builtin-schema=vendor.dependabot", ".github/dependabot.yml")
     session.run("check-jsonschema", "--builtin-schema=vendor.github-issue-forms", *forms)
+    session.run("check-jsonschema", "--builtin-schema=vendor.readthedocs", ".readthedocs.yaml")
 
 
 @nox.session
