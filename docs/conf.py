@@ -22,7 +22,7 @@ TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern: those to run
 
 # Where this build will be found, and the folder with those of all versions, if that is known.
 SITE, VERSIONS = (
-    re.sub("/*$", "/", url) if (url := os.environ.get(name)) else ""
+    url.rstrip("/") + "/" if (url := os.environ.get(name)) else ""
     for name in ("JAXCAP_SITE_URL", "JAXCAP_VERSIONS_URL")
 )
 

@@ -124,8 +124,8 @@ def build(project: Path, *patterns: str, **environment: str) -> subprocess.Compl
     )
 
 
-# Where the small site is said to be: as one of several versions, the newest release.
-SMALL_URL, VERSIONS_URL = "https://example.org/jaxcap/v1.2.3", "https://example.org/jaxcap"
+# Where the small site is said to be, as one of several versions: with a last slash or without.
+SMALL_URL, VERSIONS_URL = "https://example.org/jaxcap/v1.2.3/", "https://example.org/jaxcap"
 MOVED = {"lessons/old name": "glossary"}
 
 

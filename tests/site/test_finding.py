@@ -119,7 +119,7 @@ def test_search_engines_are_sent_to_the_newest_version(small_site: Path, read_sm
 
 
 def test_page_for_lost_addresses_works_in_any_folder(small_site: Path, read_small: Read) -> None:
-    prefix = urlsplit(f"{SMALL_URL}/").path
+    prefix = urlsplit(SMALL_URL).path
     page = read_small("404")
     found = page.find_all(href=re.compile("^[^#]")) + page.find_all(src=True) + page.select("form")
     links = [urlsplit(one.get("href") or one.get("src") or one["action"]) for one in found]
@@ -127,6 +127,7 @@ def test_page_for_lost_addresses_works_in_any_folder(small_site: Path, read_smal
     assert len(own) > len(TUTORIALS)  # the navigation is there
     for path in own:
         assert path.startswith(prefix)
+        assert "//" not in path
         assert (small_site / path.removeprefix(prefix)).exists(), path
     assert page.select('meta[name="robots"][content="noindex"]')
     assert not page.select('link[rel="canonical"]')
