@@ -27,8 +27,11 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
-{head}<h1>{title}</h1>
+<style>a {{ color: inherit }}</style>
+{head}<main>
+<h1>{title}</h1>
 {body}
+</main>
 </html>
 """
 
