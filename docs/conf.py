@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from sphinx.util import logging
@@ -19,7 +20,11 @@ from jaxcap_docs.order import SECTIONS
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern: those to run
 
-SITE = os.environ.get("JAXCAP_SITE_URL", "")  # where the site will be found, if that is known
+# Where this build will be found, and the folder with those of all versions, if that is known.
+SITE, VERSIONS = (
+    url.rstrip("/") + "/" if (url := os.environ.get(name)) else ""
+    for name in ("JAXCAP_SITE_URL", "JAXCAP_VERSIONS_URL")
+)
 
 project = "jaxcap"
 author = "The jaxcap developers"
@@ -29,6 +34,7 @@ version = release = jaxcap.__version__
 extensions = [
     "jaxcap_docs",
     "myst_nb",
+    "notfound.extension",
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
@@ -47,6 +53,7 @@ nitpicky = True
 html_theme = "furo"
 html_title = "jaxcap"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["jaxcap.css"]
 html_js_files = ["scrollable.js"]
 html_favicon = "_static/favicon.svg"
@@ -62,9 +69,23 @@ nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
 copybutton_exclude = ".linenos, .gp, .go"
 
-html_baseurl = ogp_site_url = SITE
+# Search engines are sent to the newest version, which has every page or a redirect in its place.
+html_baseurl = ogp_canonical_url = f"{VERSIONS}latest/" if VERSIONS else SITE
+ogp_site_url = SITE
+html_context = {"versions_url": VERSIONS and f"{VERSIONS}versions.html"}
+# Pages that moved: what they were called, and what they are called now. `addresses.txt` lists all
+# that were ever published, for a test to see that none is forgotten.
+moved_pages: dict[str, str] = {}
+# Served in place of any page that isn't there, in whatever folder.
+notfound_template = "404.html"
+notfound_context = {"title": "Page not found"}
+notfound_urls_prefix = urlsplit(SITE).path or "/"
 ogp_enable_meta_description = True
 ogp_social_cards = {"enable": False}
+
+# A server that is slow or that asks for patience is reported as not reached: don't wait for it.
+linkcheck_timeout, linkcheck_rate_limit_timeout = 15, 30
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # scripts make these
 
 # The reference can be built where only the tutorials' own libraries are missing.
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]

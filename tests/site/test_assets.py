@@ -7,55 +7,55 @@ from pathlib import Path
 
 import furo
 import pytest
-import sphinx_design
-from conftest import ADDRESS, PAGES, Read
+from conftest import SMALL_URL, PAGES, ROOT, Read
 from made_up import CLAIMING_PAGE, MEASURING_PAGE
 from PIL import Image
 
-CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
-
-
-def loaded(read: Read, page: str) -> set[str]:
-    """Names of the styles and scripts that a page loads, without numbers of versions."""
-    tags = read(page).select("link[rel=stylesheet], script[src]")
-    paths = [Path((tag.get("href") or tag["src"]).partition("?")[0]).name for tag in tags]
-    return {re.sub(r"\.[0-9a-f]{20,}", "", name) for name in paths}
-
-
-def test_page_loads_what_it_uses(read: Read) -> None:
-    everywhere = {"furo.css", "furo.js", "jaxcap.css"}
-    assert everywhere < loaded(read, "glossary")
-    of_code = {"copybutton.js", "copybutton.css", "clipboard.min.js", "pygments.css"}
-    assert not of_code & loaded(read, "glossary")
-    assert of_code < loaded(read, "tutorials/transformations/jit")
-    assert "mystnb.css" in loaded(read, "exercises/1_arrays")
-    assert "mystnb.css" not in loaded(read, "tutorials/transformations/jit")
-    assert "sphinx-design.min.css" in loaded(read, "index")
-    assert "chart.js" not in loaded(read, "results/experiments/jit"), "not before somebody asks"
-
-
-@pytest.mark.parametrize(
-    ("package", "name"), [(furo, "styles/furo.css"), (sphinx_design, "sphinx-design.min.css")]
+SHEETS = (
+    *Path(furo.__file__).parent.rglob("furo*.css"),
+    *(ROOT / "docs" / "_static").glob("*.css"),
 )
-def test_styles_keep_all_rules_for_what_pages_have(
-    html: Path, read: Read, package: object, name: str
-) -> None:
-    (original,) = Path(str(package.__file__)).parent.rglob(Path(name).name)  # type: ignore[attr-defined]
-    styled = set(CLASS.findall(original.read_text(encoding="utf-8")))
-    used = {one for page in PAGES for tag in read(page).select("[class]") for one in tag["class"]}
-    kept = set(CLASS.findall((html / "_static" / name).read_text(encoding="utf-8")))
-    assert styled & used
-    assert styled & used <= kept
-    assert len(kept) < len(styled)
+CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
+STYLED = {name for sheet in SHEETS for name in CLASS.findall(sheet.read_text(encoding="utf-8"))}
+
+
+def scripts(read: Read, page: str) -> set[str]:
+    return {Path(tag["src"].partition("?")[0]).name for tag in read(page).select("script[src]")}
+
+
+def styles(html: Path, read: Read, page: str) -> str:
+    """All styles of a page, which must be one file."""
+    (link,) = read(page).select("link[rel=stylesheet]")
+    return (html / page).parent.joinpath(link["href"]).read_text(encoding="utf-8")
+
+
+def test_page_loads_what_it_uses(html: Path, read: Read) -> None:
+    of_code = {"copybutton.js", "clipboard.min.js"}
+    assert "furo.js" in scripts(read, "glossary")
+    assert not of_code & scripts(read, "glossary")
+    assert of_code < scripts(read, "tutorials/transformations/jit")
+    assert "chart.js" not in scripts(read, "results/experiments/jit"), "not before somebody asks"
+    assert ".copybtn" in styles(html, read, "tutorials/transformations/jit")
+    assert ".copybtn" not in styles(html, read, "glossary")
+    assert ".cell_input" in styles(html, read, "exercises/1_arrays")
+    assert ".cell_input" not in styles(html, read, "tutorials/transformations/jit")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_styles_lack_nothing_that_the_page_has(html: Path, read: Read, page: str) -> None:
+    used = {name for tag in read(page).select("[class]") for name in tag["class"]}
+    kept = set(CLASS.findall(styles(html, read, page)))
+    assert used & STYLED <= kept
+    assert not kept >= STYLED, "rules for what no page has must be gone"
 
 
 def test_previews_show_a_plot_of_their_page(small_site: Path, read_small: Read) -> None:
     seen = set()
     for page in (f"tutorials/{CLAIMING_PAGE}", f"tutorials/{MEASURING_PAGE}", "results/roofline"):
         tags = {tag["property"]: tag["content"] for tag in read_small(page).select("[property]")}
-        assert tags["og:image"].startswith(ADDRESS)
+        assert tags["og:image"].startswith(SMALL_URL)
         assert len(tags["og:image:alt"]) > 10
-        file = small_site / tags["og:image"].removeprefix(ADDRESS)
+        file = small_site / tags["og:image"].removeprefix(SMALL_URL)
         with Image.open(file) as image:
             assert image.size == (1200, 630)
         seen.add(file.read_bytes())

@@ -37,6 +37,10 @@ def test_without_a_network_it_works_and_does_not_wait(project: Path) -> None:
     html = project / "docs" / "_build" / "html"
     assert (html / "index.html").exists()
     assert not (html.parent / "html.next").exists()
+    # Nobody said where it will be found.
+    assert not (html / "sitemap.xml").exists()
+    assert 'rel="canonical"' not in (html / "index.html").read_text(encoding="utf-8")
+    assert 'href="/topics.html"' in (html / "404.html").read_text(encoding="utf-8")
 
 
 def test_tutorial_that_raises_fails_the_build_and_is_named_last(project: Path) -> None:

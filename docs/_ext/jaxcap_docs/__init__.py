@@ -3,10 +3,11 @@
 While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
 `claims` lists what pages claim, and on which machines it holds.
-`notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
-package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
-what was measured. `assets` keeps pages light, and
-`previews` draws what others show beside links to them.
+`notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and
+the package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures
+beside what was measured. `topics` and `addresses` help to find pages, and `links` tells dead links
+from those that cannot be reached. `assets` keeps pages light, and `previews` draws what others show
+beside links to them.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jaxcap_docs import (
+    addresses,
     assets,
     claims,
     exercises,
     gallery,
+    links,
     mathml,
     notebooks,
     pages,
@@ -25,6 +28,7 @@ from jaxcap_docs import (
     publish,
     results,
     then_and_now,
+    topics,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +48,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("experiment", results.Experiment)
     app.add_directive("rooflines", results.Rooflines)
     app.add_directive("then-and-now", then_and_now.ThenAndNow)
+    app.add_directive("topics", topics.Topics)
+    app.add_config_value("moved_pages", {}, "html")
     app.connect("config-inited", gallery.measure_alone)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran
@@ -58,11 +64,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", pages.settle_images)
     app.connect("html-page-context", previews.add, priority=400)  # before the head is written
     app.connect("html-page-context", assets.load_what_is_used, priority=900)  # after they are added
+    app.connect("html-page-context", topics.tag)
+    app.connect("html-collect-pages", addresses.redirects)
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)
     app.connect("build-finished", publish.write_wheel)
     app.connect("build-finished", assets.shorten_code, priority=900)  # sphinx-gallery links in it
-    app.connect("build-finished", assets.keep_rules_in_use, priority=900)  # furo writes one here
+    app.connect("build-finished", assets.bundle_styles, priority=900)  # furo writes one here
+    app.connect("build-finished", addresses.write_sitemap)
+    app.connect("build-finished", links.judge)
     app.connect("build-finished", gallery.let_others_measure, priority=1)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,13 @@
-"""Send readers no more than their page needs: of styles, scripts, markup of code, and thumbnails."""
+"""Send readers what their page needs: of styles, scripts, markup of code, and thumbnails."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatch
+from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,15 +26,15 @@ NEEDED_FOR = {
     "mystnb.*.css": 'class="cell',
     "pygments.css": '<div class="highlight',
     "scrollable.js": "<pre",
-    "sg-tags.js": "sg-tag",
     "sg_gallery.css": "sphx-glr-",
-    "sg_gallery-binder.css": "binder-badge",
-    "sg_gallery-dataframe.css": "dataframe",
-    "sg_gallery-rendered-html.css": "rendered_html",
     "sphinx-design.min.css": 'class="sd-',
 }
+# For data frames, Binder, tags and plain tables of sphinx-gallery; ours have styles of their own.
+UNUSED = ("sg_gallery-*.css", "sg-tags.js")
 # sphinx-gallery's links in code name what they lead to in a class, too.
 BACKREFERENCE = re.compile(r"sphx-glr-backref-\S+ ")
+STYLESHEET = re.compile(r'\s*<link rel="stylesheet"[^>]* href="([^"?]+)[^>]*>')
+NAMES = re.compile(r'(?:class|id)="([^"]*)"')
 WORD = re.compile(r"[\w-]+")
 # Of what may be one; nothing is lost where a colour is taken for a name.
 CLASS_OR_ID = re.compile(r"[.#](-?[A-Za-z_][\w-]*)")
@@ -50,6 +54,8 @@ def load_what_is_used(_: Sphinx, page: str, __: str, context: dict[str, Any], __
 
 def _is_used(file: str | PathLike[str], body: str) -> bool:
     name = Path(file).name
+    if any(fnmatch(name, pattern) for pattern in UNUSED):
+        return False
     return all(mark in body for pattern, mark in NEEDED_FOR.items() if fnmatch(name, pattern))
 
 
@@ -93,14 +99,31 @@ def _unstyled(style: str) -> set[str]:
     }
 
 
-def keep_rules_in_use(app: Sphinx, exception: Exception | None) -> None:
-    """Remove rules for classes and ids that no page and no script mentions, and minify the rest."""
+def bundle_styles(app: Sphinx, exception: Exception | None) -> None:
+    """Join the styles of each page to one file, without rules for what no page has.
+
+    One file comes sooner than several, because a browser shows nothing before it has all of them.
+    """
     if exception is not None or app.builder.format != "html":
         return
-    files = (*app.outdir.rglob("*.html"), *Path(app.outdir, "_static").rglob("*.js"))
-    words = {word for file in files for word in WORD.findall(file.read_text(encoding="utf-8"))}
-    for sheet in Path(app.outdir, "_static").rglob("*.css"):
-        rules = sheet.read_text(encoding="utf-8")
-        unused = set(CLASS_OR_ID.findall(rules)) - words
-        kept = lightningcss.process_stylesheet(rules, unused_symbols=unused, error_recovery=True)
-        sheet.write_text(kept, encoding="utf-8")
+    pages = {page: page.read_text(encoding="utf-8") for page in app.outdir.rglob("*.html")}
+    scripts = (s.read_text(encoding="utf-8") for s in Path(app.outdir, "_static").rglob("*.js"))
+    names = (name for text in pages.values() for name in NAMES.findall(text))
+    words = {word for text in (*names, *scripts) for word in WORD.findall(text)}
+    for page, text in pages.items():
+        sheets = [page.parent / href for href in STYLESHEET.findall(text)]
+        if len(sheets) > 1 and all(sheet.is_file() for sheet in sheets):
+            bundle = _bundle(sheets, words, Path(app.outdir, "_static"))
+            link = f'\n    <link rel="stylesheet" href="{os.path.relpath(bundle, page.parent)}">'
+            links = chain([link], repeat(""))
+            page.write_text(STYLESHEET.sub(lambda _: next(links), text), encoding="utf-8")
+
+
+def _bundle(sheets: Iterable[Path], words: set[str], folder: Path) -> Path:
+    """Write styles to one file, which is named by what is in it."""
+    rules = "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+    unused = set(CLASS_OR_ID.findall(rules)) - words
+    kept = lightningcss.process_stylesheet(rules, unused_symbols=unused, error_recovery=True)
+    path = folder / f"page.{hashlib.sha256(kept.encode()).hexdigest()[:12]}.css"
+    path.write_text(kept, encoding="utf-8")
+    return path

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.claims import SIGNS, WORDS
 from jaxcap_docs import records
 from jaxcap_docs.order import place
+from jaxcap_docs.pages import link_to
 
 MISSING = "not measured"
 
@@ -41,27 +41,19 @@ class Claims(SphinxDirective):
             content.append(_counts([claim for _, claim in claims], machines))
             content.append(_table("All claims", ("It is claimed", *machines), rows))
         if others := [page for page in pages if page not in ran]:
-            items = [nodes.list_item("", nodes.paragraph("", "", self._link(p))) for p in others]
+            items = [
+                nodes.list_item("", nodes.paragraph("", "", link_to(f"tutorials/{p}", self.env)))
+                for p in others
+            ]
             text = "Not run in this build, and so without claims:"
             content += [nodes.paragraph(text=text), nodes.bullet_list("", *items)]
         return content
 
     def _claim(self, page: str, claim: records.Checked) -> Cell:
-        link = nodes.paragraph("", "", self._link(page), classes=["jaxcap-note"])
-        return nodes.paragraph(text=f"that {claim.text} (needs {claim.needs})"), link
-
-    def _link(self, page: str) -> addnodes.pending_xref:
-        """Link to a page; the text becomes its title."""
-        return addnodes.pending_xref(
-            "",
-            nodes.inline(text=page),
-            refdomain="std",
-            reftype="doc",
-            reftarget=f"/tutorials/{page}",
-            refdoc=self.env.docname,
-            refexplicit=False,
-            refwarn=True,
+        link = nodes.paragraph(
+            "", "", link_to(f"tutorials/{page}", self.env), classes=["jaxcap-note"]
         )
+        return nodes.paragraph(text=f"that {claim.text} (needs {claim.needs})"), link
 
 
 def _found(finding: records.Finding | None) -> Cell:

@@ -9,7 +9,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -128,6 +130,20 @@ def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.ra
         f'<details class="jaxcap-provenance"><summary>{escape(summary)}</summary>'
         f"<dl>{rows}</dl></details>",
         format="html",
+    )
+
+
+def link_to(page: str, env: BuildEnvironment) -> addnodes.pending_xref:
+    """Link from the page that is read to another; the text becomes its title."""
+    return addnodes.pending_xref(
+        "",
+        nodes.inline(text=page),
+        refdomain="std",
+        reftype="doc",
+        reftarget=f"/{page}",
+        refdoc=env.docname,
+        refexplicit=False,
+        refwarn=True,
     )
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 
 from jaxcap import figures
 
+MOST_MARKERS = 500  # more are smaller as a picture
 VIEW = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
@@ -41,6 +42,9 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
     """
     files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
     undated = {"Date": None}  # the same figure makes the same file
+    for line in figure.findobj(Line2D):
+        if line.get_marker() != "None" and len(line.get_xdata()) > MOST_MARKERS:
+            line.set_rasterized(True)
     with plt.rc_context(figures.STYLE):
         if raster:
             figure.savefig(path.with_suffix(".png"))

@@ -1,0 +1,139 @@
+"""Ways to a page: from page to page, by topic, by search, from old addresses, from outside."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree as ET
+
+import pytest
+from conftest import MOVED, ROOT, SMALL_URL, TUTORIALS, VERSIONS_URL, Read
+from playwright.sync_api import Browser
+
+EXERCISES = sorted(path.stem for path in ROOT.glob("docs/exercises/[0-9]*.md"))
+LATEST = f"{VERSIONS_URL}/latest/"
+ADDRESSES = ROOT / "docs" / "addresses.txt"
+
+
+def follow(page: str, link: str) -> str:
+    """Name the page that a link leads to, as the tests name it."""
+    return normpath(join(dirname(page), unquote(urlsplit(link).path))).removesuffix(".html")
+
+
+def test_next_leads_through_all_tutorials_in_reading_order(read: Read) -> None:
+    page, seen = "tutorials/index", []
+    while page.startswith("tutorials/"):
+        seen.append(page)
+        after = follow(page, read(page).select_one("a.next-page")["href"])
+        assert follow(after, read(after).select_one("a.prev-page")["href"]) == page
+        page = after
+    cards = read("index").select(".sphx-glr-thumbcontainer a.reference")
+    in_order = [follow("index", card["href"]) for card in cards]
+    assert len(in_order) == len(TUTORIALS)
+    assert [page for page in seen if not page.endswith("/index")] == in_order
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("tutorials/transformations/jit", ["Home", "Tutorials", "Transformations"]),
+        ("results/experiments/jit", ["Home", "Results"]),
+        ("glossary", ["Home"]),
+    ],
+)
+def test_breadcrumbs_lead_upwards(read_small: Read, page: str, names: list[str]) -> None:
+    crumbs = read_small(page).select('article nav[aria-label="Breadcrumb"] ol a')
+    assert [crumb.get_text() for crumb in crumbs] == names
+    titles = [read_small(follow(page, crumb["href"])).h1.get_text() for crumb in crumbs[1:]]
+    assert [title.rstrip("¶#") for title in titles] == names[1:]
+    assert follow(page, crumbs[0]["href"]) == "index"
+
+
+def test_landing_page_needs_no_breadcrumbs(read_small: Read) -> None:
+    assert not read_small("index").select('nav[aria-label="Breadcrumb"]')
+
+
+def test_every_lesson_has_topics_that_list_it(read_small: Read) -> None:
+    topics = read_small("topics")
+    pages = [*(f"tutorials/{name}" for name in TUTORIALS), *(f"exercises/{n}" for n in EXERCISES)]
+    for page in pages:
+        tags = read_small(page).select(".jaxcap-topics a")
+        assert tags, f"docs/_ext/jaxcap_docs/topics.py has no topic for {page}"
+        for tag in tags:
+            section = topics.find(id=urlsplit(tag["href"]).fragment)
+            assert section.find(["h2"]).get_text().startswith(tag.get_text())
+            assert page in [follow("topics", a["href"]) for a in section.select("li a")]
+
+
+def test_search_works_without_a_server(html: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((html / "index.html").as_uri())
+    page.get_by_role("textbox", name="Search").fill("static_argnums")
+    page.keyboard.press("Enter")
+    found = page.locator("#search-results li a").filter(has_text="Which arguments must be static?")
+    found.first.click()
+    assert page.url.startswith((html / "tutorials/transformations/static_arguments.html").as_uri())
+    assert complaints == []
+    page.close()
+
+
+def test_every_address_that_was_published_is_a_page_or_leads_to_one(html: Path) -> None:
+    paths = (path.relative_to(html) for path in html.rglob("*.html"))
+    there = {path.as_posix() for path in paths if path.parts[0] != "_static"} - {"404.html"}
+    published = ADDRESSES.read_text(encoding="utf-8").splitlines()
+    assert published == sorted(set(published)), "keep docs/addresses.txt sorted"
+    assert not there - set(published), "new pages: add them to docs/addresses.txt"
+    assert not set(published) - there, "pages are gone: say in docs/conf.py where they moved"
+
+
+def test_who_comes_to_an_old_address_is_led_on(small_site: Path, browser: Browser) -> None:
+    ((old, new),) = MOVED.items()
+    # With scripts to the same part of the page, and without them at least to the page.
+    for scripts, part in ((True, "#a-part"), (False, "")):
+        page = browser.new_context(java_script_enabled=scripts).new_page()
+        page.goto((small_site / f"{old}.html").as_uri() + "#a-part")
+        page.wait_for_url((small_site / f"{new}.html").as_uri() + part)
+        page.context.close()
+
+
+def test_search_engines_are_sent_to_the_newest_version(small_site: Path, read_small: Read) -> None:
+    tree = ET.parse(small_site / "sitemap.xml")
+    listed = [element.text or "" for element in tree.iter() if element.tag.endswith("}loc")]
+    assert f"{LATEST}index.html" in listed
+    for address in listed:
+        assert address.startswith(LATEST)
+        page = address.removeprefix(LATEST).removesuffix(".html")
+        assert read_small(page).select_one('link[rel="canonical"]')["href"] == address
+        assert read_small(page).select_one('meta[property="og:url"]')["content"] == address
+    pages = {path.relative_to(small_site).as_posix() for path in small_site.rglob("*.html")}
+    unlisted = pages - {address.removeprefix(LATEST) for address in listed}
+    others = {"404", "genindex", "py-modindex", "search", *MOVED}
+    assert {page for page in unlisted if "_static" not in page} == {f"{one}.html" for one in others}
+    ((old, new),) = MOVED.items()
+    assert read_small(old).select_one('link[rel="canonical"]')["href"] == f"{LATEST}{new}.html"
+
+
+def test_page_for_lost_addresses_works_in_any_folder(small_site: Path, read_small: Read) -> None:
+    prefix = urlsplit(SMALL_URL).path
+    page = read_small("404")
+    found = page.find_all(href=re.compile("^[^#]")) + page.find_all(src=True) + page.select("form")
+    links = [urlsplit(one.get("href") or one.get("src") or one["action"]) for one in found]
+    own = [unquote(link.path) for link in links if not link.netloc]
+    assert len(own) > len(TUTORIALS)  # the navigation is there
+    for path in own:
+        assert path.startswith(prefix)
+        assert "//" not in path
+        assert (small_site / path.removeprefix(prefix)).exists(), path
+    assert page.select('meta[name="robots"][content="noindex"]')
+    assert not page.select('link[rel="canonical"]')
+
+
+def test_version_is_shown_with_the_way_to_others(read_small: Read) -> None:
+    shown = read_small(f"tutorials/{TUTORIALS[0]}").select_one(".sidebar-drawer .jaxcap-version")
+    assert re.search(r"Version \d+\.\d+", shown.get_text())
+    assert shown.a["href"] == f"{VERSIONS_URL}/versions.html"
