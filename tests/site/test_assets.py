@@ -7,7 +7,7 @@ from pathlib import Path
 
 import furo
 import pytest
-from conftest import SMALL_URL, PAGES, ROOT, Read
+from conftest import PAGES, ROOT, SMALL_URL, Read
 from made_up import CLAIMING_PAGE, MEASURING_PAGE
 from PIL import Image
 

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
-from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -111,12 +110,14 @@ def bundle_styles(app: Sphinx, exception: Exception | None) -> None:
     names = (name for text in pages.values() for name in NAMES.findall(text))
     words = {word for text in (*names, *scripts) for word in WORD.findall(text)}
     for page, text in pages.items():
+        first = STYLESHEET.search(text)
         sheets = [page.parent / href for href in STYLESHEET.findall(text)]
-        if len(sheets) > 1 and all(sheet.is_file() for sheet in sheets):
+        if first and all(sheet.is_file() for sheet in sheets):
             bundle = _bundle(sheets, words, Path(app.outdir, "_static"))
             link = f'\n    <link rel="stylesheet" href="{os.path.relpath(bundle, page.parent)}">'
-            links = chain([link], repeat(""))
-            page.write_text(STYLESHEET.sub(lambda _: next(links), text), encoding="utf-8")
+            before, _, _ = text.partition(first[0])
+            rest = STYLESHEET.sub("", text)[len(before) :]
+            page.write_text(before + link + rest, encoding="utf-8")
 
 
 def _bundle(sheets: Iterable[Path], words: set[str], folder: Path) -> Path:

@@ -43,7 +43,7 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
     files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
     undated = {"Date": None}  # the same figure makes the same file
     for line in figure.findobj(Line2D):
-        if line.get_marker() != "None" and len(line.get_xdata()) > MOST_MARKERS:
+        if line.get_marker() != "None" and np.size(line.get_xdata()) > MOST_MARKERS:
             line.set_rasterized(True)
     with plt.rc_context(figures.STYLE):
         if raster:
