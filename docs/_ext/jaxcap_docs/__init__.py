@@ -1,10 +1,11 @@
 """Sphinx extension of this site: runs leave records, and pages quote them.
 
-While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
+While sphinx-gallery runs a script, `gallery` keeps what it measured, and `limits` ends what takes
+too long. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
 `claims` lists what pages claim, and on which machines it holds.
 `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
-package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
+package as a wheel, and tells which tutorials failed, and why. `then_and_now` sets published figures beside
 what was measured.
 """
 
