@@ -41,16 +41,16 @@ class _Output(StringIO):
 gen_rst.StringIO = _Output
 
 
-def seconds() -> float:
+def seconds(*_: object) -> int:
     """How long a tutorial may run.
 
     Raises
     ------
     ConfigError
-        If the environment sets the limit to something else than a positive number.
+        If the environment sets the limit to something else.
     """
     told = os.environ.get("JAXCAP_TIME_LIMIT_S") or "1200"
-    if not told.isdecimal() or int(told) == 0:
+    if not told.isdecimal() or not int(told):
         raise ConfigError(f"JAXCAP_TIME_LIMIT_S is {told!r}: set it to a whole number of seconds")
     return int(told)
 

@@ -1,29 +1,29 @@
 """Python as on a machine without PyTorch, where it's always the same day and clocks are read alike.
 
-What was measured, and when, is then equal in all builds that have this on their path.
+What was measured, and when, is then the same in all builds that have this on their path.
 """
 
 from __future__ import annotations
 
-import datetime
-import time
+import datetime as dt
 from importlib.machinery import ModuleSpec, PathFinder
 from itertools import count
 from typing import Any
+from unittest.mock import patch
 
-_find_spec = PathFinder.find_spec
-
-
-def _without_torch(name: str, *places: Any) -> ModuleSpec | None:
-    return None if name.partition(".")[0] == "torch" else _find_spec(name, *places)
+find_spec = PathFinder.find_spec
 
 
-class _SameDay(datetime.datetime):
+def without_torch(name: str, *places: Any) -> ModuleSpec | None:
+    return None if name.partition(".")[0] == "torch" else find_spec(name, *places)
+
+
+class SameDay(dt.datetime):
     @classmethod
-    def now(cls, tz: datetime.tzinfo | None = None) -> _SameDay:
+    def now(cls, tz: dt.tzinfo | None = None) -> SameDay:
         return cls(2026, 1, 2, 3, 4, tzinfo=tz)
 
 
-setattr(PathFinder, "find_spec", _without_torch)
-setattr(datetime, "datetime", _SameDay)
-setattr(time, "perf_counter", map(float, count()).__next__)  # a second has gone by at each look
+patch("importlib.machinery.PathFinder.find_spec", without_torch).start()
+patch("datetime.datetime", SameDay).start()
+patch("time.perf_counter", map(float, count()).__next__).start()  # a second later at each look
