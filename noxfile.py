@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 
@@ -19,7 +22,9 @@ nox.options.default_venv_backend = "virtualenv"  # uv doesn't see every build of
 
 ROOT = Path(__file__).parent
 DOCS, BUILD = ROOT / "docs", ROOT / "docs" / "_build"
-HTML, NEXT = BUILD / "html", BUILD / "html.next"
+HTML, NEXT, LAST = BUILD / "html", BUILD / "html.next", BUILD / "html.last"
+FAILED = BUILD / "failed-tutorials.txt"
+ROOM_MIB = 64  # a complete site takes about half
 # What sphinx-gallery and our extension write while they run the tutorials and show results.
 GENERATED = (
     DOCS / "tutorials",
@@ -28,7 +33,6 @@ GENERATED = (
     DOCS / "reference" / "_backreferences",
     BUILD / "records",
     BUILD / "doctrees",
-    BUILD / "failed-tutorials.txt",
 )
 PROJECT = nox.project.load_toml("pyproject.toml")
 
@@ -37,12 +41,19 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 def docs(session: nox.Session) -> None:
     """Build the site from fresh measurements; `-- PATTERN` runs matching tutorials only."""
     install(session, "docs", extra=tutorials_extra())
-    for path in (*GENERATED, NEXT):
-        remove(path)
+    with writing(session):
+        require_room()
+        if LAST.exists() and not HTML.exists():  # a build was killed while it swapped
+            LAST.rename(HTML)
+        for path in (*GENERATED, NEXT, LAST):
+            remove(path)
     build(session, "html", NEXT, "--fail-on-warning", "--keep-going")
-    # Only a complete site replaces the last one.
-    remove(HTML)
-    NEXT.rename(HTML)
+    # Only a complete site replaces the last one, which is never gone before that is in its place.
+    with writing(session):
+        if HTML.exists():
+            HTML.rename(LAST)
+        NEXT.rename(HTML)
+        remove(LAST)
     session.log(f"The site is at {(HTML / 'index.html').relative_to(ROOT)}")
 
 
@@ -167,16 +178,44 @@ def install(
 
 
 def build(session: nox.Session, builder: str, target: Path, *options: str) -> None:
-    """Run Sphinx; end with the names of the tutorials that raised."""
-    failed = BUILD / "failed-tutorials.txt"
+    """Run Sphinx; if it fails, end with the reason where that is known."""
+    remove(FAILED)
     command = ("sphinx-build", "--builder", builder, "--doctree-dir", str(BUILD / "doctrees"))
     try:
         session.run(*command, *options, str(DOCS), str(target), env=docs_environment(session))
     except CommandFailed:
-        names = failed.read_text(encoding="utf-8").split() if failed.exists() else []
-        if names:
-            session.error("these tutorials raised, see above: " + ", ".join(names))
+        with writing(session):
+            require_room()
+        tell_failures(session)
         raise
+    tell_failures(session)  # a tutorial may have ended Sphinx as if all were well
+
+
+def tell_failures(session: nox.Session) -> None:
+    """End with the tutorials that failed, each with its reason, if there are any."""
+    reasons = FAILED.read_text(encoding="utf-8").splitlines() if FAILED.exists() else []
+    if reasons:
+        session.error("these tutorials failed, see above: " + "; ".join(reasons))
+
+
+@contextmanager
+def writing(session: nox.Session) -> Iterator[None]:
+    """End with a sentence if files can't be written, moved or removed."""
+    try:
+        yield
+    except OSError as error:
+        session.error(
+            f"the site cannot be built in {error.filename or BUILD} ({error.strerror}): make sure "
+            f"that you may write there, and that {ROOM_MIB} MiB are free"
+        )
+
+
+def require_room() -> None:
+    """Try to write where the build will, as much as it needs."""
+    BUILD.mkdir(exist_ok=True)
+    for folder, room_mib in (DOCS, 1), (BUILD, ROOM_MIB):
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(room_mib * 2**20))
 
 
 def docs_environment(session: nox.Session | None = None) -> dict[str, str]:
@@ -187,12 +226,15 @@ def docs_environment(session: nox.Session | None = None) -> dict[str, str]:
         "MPLBACKEND": "agg",
         # Many fresh processes import the same, which is compiled once if it may be kept.
         "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONUTF8": "1",  # whatever the locale: paths and what tutorials print may need it
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # PyTorch needs room on the same GPU
     }
 
 
 def commit() -> str:
     """Abbreviated commit of this checkout, or nothing outside of one."""
+    if not (ROOT / ".git").exists():  # unpacked, perhaps inside of another checkout
+        return ""
     command = ("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     try:
         asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

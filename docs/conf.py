@@ -16,7 +16,7 @@ import jaxcap
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from jaxcap_docs.order import SECTIONS
+from jaxcap_docs.order import SECTIONS, runnable
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern: those to run
 
@@ -49,6 +49,8 @@ extensions = [
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "tutorials/**/*.ipynb", "tutorials/sg_execution_times.rst"]
 nitpicky = True
+# It looks at whole paths: the name of a folder above is up to whoever builds.
+suppress_warnings = ["sphinx_gallery.space_in_filename"]
 
 html_theme = "furo"
 html_title = "jaxcap"
@@ -104,7 +106,7 @@ sphinx_gallery_conf = {
     "subsection_order": ExplicitOrder([f"../gallery/{section}" for section in SECTIONS]),
     "within_subsection_order": "jaxcap_docs.order.LessonOrder",
     "minigallery_sort_order": "jaxcap_docs.order.place",
-    "filename_pattern": TUTORIALS,
+    "filename_pattern": runnable(TUTORIALS),
     "thumbnail_size": (320, 224),  # shown half as wide
     "image_scrapers": ("jaxcap_docs.gallery.scrape",),
     "reset_modules": ("matplotlib", "jaxcap_docs.gallery.reset"),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,19 +16,32 @@ ORDER = ROOT / "docs" / "_ext" / "jaxcap_docs" / "order.py"
 SCRIPTS = sorted(ROOT.glob("gallery/*/*.py"))
 
 FIGURE = re.compile(r"\d\s*(?:x|×|ms|us|µs|μs|ns|s|%)(?!\w)")
+# Does what scripts import, and tells which of them lack what.
+IMPORT = """
+import ast, sys
+from pathlib import Path
+
+for path in map(Path, sys.argv[1:]):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            try:
+                exec(ast.unparse(node), {})
+            except ModuleNotFoundError as error:
+                print(path.stem, error.name)
+"""
 MATHS_OR_CODE = re.compile(r":math:`[^`]*`|``[^`]*``")
 
 each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 
 
-def lessons() -> list[str]:
-    """What the site lists, without the libraries that build it."""
+def listed(name: str) -> list[str]:
+    """What the site lists under a name, without the libraries that build it."""
     tree = ast.parse(ORDER.read_text(encoding="utf-8"))
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "LESSONS":
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             found: list[str] = ast.literal_eval(node.value)
             return found
-    raise AssertionError(f"{ORDER} has no LESSONS")
+    raise AssertionError(f"{ORDER} has no {name}")
 
 
 def prose(script: str) -> str:
@@ -36,7 +52,20 @@ def prose(script: str) -> str:
 
 
 def test_lessons_are_the_scripts_that_there_are() -> None:
-    assert sorted(lessons()) == sorted(path.stem for path in SCRIPTS)
+    assert sorted(listed("LESSONS")) == sorted(path.stem for path in SCRIPTS)
+
+
+def test_scripts_that_need_pytorch_are_listed() -> None:
+    """Or the site could not be built without it."""
+    without_torch = {"PYTHONPATH": str(ROOT / "tests" / "site" / "elsewhere")}
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT, *SCRIPTS],
+        env=os.environ | without_torch,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert set(done.stdout.splitlines()) == {f"{name} torch" for name in listed("NEED_TORCH")}
 
 
 @each_script

@@ -136,14 +136,21 @@ def copy_project(copy: Path) -> Path:
 
 
 def build(project: Path, *patterns: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*NOX, "--", *patterns],
-        cwd=project,
-        env=os.environ | {"TMPDIR": str(project)} | environment,  # with a lock of its own
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command, options = nox_docs(project, *patterns, **environment)
+    return subprocess.run(command, **options, capture_output=True, check=False)
+
+
+def nox_docs(
+    project: Path, *patterns: str, **environment: str
+) -> tuple[tuple[str | Path, ...], dict[str, Any]]:
+    """Give what builds a copy, and how to start it: from another folder, with a lock of its own."""
+    options = {
+        "cwd": project.parent,
+        "env": os.environ | {"TMPDIR": str(project)} | environment,
+        "encoding": "utf-8",
+        "errors": "replace",
+    }
+    return (*NOX, "--noxfile", project / "noxfile.py", "--", *patterns), options
 
 
 # Where the small site is said to be, as one of several versions: with a last slash or without.

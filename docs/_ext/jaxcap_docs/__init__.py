@@ -1,13 +1,13 @@
 """Sphinx extension of this site: runs leave records, and pages quote them.
 
-While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
-page: a provenance stamp under the title, and measured numbers where the prose asks for them.
-`claims` lists what pages claim, and on which machines it holds.
-`notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and
-the package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures
-beside what was measured. `topics` and `addresses` help to find pages, and `links` tells dead links
-from those that cannot be reached. `assets` keeps pages light, and `previews` draws what others show
-beside links to them.
+While sphinx-gallery runs a script, `gallery` keeps what it measured, and `limits` ends what takes
+too long. `pages` puts the record on the page: a provenance stamp under the title, and measured
+numbers where the prose asks for them. `claims` lists what pages claim, and on which machines it
+holds. `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as
+JSON and the package as a wheel, and tells which tutorials failed, and why. `then_and_now` sets
+published figures beside what was measured. `topics` and `addresses` help to find pages, and `links`
+tells dead links from those that cannot be reached. `assets` keeps pages light, and `previews` draws
+what others show beside links to them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jaxcap_docs import (
     claims,
     exercises,
     gallery,
+    limits,
     links,
     mathml,
     notebooks,
@@ -50,6 +51,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("then-and-now", then_and_now.ThenAndNow)
     app.add_directive("topics", topics.Topics)
     app.add_config_value("moved_pages", {}, "html")
+    app.connect("config-inited", limits.seconds)  # complains early
     app.connect("config-inited", gallery.measure_alone)
     app.connect("config-inited", gallery.forget_stale)
     app.connect("builder-inited", notebooks.rewrite, priority=900)  # after sphinx-gallery ran

@@ -25,7 +25,7 @@ from jaxcap.environment import Environment, capture
 from jaxcap.exports import beside
 from jaxcap.recording import BusyError, counterparts, measuring_alone, outdated
 from jaxcap.results import ResultSet, ResultTable
-from jaxcap_docs import plots, records
+from jaxcap_docs import limits, plots, publish, records
 
 
 @dataclass
@@ -92,8 +92,9 @@ def forget_stale(app: Sphinx, _: Config) -> None:
     seen.write_text(fingerprint.hexdigest(), encoding="ascii")
 
 
-def reset(_: dict[str, Any], __: str | None, when: str) -> None:
+def reset(gallery_conf: dict[str, Any], script: str, when: str) -> None:
     """Start each script in the same state, and keep its record when it ends."""
+    limits.stop()
     if when == "after" and _running.script:
         duration_s = time.perf_counter() - _running.started_s
         run = records.Run(environment=capture(), duration_s=duration_s)
@@ -104,6 +105,17 @@ def reset(_: dict[str, Any], __: str | None, when: str) -> None:
     figures.use_style()
     _running.started_s, _running.script = time.perf_counter(), None
     _running.variables, _running.tables = {}, {}
+    if when == "before":
+        # Stays if the script takes the whole build with it.
+        (path,) = records.GALLERY.glob(f"*/{script}")
+        publish.note_failures(
+            gallery_conf,
+            f"{records.page_of_script(path)} (the build ended while it ran: it crashed, or did not "
+            f"heed its time limit of {limits.seconds()} s)",
+        )
+        limits.start()
+    else:
+        publish.note_failures(gallery_conf)
 
 
 def scrape(_: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:

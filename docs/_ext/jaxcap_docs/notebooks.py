@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sphinx.application import Sphinx
 
@@ -32,4 +32,5 @@ def rewrite(app: Sphinx) -> None:
         path.write_text(json.dumps(notebook, indent=1) + "\n", encoding="utf-8")
         with ZipFile(path.with_suffix(".zip"), "w", ZIP_DEFLATED) as archive:
             for file in (path.with_suffix(".py"), path):
-                archive.write(file, file.name)
+                # With a date of its own, the archive of the same files would differ each time.
+                archive.writestr(ZipInfo(file.name), file.read_bytes(), ZIP_DEFLATED)

@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from jaxcap.doctor import Facts
 from jaxcap.environment import Environment, Model, capture, provenance
 from jaxcap_docs import plots, records
+from jaxcap_docs.order import lacks_torch
 
 TUTORIALS = "tutorials/"
 logger = logging.getLogger(__name__)
@@ -90,9 +91,9 @@ def stamp_tutorial(app: Sphinx, doctree: nodes.document) -> None:
         return
     run = records.run_of(page)
     if run is None:
-        note: nodes.Node = nodes.note(
-            "", nodes.paragraph(text="This page was not run in this build: it shows no results.")
-        )
+        why = ", because PyTorch is not installed" if lacks_torch(page) else ""
+        text = f"This page was not run in this build{why}: it shows no results."
+        note: nodes.Node = nodes.note("", nodes.paragraph(text=text))
     else:
         facts = {"Took": f"{run.duration_s:.0f} s"}
         note = stamp("Measured on", run.environment, facts)

@@ -22,10 +22,25 @@ FAILED = records.BUILD / "failed-tutorials.txt"
 
 
 def tell_failures(app: Sphinx, _: Exception | None) -> None:
-    """Write which scripts raised, for the build command to end with."""
-    failed = app.config.sphinx_gallery_conf.get("failing_examples", {})
-    names = sorted(records.page_of_script(Path(script)) for script in failed)
-    FAILED.write_text("\n".join(names), encoding="utf-8")
+    """Write which scripts failed and why, for the build command to end with."""
+    note_failures(app.config.sphinx_gallery_conf)
+
+
+def note_failures(gallery_conf: dict[str, Any], *more: str) -> None:
+    """Write a line for each script that failed so far, and more lines."""
+    failed: dict[str, str] = gallery_conf.get("failing_examples", {})
+    lines = (
+        f"{records.page_of_script(Path(script))} ({_reason(traceback)})"
+        for script, traceback in failed.items()
+    )
+    FAILED.write_text("\n".join([*lines, *more]), encoding="utf-8")
+
+
+def _reason(traceback: str) -> str:
+    """Find the line below the stack: an exception and the first line of its message."""
+    _, *lines = traceback.splitlines()
+    kind, colon, message = next(line for line in lines if not line.startswith(" ")).partition(": ")
+    return f"{kind.rpartition('.')[2]}{colon}{message}"
 
 
 def write_results(app: Sphinx, exception: Exception | None) -> None:
