@@ -3,9 +3,10 @@
 While sphinx-gallery runs a script, `gallery` keeps what it measured. `pages` puts that on the
 page: a provenance stamp under the title, and measured numbers where the prose asks for them.
 `claims` lists what pages claim, and on which machines it holds.
-`notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as JSON and the
-package as a wheel, and tells which tutorials failed. `then_and_now` sets published figures beside
-what was measured.
+`notebooks` makes the downloads readable outside of Sphinx, `colab` opens them where nothing is
+installed, and `archive` packs all of them. `publish` serves the results as JSON and the package as a
+wheel, and tells which tutorials failed. `then_and_now` sets published figures beside what was
+measured.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jaxcap_docs import (
+    archive,
     claims,
+    colab,
     exercises,
     gallery,
     mathml,
@@ -51,10 +54,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", pages.stamp_tutorial)
     app.connect("doctree-read", pages.widen_tables)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
+    app.connect("doctree-read", colab.offer, priority=600)  # when files to download have names
     app.connect("html-page-context", pages.settle_images)
     app.connect("build-finished", publish.tell_failures, priority=1)  # before sphinx-gallery raises
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)
     app.connect("build-finished", publish.write_wheel)
+    app.connect("build-finished", archive.write)  # of what those before have written
     app.connect("build-finished", gallery.let_others_measure, priority=1)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

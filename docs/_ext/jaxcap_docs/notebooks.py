@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
 
 from sphinx.application import Sphinx
+
+from jaxcap_docs.archive import pack
 
 # :role:`text` or :role:`text <target>`
 ROLE = re.compile(r":(?P<role>[a-z:]+):`~?(?P<text>[^`<]*[^`<\s])(?:\s*<[^`]*>)?`")
@@ -30,6 +31,5 @@ def rewrite(app: Sphinx) -> None:
             if cell["cell_type"] == "markdown":
                 cell["source"] = without_roles("".join(cell["source"])).splitlines(keepends=True)
         path.write_text(json.dumps(notebook, indent=1) + "\n", encoding="utf-8")
-        with ZipFile(path.with_suffix(".zip"), "w", ZIP_DEFLATED) as archive:
-            for file in (path.with_suffix(".py"), path):
-                archive.write(file, file.name)
+        both = (path.with_suffix(".py"), path)
+        pack(path.with_suffix(".zip"), {file.name: file.read_bytes() for file in both})
