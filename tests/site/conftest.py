@@ -22,6 +22,8 @@ TUTORIALS = sorted(
     for path in ROOT.glob("gallery/*/*.py")
 )
 
+SITE_URL = "https://owner.github.io/project/latest/"
+
 Read = Callable[[str], Any]  # BeautifulSoup, whose types make each step optional
 
 LESSON = '''"""
@@ -126,7 +128,10 @@ def build(project: Path, *patterns: str, **environment: str) -> subprocess.Compl
 
 @pytest.fixture(scope="session")
 def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a site of two tutorials, with recordings that were added and no page edited."""
+    """Folder of a site of two tutorials, with recordings that were added and no page edited.
+
+    It knows at which address it will be found.
+    """
     import made_up  # which imports this module
 
     project = copy_project(tmp_path_factory.mktemp("small") / "copy")
@@ -134,7 +139,8 @@ def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     claiming.write_text(made_up.CLAIMING, encoding="utf-8")
     made_up.record_claims(project / "docs" / "recorded")
     made_up.record_everything(project / "docs" / "recorded")
-    done = build(project, made_up.MEASURING_PAGE, made_up.CLAIMING_PAGE)
+    pages = (made_up.MEASURING_PAGE, made_up.CLAIMING_PAGE)
+    done = build(project, *pages, JAXCAP_SITE_URL=SITE_URL)
     assert done.returncode == 0, done.stdout + done.stderr
     return project / "docs" / "_build" / "html"
 

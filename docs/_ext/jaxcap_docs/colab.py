@@ -39,9 +39,7 @@ def address(site: str, path: str) -> str | None:
     if found is None:
         return None
     owner, repository, folder = found.groups(default="")
-    return (
-        f"https://colab.research.google.com/github/{owner}/{repository}/blob/{BRANCH}{folder}/{path}"
-    )
+    return f"https://colab.research.google.com/github/{owner}/{repository}/blob/{BRANCH}{folder}/{path}"
 
 
 def offer(app: Sphinx, doctree: nodes.document) -> None:

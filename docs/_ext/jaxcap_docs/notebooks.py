@@ -18,7 +18,7 @@ def without_roles(text: str) -> str:
     """Keep the text of each role: as code if it names an object or a measured variable."""
 
     def plain(role: re.Match[str]) -> str:
-        return role["text"] if role["role"] == "doc" else f"`{role['text']}`"
+        return role["text"] if role["role"] in {"doc", "ref"} else f"`{role['text']}`"
 
     return ROLE.sub(plain, text)
 
