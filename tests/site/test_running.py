@@ -7,8 +7,10 @@ import re
 import runpy
 import shlex
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NoReturn
 from urllib.parse import urljoin
 
 import pytest
@@ -131,6 +133,10 @@ def test_colab_opens_the_version_that_is_read(site: str, opened: str) -> None:
     assert address(site, "a.ipynb") == f"https://colab.research.google.com/github/owner/{opened}"
 
 
+def not_found(name: str) -> NoReturn:
+    raise metadata.PackageNotFoundError(name)
+
+
 @pytest.mark.parametrize("name", [TUTORIAL, EXERCISE])
 @pytest.mark.parametrize("is_installed", [True, False])
 def test_first_cell_installs_the_wheel_of_the_site_where_it_is_missing(
@@ -148,7 +154,8 @@ def test_first_cell_installs_the_wheel_of_the_site_where_it_is_missing(
     source = "".join(notebook["cells"][0]["source"])
     asked: list[tuple[str, str]] = []
     shell = SimpleNamespace(run_line_magic=lambda *magic: asked.append(magic))
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: is_installed or None)
+    if not is_installed:
+        monkeypatch.setattr(metadata.Distribution, "from_name", not_found)
     cell = tmp_path / "cell.py"
     cell.write_text(TransformerManager().transform_cell(source), encoding="utf-8")  # type: ignore[no-untyped-call]
     runpy.run_path(str(cell), {"get_ipython": lambda: shell})

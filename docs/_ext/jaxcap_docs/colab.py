@@ -24,11 +24,14 @@ def install_cell(site: str) -> str:
             "# This notebook needs the package jaxcap. The site it comes from says how to install\n"
             '# that: on its first page, under "Run it yourself".'
         )
-    # Its extra `all` would replace Colab's own kernel, which pins its version.
+    # The extra "all" would replace Colab's kernel. A clone in the working directory can be imported
+    # as "jaxcap" too, and is no package: so ask for what is installed.
     return (
         "# Installs this site's package where it isn't yet, such as on Colab.\n"
-        "from importlib.util import find_spec\n\n"
-        'if find_spec("jaxcap") is None:\n'
+        "from importlib.metadata import PackageNotFoundError, version\n\n"
+        "try:\n"
+        '    version("jaxcap")\n'
+        "except PackageNotFoundError:\n"
         f'    %pip install --quiet "jaxcap[tutorials] @ {site.rstrip("/")}/wheels/{WHEEL}"'
     )
 

@@ -1,4 +1,4 @@
-"""The script that records on SLURM's nodes, with stand-ins for what it calls."""
+"""The scripts that record and build on SLURM's nodes, with stand-ins for what they call."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "results" / "record.sbatch"
+DOCS = Path(__file__).parents[1] / "docs"
+RECORD, BUILD = DOCS / "results" / "record.sbatch", DOCS / "build.sbatch"
 VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "XLA_PYTHON_CLIENT_PREALLOCATE")
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="runs a script of bash")
 
 
-def test_the_script_is_bash() -> None:
-    subprocess.run(["bash", "-n", SCRIPT], check=True)
+@pytest.mark.parametrize("script", [RECORD, BUILD])
+def test_the_script_is_bash(script: Path) -> None:
+    subprocess.run(["bash", "-n", script], check=True)
 
 
 @pytest.fixture
@@ -30,12 +32,14 @@ def commands(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def task(commands: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the script as one task of an array."""
+def task(
+    commands: Path, *arguments: str, script: Path = RECORD, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script as SLURM does: that which records as one task of an array."""
     inherited = {key: value for key, value in os.environ.items() if key not in VARIABLES}
     path = {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
-        ["bash", SCRIPT, *arguments],
+        ["bash", script, *arguments],
         env=inherited | path | variables,
         capture_output=True,
         text=True,
@@ -75,8 +79,21 @@ def test_a_task_without_a_gpu_records_nothing(
     assert said in done.stderr
 
 
-def test_a_task_records_nothing_where_jax_does_not_use_the_gpu(commands: Path) -> None:
+@pytest.mark.parametrize("arguments", [(), ("jit", "grad")])
+def test_the_site_is_built_with_what_is_installed(
+    arguments: tuple[str, ...], commands: Path
+) -> None:
+    done = task(commands, *arguments, script=BUILD, CUDA_VISIBLE_DEVICES="0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "0 false jaxcap doctor",
+        " ".join(("0 false nox -s docs --no-venv --", *arguments)),
+    ]
+
+
+@pytest.mark.parametrize("script", [RECORD, BUILD])
+def test_nothing_is_measured_where_jax_does_not_use_the_gpu(script: Path, commands: Path) -> None:
     (commands / "jaxcap").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    done = task(commands, CUDA_VISIBLE_DEVICES="0", SLURM_ARRAY_TASK_ID="0")
+    done = task(commands, script=script, CUDA_VISIBLE_DEVICES="0", SLURM_ARRAY_TASK_ID="0")
     assert done.returncode == 1
     assert done.stdout == ""
