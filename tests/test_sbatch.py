@@ -33,7 +33,7 @@ def commands(tmp_path: Path) -> Path:
 
 
 def task(
-    commands: Path, *arguments: str, script: Path = RECORD, **variables: str
+    commands: Path, script: Path, /, *arguments: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a script as SLURM does: that which records as one task of an array."""
     inherited = {key: value for key, value in os.environ.items() if key not in VARIABLES}
@@ -54,7 +54,7 @@ def task(
 def test_each_task_records_the_gpu_of_its_index(
     given: str, index: str, taken: str, commands: Path
 ) -> None:
-    done = task(commands, "jit", CUDA_VISIBLE_DEVICES=given, SLURM_ARRAY_TASK_ID=index)
+    done = task(commands, RECORD, "jit", CUDA_VISIBLE_DEVICES=given, SLURM_ARRAY_TASK_ID=index)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         f"{taken} PCI_BUS_ID false jaxcap doctor",
@@ -73,7 +73,7 @@ def test_each_task_records_the_gpu_of_its_index(
 def test_a_task_without_a_gpu_records_nothing(
     variables: dict[str, str], said: str, commands: Path
 ) -> None:
-    done = task(commands, SLURM_ARRAY_TASK_ID="1", **variables)
+    done = task(commands, RECORD, SLURM_ARRAY_TASK_ID="1", **variables)
     assert done.returncode != 0
     assert done.stdout == ""
     assert said in done.stderr
@@ -83,7 +83,7 @@ def test_a_task_without_a_gpu_records_nothing(
 def test_the_site_is_built_with_what_is_installed(
     arguments: tuple[str, ...], commands: Path
 ) -> None:
-    done = task(commands, *arguments, script=BUILD, CUDA_VISIBLE_DEVICES="0")
+    done = task(commands, BUILD, *arguments, CUDA_VISIBLE_DEVICES="0")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "0 false jaxcap doctor",
@@ -94,6 +94,6 @@ def test_the_site_is_built_with_what_is_installed(
 @pytest.mark.parametrize("script", [RECORD, BUILD])
 def test_nothing_is_measured_where_jax_does_not_use_the_gpu(script: Path, commands: Path) -> None:
     (commands / "jaxcap").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    done = task(commands, script=script, CUDA_VISIBLE_DEVICES="0", SLURM_ARRAY_TASK_ID="0")
+    done = task(commands, script, CUDA_VISIBLE_DEVICES="0", SLURM_ARRAY_TASK_ID="0")
     assert done.returncode == 1
     assert done.stdout == ""

@@ -46,16 +46,29 @@ def address(site: str, path: str) -> str | None:
 
 
 def offer(app: Sphinx, doctree: nodes.document) -> None:
-    """Link to Colab beside each notebook to download."""
+    """Link to Colab above each notebook to download, and say below what downloads need."""
     for node in list(doctree.findall(addnodes.download_reference)):
         path = node.get("filename", "")
-        target = address(app.config.html_baseurl, f"_downloads/{path}")
-        if not path.endswith(".ipynb") or target is None:
+        if not path.endswith(".ipynb"):
             continue
-        text = nodes.literal("", f"Open in Colab: {path.rpartition('/')[2]}", classes=["download"])
-        link = nodes.paragraph("", "", nodes.reference("", "", text, refuri=target))
         download = node.parent.parent
-        download.parent.insert(
-            download.parent.index(download),
-            nodes.container("", link, classes=["sphx-glr-download", "jaxcap-colab"]),
+        downloads = download.parent
+        if target := address(app.config.html_baseurl, f"_downloads/{path}"):
+            text = f"Open in Colab: {path.rpartition('/')[2]}"
+            literal = nodes.literal("", text, classes=["download"])
+            link = nodes.paragraph("", "", nodes.reference("", "", literal, refuri=target))
+            opened = nodes.container("", link, classes=["sphx-glr-download"])
+            downloads.insert(downloads.index(download), opened)
+        how = addnodes.pending_xref(
+            "",
+            nodes.inline(text="how to install it"),
+            refdomain="std",
+            reftype="ref",
+            reftarget="run-it-yourself",
+            refexplicit=True,
+            refwarn=True,
+            refdoc=app.env.docname,
+        )
+        downloads.append(
+            nodes.paragraph("", "They need this site's package: ", how, nodes.Text("."))
         )
