@@ -16,7 +16,10 @@ import jaxcap
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+from jaxcap_docs.archive import ARCHIVE
+from jaxcap_docs.colab import install_cell
 from jaxcap_docs.order import SECTIONS, runnable
+from jaxcap_docs.publish import WHEEL
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern: those to run
 
@@ -64,12 +67,20 @@ html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
-WHEEL = f"jaxcap-{version}-py3-none-any.whl"  # the build serves it
-myst_substitutions = {"wheel": f'<a href="wheels/{WHEEL}">{WHEEL}</a>'}
+# What the build writes when pages are done: links that Sphinx can't make.
+myst_substitutions = {
+    "archive": f'<a download href="{ARCHIVE}">jaxcap-tutorials.zip</a>',
+    "wheel": f'<a download href="wheels/{WHEEL}">{WHEEL}</a>',
+}
 # As with tutorials: `nox -s docs -- exercises` runs nothing else, nor `-- command_line`.
 nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
-copybutton_exclude = ".linenos, .gp, .go"
+# Copy what one would type: without prompts and what a session answers. What only shows output, or
+# the usage of a command, has no button.
+copybutton_selector = "div:not(.sphx-glr-script-out, .output, .highlight-shell) > .highlight > pre"
+copybutton_prompt_text, copybutton_prompt_is_regexp = r"\$ |>>> |\.\.\. ?", True
+copybutton_line_continuation_character = "\\"
+copybutton_copy_empty_lines = False
 
 # Search engines are sent to the newest version, which has every page or a redirect in its place.
 html_baseurl = ogp_canonical_url = f"{VERSIONS}latest/" if VERSIONS else SITE
@@ -113,8 +124,8 @@ sphinx_gallery_conf = {
     "reset_modules_order": "both",
     "backreferences_dir": "reference/_backreferences",
     "doc_module": ("jaxcap",),
-    "reference_url": {"jaxcap": None},
     "remove_config_comments": True,
+    "first_notebook_cell": install_cell(SITE),
     "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,

@@ -18,8 +18,8 @@ know which device it uses, and have differentiated and compiled a function.
 #
 #     python -m pip install "jax[cuda13]"
 #
-# This page also uses the site's own package, which brings JAX along. Install it from a clone of the
-# site's repository with ``python -m pip install .``, or ``".[cuda]"`` for the GPU.
+# This page also uses the site's own package, which brings JAX along. The site's first
+# page has it, and says :ref:`how to install it <run-it-yourself>`.
 #
 # Which device does it use?
 # -------------------------

@@ -154,7 +154,10 @@ def nox_docs(
 
 
 # Where the small site is said to be, as one of several versions: with a last slash or without.
-SMALL_URL, VERSIONS_URL = "https://example.org/jaxcap/v1.2.3/", "https://example.org/jaxcap"
+SMALL_URL, VERSIONS_URL = (
+    "https://owner.github.io/project/v1.2.3/",
+    "https://owner.github.io/project",
+)
 MOVED = {"lessons/old name": "glossary"}
 
 

@@ -3,11 +3,12 @@
 While sphinx-gallery runs a script, `gallery` keeps what it measured, and `limits` ends what takes
 too long. `pages` puts the record on the page: a provenance stamp under the title, and measured
 numbers where the prose asks for them. `claims` lists what pages claim, and on which machines it
-holds. `notebooks` makes the downloads readable outside of Sphinx. `publish` serves the results as
-JSON and the package as a wheel, and tells which tutorials failed, and why. `then_and_now` sets
-published figures beside what was measured. `topics` and `addresses` help to find pages, and `links`
-tells dead links from those that cannot be reached. `assets` keeps pages light, and `previews` draws
-what others show beside links to them.
+holds. `notebooks` makes the downloads readable outside of Sphinx, `colab` opens them where
+nothing is installed, and `archive` packs all of them. `publish` serves the results as JSON and the
+package as a wheel, and tells which tutorials failed, and why. `then_and_now` sets published figures
+beside what was measured. `topics` and `addresses` help to find pages, and `links` tells dead links
+from those that cannot be reached. `assets` keeps pages light, and `previews` draws what others show
+beside links to them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from jaxcap_docs import (
     addresses,
+    archive,
     assets,
     claims,
+    colab,
     exercises,
     gallery,
     limits,
@@ -63,6 +66,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", pages.stamp_tutorial)
     app.connect("doctree-read", pages.widen_tables)
     app.connect("doctree-read", exercises.prepare_page, priority=100)  # before titles are collected
+    app.connect("doctree-read", colab.offer, priority=600)  # when files to download have names
     app.connect("html-page-context", pages.settle_images)
     app.connect("html-page-context", previews.add, priority=400)  # before the head is written
     app.connect("html-page-context", assets.load_what_is_used, priority=900)  # after they are added
@@ -72,6 +76,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", publish.write_results)
     app.connect("build-finished", exercises.write_notebooks)
     app.connect("build-finished", publish.write_wheel)
+    app.connect("build-finished", archive.write)  # of what those before have written
     app.connect("build-finished", assets.shorten_code, priority=900)  # sphinx-gallery links in it
     app.connect("build-finished", assets.bundle_styles, priority=900)  # furo writes one here
     app.connect("build-finished", addresses.write_sitemap)

@@ -18,6 +18,8 @@ from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
 from sphinx_design.shared import create_component
 
+from jaxcap_docs.colab import address
+
 FOLDER = "exercises/"
 SOLUTION = "Solution"
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
@@ -39,7 +41,7 @@ def prepare_page(app: Sphinx, doctree: nodes.document) -> None:
             summary = nodes.rubric(SOLUTION, SOLUTION)
             section.replace_self(_dropdown(summary, *section.children[1:]))
     title = next(doctree.findall(nodes.title))
-    notes: list[nodes.Node] = [_links(app.env.docname.removeprefix(FOLDER))]
+    notes: list[nodes.Node] = [_links(app.env.docname, app.config.ogp_site_url)]
     if app.config.nb_execution_mode == "off":
         text = "This page was not run in this build: it shows no results."
         notes.append(nodes.note("", nodes.paragraph(text=text)))
@@ -54,12 +56,16 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
         text = Path(app.env.doc2path(name)).read_text(encoding="utf-8")
         titles = {doc: title.astext() for doc, title in app.env.titles.items()}
         for solved, file in zip((False, True), _files(name), strict=True):
-            content = json.dumps(notebook(text, titles, solved=solved), indent=1)
+            first = app.config.sphinx_gallery_conf["first_notebook_cell"]
+            content = json.dumps(notebook(text, titles, first, solved=solved), indent=1)
             (app.outdir / FOLDER / file).write_text(content + "\n", encoding="utf-8")
 
 
-def notebook(text: str, titles: dict[str, str], *, solved: bool) -> dict[str, Any]:
-    """Make a Jupyter notebook of a page, in JSON; ``titles`` are those of all pages."""
+def notebook(text: str, titles: dict[str, str], first: str, *, solved: bool) -> dict[str, Any]:
+    """Make a Jupyter notebook of a page, in JSON, after a cell that all have.
+
+    ``titles`` are those of all pages.
+    """
     cells: list[dict[str, Any]] = [
         {
             "id": f"cell-{number}",
@@ -68,7 +74,9 @@ def notebook(text: str, titles: dict[str, str], *, solved: bool) -> dict[str, An
             "source": source.splitlines(keepends=True),
             **({"execution_count": None, "outputs": []} if kind == "code" else {}),
         }
-        for number, (kind, source) in enumerate(_cells(text, titles, solved=solved))
+        for number, (kind, source) in enumerate(
+            (("code", first), *_cells(text, titles, solved=solved))
+        )
     ]
     return {"cells": cells, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
 
@@ -112,12 +120,15 @@ def _files(docname: str) -> tuple[str, str]:
     return f"{stem}.ipynb", f"{stem}_solved.ipynb"
 
 
-def _links(docname: str) -> nodes.raw:
+def _links(docname: str, site: str) -> nodes.raw:
     exercise, solved = _files(docname)
-    html = (
-        f'<p class="jaxcap-downloads">Notebook: <a class="download" download href="{exercise}">'
-        f'to work on</a> · <a class="download" download href="{solved}">with solutions</a></p>'
-    )
+    links = [
+        f'Notebook: <a class="download" download href="{exercise}">to work on</a>',
+        f'<a class="download" download href="{solved}">with solutions</a>',
+    ]
+    if colab := address(site, f"{FOLDER}{exercise}"):
+        links.append(f'<a href="{colab}">open in Colab</a>')
+    html = f'<p class="jaxcap-downloads">{" · ".join(links)}</p>'
     return nodes.raw("", html, format="html")
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sphinx.application import Sphinx
+
+from jaxcap_docs.archive import pack
 
 # :role:`text` or :role:`text <target>`
 ROLE = re.compile(r":(?P<role>[a-z:]+):`~?(?P<text>[^`<]*[^`<\s])(?:\s*<[^`]*>)?`")
@@ -17,7 +18,7 @@ def without_roles(text: str) -> str:
     """Keep the text of each role: as code if it names an object or a measured variable."""
 
     def plain(role: re.Match[str]) -> str:
-        return role["text"] if role["role"] == "doc" else f"`{role['text']}`"
+        return role["text"] if role["role"] in {"doc", "ref"} else f"`{role['text']}`"
 
     return ROLE.sub(plain, text)
 
@@ -30,7 +31,5 @@ def rewrite(app: Sphinx) -> None:
             if cell["cell_type"] == "markdown":
                 cell["source"] = without_roles("".join(cell["source"])).splitlines(keepends=True)
         path.write_text(json.dumps(notebook, indent=1) + "\n", encoding="utf-8")
-        with ZipFile(path.with_suffix(".zip"), "w", ZIP_DEFLATED) as archive:
-            for file in (path.with_suffix(".py"), path):
-                # With a date of its own, the archive of the same files would differ each time.
-                archive.writestr(ZipInfo(file.name), file.read_bytes(), ZIP_DEFLATED)
+        both = (path.with_suffix(".py"), path)
+        pack(path.with_suffix(".zip"), {file.name: file.read_bytes() for file in both})

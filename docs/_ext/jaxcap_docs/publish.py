@@ -12,12 +12,14 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+import jaxcap
 from jaxcap.exports import as_csv
 from jaxcap.files import write_atomically
 from jaxcap.recording import Recording, slug
 from jaxcap.results import ResultSet, json_schema
 from jaxcap_docs import records
 
+WHEEL = f"jaxcap-{jaxcap.__version__}-py3-none-any.whl"
 FAILED = records.BUILD / "failed-tutorials.txt"
 
 

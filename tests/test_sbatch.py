@@ -1,4 +1,4 @@
-"""The script that records on SLURM's nodes, with stand-ins for what it calls."""
+"""The scripts that record and build on SLURM's nodes, with stand-ins for what they call."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "results" / "record.sbatch"
+DOCS = Path(__file__).parents[1] / "docs"
+RECORD, BUILD = DOCS / "results" / "record.sbatch", DOCS / "build.sbatch"
 VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "XLA_PYTHON_CLIENT_PREALLOCATE")
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="runs a script of bash")
 
 
-def test_the_script_is_bash() -> None:
-    subprocess.run(["bash", "-n", SCRIPT], check=True)
+@pytest.mark.parametrize("script", [RECORD, BUILD])
+def test_the_script_is_bash(script: Path) -> None:
+    subprocess.run(["bash", "-n", script], check=True)
 
 
 @pytest.fixture
@@ -30,12 +32,14 @@ def commands(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def task(commands: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the script as one task of an array."""
+def task(
+    commands: Path, script: Path, /, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script as SLURM does: that which records as one task of an array."""
     inherited = {key: value for key, value in os.environ.items() if key not in VARIABLES}
     path = {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
-        ["bash", SCRIPT, *arguments],
+        ["bash", script, *arguments],
         env=inherited | path | variables,
         capture_output=True,
         text=True,
@@ -50,7 +54,7 @@ def task(commands: Path, *arguments: str, **variables: str) -> subprocess.Comple
 def test_each_task_records_the_gpu_of_its_index(
     given: str, index: str, taken: str, commands: Path
 ) -> None:
-    done = task(commands, "jit", CUDA_VISIBLE_DEVICES=given, SLURM_ARRAY_TASK_ID=index)
+    done = task(commands, RECORD, "jit", CUDA_VISIBLE_DEVICES=given, SLURM_ARRAY_TASK_ID=index)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         f"{taken} PCI_BUS_ID false jaxcap doctor",
@@ -69,14 +73,27 @@ def test_each_task_records_the_gpu_of_its_index(
 def test_a_task_without_a_gpu_records_nothing(
     variables: dict[str, str], said: str, commands: Path
 ) -> None:
-    done = task(commands, SLURM_ARRAY_TASK_ID="1", **variables)
+    done = task(commands, RECORD, SLURM_ARRAY_TASK_ID="1", **variables)
     assert done.returncode != 0
     assert done.stdout == ""
     assert said in done.stderr
 
 
-def test_a_task_records_nothing_where_jax_does_not_use_the_gpu(commands: Path) -> None:
+@pytest.mark.parametrize("arguments", [(), ("jit", "grad")])
+def test_the_site_is_built_with_what_is_installed(
+    arguments: tuple[str, ...], commands: Path
+) -> None:
+    done = task(commands, BUILD, *arguments, CUDA_VISIBLE_DEVICES="0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "0 false jaxcap doctor",
+        " ".join(("0 false nox -s docs --no-venv --", *arguments)),
+    ]
+
+
+@pytest.mark.parametrize("script", [RECORD, BUILD])
+def test_nothing_is_measured_where_jax_does_not_use_the_gpu(script: Path, commands: Path) -> None:
     (commands / "jaxcap").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    done = task(commands, CUDA_VISIBLE_DEVICES="0", SLURM_ARRAY_TASK_ID="0")
+    done = task(commands, script, CUDA_VISIBLE_DEVICES="0", SLURM_ARRAY_TASK_ID="0")
     assert done.returncode == 1
     assert done.stdout == ""
