@@ -1,9 +1,9 @@
-// What is scrolled sideways takes the focus, so that it can be scrolled from the keyboard.
+// What is larger than its box takes the focus, so that it can be scrolled from the keyboard.
 "use strict";
 
 function settle() {
   for (const box of document.querySelectorAll("pre, .math-wrapper"))
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
 }
 

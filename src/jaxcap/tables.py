@@ -79,9 +79,9 @@ class Table:
         )
         body = "".join(f"<tr>{_row_html(row, classes)}</tr>" for row in self.rows)
         notes = "".join(f'<p class="jaxcap-note">{escape(note)}</p>' for note in self.notes)
-        # A region that takes the focus can be scrolled sideways from the keyboard.
+        # What takes the focus can be scrolled sideways from the keyboard.
         return (
-            f'<div class="jaxcap-table" role="region" tabindex="0" aria-label="{escape(self.caption)}">'
+            f'<div class="jaxcap-table" role="group" tabindex="0" aria-label="{escape(self.caption)}">'
             f"<table><caption>{escape(self.caption)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
         )

@@ -35,8 +35,8 @@ def test_page_loads_what_it_uses(html: Path, read: Read) -> None:
     assert not of_code & scripts(read, "glossary")
     assert of_code < scripts(read, "tutorials/transformations/jit")
     assert "chart.js" not in scripts(read, "results/experiments/jit"), "not before somebody asks"
-    assert ".copybtn" in styles(html, read, "tutorials/transformations/jit")
-    assert ".copybtn" not in styles(html, read, "glossary")
+    assert ".o-tooltip--left" in styles(html, read, "tutorials/transformations/jit")
+    assert ".o-tooltip--left" not in styles(html, read, "glossary")
     assert ".cell_input" in styles(html, read, "exercises/1_arrays")
     assert ".cell_input" not in styles(html, read, "tutorials/transformations/jit")
 

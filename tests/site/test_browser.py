@@ -85,7 +85,7 @@ def test_page_is_light_and_stays_in_place(visitor: Page, name: str, limit: int) 
 
     visitor.on("requestfinished", weigh)
     visitor.add_init_script(
-        "var shifts = [];"
+        "window.shifts = [];"
         "new PerformanceObserver((seen) => shifts.push(...seen.getEntries().map((e) => e.value)))"
         ".observe({type: 'layout-shift', buffered: true});"
     )
