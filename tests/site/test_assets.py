@@ -37,8 +37,8 @@ def test_page_loads_what_it_uses(html: Path, read: Read) -> None:
     assert "chart.js" not in scripts(read, "results/experiments/jit"), "not before somebody asks"
     assert ".o-tooltip--left" in styles(html, read, "tutorials/transformations/jit")
     assert ".o-tooltip--left" not in styles(html, read, "glossary")
-    assert ".cell_input" in styles(html, read, "exercises/1_arrays")
-    assert ".cell_input" not in styles(html, read, "tutorials/transformations/jit")
+    assert "--mystnb-scrollbar" in styles(html, read, "exercises/1_arrays")
+    assert "--mystnb-scrollbar" not in styles(html, read, "tutorials/transformations/jit")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -54,7 +54,7 @@ def test_previews_show_a_plot_of_their_page(small_site: Path, read_small: Read) 
     for page in (f"tutorials/{CLAIMING_PAGE}", f"tutorials/{MEASURING_PAGE}", "results/roofline"):
         tags = {tag["property"]: tag["content"] for tag in read_small(page).select("[property]")}
         assert tags["og:image"].startswith(SMALL_URL)
-        assert len(tags["og:image:alt"]) > 10
+        assert tags["og:image:alt"]
         file = small_site / tags["og:image"].removeprefix(SMALL_URL)
         with Image.open(file) as image:
             assert image.size == (1200, 630)

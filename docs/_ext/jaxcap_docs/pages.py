@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html import escape
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -162,7 +161,7 @@ def settle_images(
     """
     if doctree is None:
         return
-    sources = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
+    sources = plots.sources(app)
     first = True
 
     def settled(tag: re.Match[str]) -> str:

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
+from sphinx.application import Sphinx
 
 from jaxcap import figures
 
@@ -98,6 +99,11 @@ def _course(handle: object) -> str:
     if len(ys) < 2:
         return ""
     return f" from {ys[0]:.3g} to {ys[-1]:.3g}"
+
+
+def sources(app: Sphinx) -> dict[str, Path]:
+    """Tell which files the images of written pages come from, by their names there."""
+    return {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
 
 
 def size(path: Path) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 from docutils import nodes
 from matplotlib.font_manager import FontProperties, findfont
@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from sphinx.application import Sphinx
 
 from jaxcap import figures
-from jaxcap_docs import pages, records
+from jaxcap_docs import pages, plots, records
 
 SIZE = (1200, 630)  # what networks show uncropped
 MARGIN, HEAD = 40, 110
@@ -28,10 +28,10 @@ def add(
     if not app.config.ogp_site_url or doctree is None:
         return
     title = doctree.next_node(nodes.title)
-    plots = _plots(app, page, doctree)
-    if title is None or not plots:
+    found = _plots(app, page, doctree)
+    if title is None or not found:
         return
-    plot, alt = plots[0]
+    plot, alt = found[0]
     file = Path("_images", "previews", f"{page}.png")
     target = app.outdir / file
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,10 +47,11 @@ def add(
 
 def _plots(app: Sphinx, page: str, doctree: nodes.document) -> list[tuple[Path, str]]:
     """Rasters of a page's plots and what they show, that of the thumbnail first."""
+    sources = plots.sources(app)  # Sphinx has replaced the addresses of images by those on the page
     found = [
         (raster, str(image["alt"]))
         for image in doctree.findall(nodes.image)
-        for raster in [Path(app.srcdir, image["uri"]).with_suffix(".png")]
+        for raster in [sources[unquote(Path(image["uri"]).name)].with_suffix(".png")]
         if "jaxcap-plot" in image["classes"] and raster.exists()
     ]
     script = records.GALLERY / f"{page.removeprefix(pages.TUTORIALS)}.py"
