@@ -27,15 +27,14 @@ def add(
     """Draw a page's preview and name it in the page's head, where the site's address is known."""
     if not app.config.ogp_site_url or doctree is None:
         return
-    title = doctree.next_node(nodes.title)
     found = _plots(app, page, doctree)
-    if title is None or not found:
+    if not found:
         return
     plot, alt = found[0]
     file = Path("_images", "previews", f"{page}.png")
     target = app.outdir / file
     target.parent.mkdir(parents=True, exist_ok=True)
-    draw(title.astext(), plot).save(target, optimize=True)
+    draw(app.env.titles[page].astext(), plot).save(target, optimize=True)
     described = {
         "og:image": urljoin(app.config.ogp_site_url, file.as_posix()),
         "og:image:alt": alt,
