@@ -114,7 +114,8 @@ def bundle_styles(app: Sphinx, exception: Exception | None) -> None:
         sheets = [page.parent / href for href in STYLESHEET.findall(text)]
         if first and all(sheet.is_file() for sheet in sheets):
             bundle = _bundle(sheets, words, Path(app.outdir, "_static"))
-            link = f'\n    <link rel="stylesheet" href="{os.path.relpath(bundle, page.parent)}">'
+            href = Path(os.path.relpath(bundle, page.parent)).as_posix()
+            link = f'\n    <link rel="stylesheet" href="{href}">'
             before, _, _ = text.partition(first[0])
             rest = STYLESHEET.sub("", text)[len(before) :]
             page.write_text(before + link + rest, encoding="utf-8")
