@@ -31,7 +31,7 @@ def visitor(browser: Browser, served: str) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, "404"])
 def test_page_is_sound(reader: Page, served: str, name: str) -> None:
     """Nothing goes wrong, nothing is fetched elsewhere, all can use it, and it fits all screens."""
     said: list[str] = []
