@@ -223,6 +223,17 @@ def test_build_that_cannot_write_says_so(project: Path) -> None:
     assert f"cannot be built in {html_of(project).parent} (File exists)" in last_words(done)
 
 
+def test_build_without_room_says_so_before_it_measures(project: Path) -> None:
+    good = put_a_site(project)
+    command, options = nox_docs(project, PAGE)
+    limited = ("sh", "-c", 'ulimit -f 2048; exec "$@"', "sh", *command)  # no file above a mebibyte
+    done = subprocess.run(limited, **options, capture_output=True, check=False)
+    assert done.returncode != 0
+    assert "(File too large): make sure that you may write there" in last_words(done)
+    assert "generating gallery" not in done.stdout
+    assert files(html_of(project)) == good
+
+
 def test_build_on_a_disk_that_gets_full_says_so_and_leaves_the_last_site(project: Path) -> None:
     own_mounts = ("unshare", "--user", "--map-root-user", "--mount")
     try:
