@@ -152,7 +152,7 @@ nitpick_ignore_regex = [
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
     ("py:class", r"jaxcap\.(mnist\.config\.Steps|environment\.Text)"),  # a type variable, an alias
-    ("py:class", r"(Array|Figure|Work)"),  # imported by name
+    ("py:class", r"(Array|Figure|Cost)"),  # imported by name
 ]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from jaxcap.environment import Device, Environment
-from jaxcap.results import Result, ResultSet, Run
+from jaxcap.results import ProcessSamples, Result, ResultSet
+from jaxcap.results.environment import Device, Environment
 
 CPU = Device(platform="cpu", name="Test CPU")
 GPU = Device(platform="gpu", name="Test GPU")
@@ -70,8 +70,8 @@ def make_run(
     calls_per_sample: int = 1,
     dispatch_s: float = 1e-4,
     minor_faults: int = 0,
-) -> Run:
-    return Run(
+) -> ProcessSamples:
+    return ProcessSamples(
         first_call_s=first_call_s,
         calls_per_sample=calls_per_sample,
         samples_s=tuple(samples_s),
@@ -80,7 +80,7 @@ def make_run(
     )
 
 
-def make_result(variant: str = "jit", *runs: Run, **changes: Any) -> Result:
+def make_result(variant: str = "jit", *runs: ProcessSamples, **changes: Any) -> Result:
     facts: dict[str, Any] = {
         "experiment": "test",
         "variant": variant,

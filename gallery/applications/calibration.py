@@ -50,11 +50,11 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # --------------
 # An optimiser asks for this number again and again. By a loop over the readings, by NumPy and by
 # :func:`jax.jit`, in several fresh processes (the loop only where it ends soon):
-from jaxcap import figures
+from jaxcap.report import figures
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
-from jaxcap.timing import compare
+from jaxcap.measure import compare
 
-evaluations = compare(CALIBRATION, processes=3, budget_s=0.05)
+evaluations = CALIBRATION.run(processes=3, budget_s=0.05)
 _ = figures.scaling(
     evaluations, x="size", title="One evaluation of the error, float32"
 )
@@ -63,7 +63,7 @@ _ = figures.scaling(
 evaluations.speedups(over=NUMPY)
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 jit_pays = claim(
     "the error of a million readings is there sooner compiled than by NumPy",
@@ -221,13 +221,13 @@ CALLS = {
     for dtype in ("float64", "float32")
     for name, fit in OPTIMISERS.items()
 }
-times = compare(CALLS, experiment="optimisers", budget_s=0.1)
+times = CALLS.run(experiment="optimisers", budget_s=0.1)
 fits = {name: jax.device_get(call()) for name, call in CALLS.items()}
 
 # %%
 # The table has an independent answer in its last row. Written with :math:`1/s` and :math:`-o/s` the
 # correction is linear, and then least squares has a solution without any steps.
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 exact = calibration.least_squares(reference, reading)
 closed_form = ("closed form", "", "", "", *(f"{n:.5f}" for n in exact), "")

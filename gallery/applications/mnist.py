@@ -65,7 +65,7 @@ from flax import nnx
 
 from jaxcap.mnist import model, model_torch
 from jaxcap.mnist.train_flax import initial_weights
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 in_flax = initial_weights(seed=0)
 in_torch = model_torch.CNN()
@@ -144,7 +144,7 @@ Table("Mean loss of the last steps", ("", "Flax", "PyTorch"), rows)
 # A loop in Python takes a batch, makes a step, and looks at the loss. In Flax the step is this
 # function, compiled by :func:`flax.nnx.jit`, which changes the model as PyTorch would:
 from jaxcap.mnist import train_flax
-from jaxcap.source import Source
+from jaxcap.report.source import Source
 
 Source(train_flax.naive_step)
 
@@ -184,8 +184,8 @@ Source(convolution.by_columns)
 # is and once inside a loop that runs twice:
 from functools import partial
 
-from jaxcap import figures
-from jaxcap.timing import compare
+from jaxcap.report import figures
+from jaxcap.measure import compare
 
 images = jnp.ones((2, 8, 26, 26, 32))
 kernel = jnp.ones((3, 3, 32, 64))
@@ -247,7 +247,7 @@ from jaxcap.experiments.mnist import (
 )
 
 point = THROUGHPUT.points[0]
-speeds = compare(THROUGHPUT, points=[point], processes=3, budget_s=0.1)
+speeds = THROUGHPUT.run(points=[point], processes=3, budget_s=0.1)
 _ = figures.bars(
     speeds,
     value=throughput,
@@ -261,7 +261,7 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 data_pay = claim(
     "Flax trains faster with the images on the device",
@@ -289,12 +289,13 @@ patches_pay
 # Count the operations that a step can't do without, mostly those of the second convolution, and compare
 # with what this device can do in the same time (as :doc:`before </tutorials/performance/linear_algebra>`,
 # in float32):
-from jaxcap.compilation import Work
-from jaxcap.roofline import measure_ceilings, share
+from jaxcap.results import Cost
+from jaxcap.experiments.ceilings import measure_ceilings
+from jaxcap.report.roofline import roofline_fraction
 
 ceilings = measure_ceilings(dtypes=("float32",))
 of_step = model.work_of_step(point["batch"])
-work = Work(
+work = Cost(
     of_step.flops * point["steps"], of_step.bytes_moved * point["steps"]
 )
 print(f"{of_step.flops / 1e9:.2f} GFLOP a step")
@@ -302,7 +303,7 @@ Table(
     f"Share of what {ceilings.device} can do",
     ("way to train", "share"),
     [
-        (one.variant, share(one, ceilings, work=work).short)
+        (one.variant, roofline_fraction(one, ceilings, work=work).short)
         for one in speeds.results
     ],
 )

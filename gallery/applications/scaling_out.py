@@ -79,7 +79,7 @@ print(run("-c", PROGRAM))
 # from the mean in the loss and from the batch's being split. The training of the page before needs as
 # little. These functions are all that it has for many devices:
 from jaxcap.mnist import train_flax
-from jaxcap.source import Source
+from jaxcap.report.source import Source
 
 Source(train_flax.data_mesh, train_flax.spread, train_flax.put)
 
@@ -173,13 +173,12 @@ print(f"largest relative difference: {apart:.1e}")
 # has less to do, and the time should fall unless a device's part is too small to keep it busy. Where
 # one CPU pretends, they share the same cores, so you see the cost alone: smaller products, more
 # programs to start, and the sum over all devices.
-from jaxcap import figures
+from jaxcap.report import figures
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
-from jaxcap.timing import compare
 
 point = SCALING.points[0]
-scaling = compare(SCALING, points=[point], processes=3, budget_s=0.1)
+scaling = SCALING.run(points=[point], processes=3, budget_s=0.1)
 _ = figures.bars(
     scaling,
     value=throughput,
@@ -193,7 +192,7 @@ _ = figures.bars(
 scaling.speedups(over="1 device")
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 
 def by_all_devices(results):

@@ -39,7 +39,7 @@ jax.device_count()
 # %%
 # If you have a GPU and read ``cpu`` here, then JAX was installed without CUDA: it works, but it
 # can't see the GPU. More facts that a timing depends on:
-from jaxcap.environment import capture
+from jaxcap.measure.machine import capture
 
 machine = capture()
 print(f"{machine.device}, {machine.cores} CPU cores, Python {machine.python}")
@@ -106,9 +106,9 @@ float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
 # And it is meant to be faster. A timing of JAX goes wrong easily, so this site has
-# :func:`~jaxcap.timing.compare`: it waits for results, lets both take turns, and says how sure it
+# :func:`~jaxcap.measure.timing.compare`: it waits for results, lets both take turns, and says how sure it
 # is.
-from jaxcap.timing import compare
+from jaxcap.measure import compare
 
 results = compare(
     {"op by op": wave, "jit": fast_wave},
@@ -120,7 +120,7 @@ results
 # %%
 # Is it? What this site asserts, it checks. A *claim* asks the results, and says whether it holds on
 # the machine that ran the page. :doc:`A list </results/claims>` has all claims, by device.
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 jit_pays = claim(
     "compiling wave makes it faster on a hundred thousand numbers",

@@ -141,16 +141,15 @@ print([float(abs(a - reference).max() / scale) for a in answers[1:]])
 
 # %%
 # Then they take turns, in several fresh processes, because one process can be lucky:
-from jaxcap.timing import compare
 
-results = compare(product.PRODUCT, processes=3, budget_s=0.2)
+results = product.PRODUCT.run(processes=3, budget_s=0.2)
 results
 
 # %%
 results.speedups(over=product.NUMPY)
 
 # %%
-from jaxcap import figures
+from jaxcap.report import figures
 
 largest = max(result.parameters["size"] for result in results.results)
 _ = figures.bars(
@@ -162,7 +161,7 @@ _ = figures.bars(
 _ = figures.scaling(results, x="size", title="Product of two square matrices")
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 
 def jax_over(other):

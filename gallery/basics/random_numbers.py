@@ -79,7 +79,7 @@ print(foo1(first, second), foo2(first, second))
 # ------------------------
 # The exercise that this example comes from expects another value. It was written before JAX 0.5,
 # which changed a default. The setting is called ``jax_threefry_partitionable``, and both can be run:
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 
 def both_orders(partitionable):
@@ -273,21 +273,20 @@ for call in range(3):
 # array of keys, to be used whole, under :func:`jax.vmap` for instance: taking it apart would cost a
 # call for each key again.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
-from jaxcap.timing import compare
 
-results = compare(KEYS, processes=3, budget_s=0.04)
+results = KEYS.run(processes=3, budget_s=0.04)
 results
 
 # %%
 results.speedups(over=SPLIT_EACH)
 
 # %%
-from jaxcap import figures
+from jaxcap.report import figures
 
 _ = figures.bars(results.select(keys=100), title="A hundred random keys")
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 stream_pays = claim(
     "drawing a hundred keys from a stream is faster than splitting them "

@@ -26,7 +26,7 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # %%
 from functools import partial
 
-from jaxcap.timing import compare
+from jaxcap.measure import compare
 
 one_call = compare(
     {"NumPy": partial(np.dot, a, b), "JAX": partial(jnp.dot, a_jax, b_jax)},
@@ -37,7 +37,7 @@ one_call
 
 # %%
 # And how sure is that?
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 small_is_slow = claim(
     "a scalar product of five numbers takes longer in JAX than in NumPy",
@@ -63,10 +63,10 @@ small_is_slow
 # bits.
 from jaxcap.experiments import dispatch as experiments
 
-results = compare(experiments.DISPATCH, processes=3, budget_s=0.02)
+results = experiments.DISPATCH.run(processes=3, budget_s=0.02)
 
 # %%
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 VARIANTS = results.results[0].rounds_with
 
@@ -86,7 +86,7 @@ tabulate("dot")
 # %%
 # Read down a column. Where the time hardly grows with the size, it is dispatch. Drawn for JAX's
 # arrays:
-from jaxcap import figures
+from jaxcap.report import figures
 
 dot = results.select(operation="dot", arrays="JAX")
 figure = figures.scaling(dot, x="size", title="dot on JAX's arrays")
@@ -193,7 +193,7 @@ tabulate("eig")
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_: a
 # compiled function that solves a complex system was slower than NumPy. It gives no sizes. Here are
 # systems of several sizes, with ten right-hand sides, in 64-bit complex numbers (two of 32 bits):
-systems = compare(experiments.SOLVE, processes=1, budget_s=0.1)
+systems = experiments.SOLVE.run(processes=1, budget_s=0.1)
 systems
 
 # %%
@@ -213,7 +213,7 @@ by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 float(abs(by_numpy - by_jit).max())
 
 # %%
-chains = compare(experiments.CHAIN, processes=1, budget_s=0.1)
+chains = experiments.CHAIN.run(processes=1, budget_s=0.1)
 figure = figures.scaling(
     chains, x="length", title="A chain of small operations"
 )
@@ -261,7 +261,7 @@ _ = plt.legend()
 # Dispatch is paid once for a call, work for each element. So what does more work on more elements
 # should turn the balance: compare a scalar product, a polynomial of degree ten (elementwise, many
 # passes for NumPy, one for ``jit``), and a product of square matrices.
-growth = compare(experiments.GROWTH, processes=1, budget_s=0.05)
+growth = experiments.GROWTH.run(processes=1, budget_s=0.05)
 
 # %%
 COMPUTATIONS = ("dot", "polynomial", "matrix product")
@@ -324,6 +324,6 @@ polynomial = overtakes("polynomial")
 #
 # JAX's own answer to the question is in
 # `its FAQ <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. The tools of this
-# page are :func:`jaxcap.timing.compare` and :mod:`jaxcap.kernels.dispatch`. Before this page:
+# page are :func:`jaxcap.measure.timing.compare` and :mod:`jaxcap.kernels.dispatch`. Before this page:
 # :doc:`how to time JAX </tutorials/performance/timing>`. After it:
 # :doc:`linear algebra </tutorials/performance/linear_algebra>`, where dispatch doesn't count.

@@ -28,7 +28,7 @@ points
 # Each library has its own random numbers, so its matrices differ from those of the others. What
 # has to agree are their moments. Numbers spread evenly from 0 to 1 have the mean 0.5; a matrix of
 # them misses that by chance, and by how much is known:
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 size = points["generate"]
 expected, deviation = linalg.uniform_moments(size)["sum"]
@@ -73,13 +73,13 @@ flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
 # %%
 # How long it takes
 # -----------------
-from jaxcap.timing import compare
+from jaxcap.measure import compare
 
-results = compare(experiments.LINEAR_ALGEBRA, processes=3, budget_s=0.05)
+results = experiments.LINEAR_ALGEBRA.run(processes=3, budget_s=0.05)
 results
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 product_is_faster = claim(
     "JAX multiplies large matrices in float64 faster than NumPy",
@@ -103,9 +103,9 @@ fusing_pays
 # operations it does in a second, and how many bytes it gets from memory meanwhile. Measure both
 # with what should reach them: a large product, and a large copy or sum.
 from jaxcap.experiments.ceilings import CEILINGS
-from jaxcap.roofline import Ceilings, share
+from jaxcap.report.roofline import Ceilings, roofline_fraction
 
-limits = compare(CEILINGS, processes=1, budget_s=0.1)
+limits = CEILINGS.run(processes=1, budget_s=0.1)
 devices = dict.fromkeys(result.device for result in limits.results)
 ceilings = {device: Ceilings.of(limits, device) for device in devices}
 for device, limit in ceilings.items():
@@ -123,7 +123,7 @@ for device, limit in ceilings.items():
 
 def share_of_limit(result):
     """Least time that the task needs on its device, over the time taken."""
-    return share(
+    return roofline_fraction(
         result,
         ceilings[result.device],
         dtype="float64",
@@ -148,7 +148,7 @@ Table("Share of what the device can do", ("task", *names), rows)
 #
 # The same as a picture, known as a *roofline*: the sloping part is memory, the flat part
 # arithmetic.
-from jaxcap import roofline
+from jaxcap.report import roofline
 
 product = results.one("JAX", task="product")
 device = product.device
@@ -278,6 +278,6 @@ tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 #
 # More on the setting is in
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_. The tools are
-# :func:`jaxcap.roofline.measure_ceilings` and :func:`jaxcap.roofline.share`. Before this page:
+# :func:`jaxcap.experiments.ceilings.measure_ceilings` and :func:`jaxcap.report.roofline.roofline_fraction`. Before this page:
 # :doc:`dispatch overhead </tutorials/performance/dispatch_overhead>`. After it:
 # :doc:`calibrating a sensor </tutorials/applications/calibration>`.

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcap.timing import compare, measure
+from jaxcap.measure import compare, measure
 
 
 def stopwatch(function, *args):
@@ -48,7 +48,7 @@ ready_s = stopwatch(lambda: product(a, b).block_until_ready())
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# :func:`~jaxcap.timing.measure` takes both times, often:
+# :func:`~jaxcap.measure.timing.measure` takes both times, often:
 awaited = measure(product, a, b, experiment="waiting", budget_s=2)
 pairs["not to wait"] = awaited.dispatch.value, awaited.time.value
 awaited
@@ -101,7 +101,7 @@ pairs["to send the data each time"] = tuple(
 sending
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 sending_costs = claim(
     "sending a million numbers with each call makes it slower",
@@ -171,7 +171,7 @@ wrapping
 import matplotlib.pyplot as plt
 from matplotlib.ticker import EngFormatter
 
-from jaxcap import figures
+from jaxcap.report import figures
 
 million = jnp.linspace(0.0, 10.0, 1_000_000)
 rounds = compare(
@@ -210,7 +210,7 @@ print(f"{single.min():.2f} to {single.max():.2f}, all of them: {all_rounds}")
 # %%
 # Even that interval is about this process. The next process may lay out its memory in another way;
 # that is why the other pages compare in several fresh processes
-# (:func:`~jaxcap.timing.compare` with an :class:`~jaxcap.experiment.Experiment`).
+# (:func:`~jaxcap.measure.timing.compare` with an :class:`~jaxcap.measure.experiment.Experiment`).
 #
 # Mistake 7: to choose a weak opponent
 # ------------------------------------
@@ -284,13 +284,13 @@ _ = figure.legend(loc="outside right center")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-from jaxcap.statistics import estimate
-from jaxcap.tables import Table
+from jaxcap.results.statistics import median_interval
+from jaxcap.results.tables import Table
 
 
 def short(number, unit):
     """Write a number in two digits."""
-    return estimate([number], unit=unit, basis="").short
+    return median_interval([number], unit=unit, basis="").short
 
 
 rows = [

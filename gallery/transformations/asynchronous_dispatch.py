@@ -41,10 +41,10 @@ print(promise.shape, promise.dtype)
 # A chain of promises
 # -------------------
 # A promise can be handed to the next call, which returns a promise too. So Python can run far ahead
-# of the device. :func:`~jaxcap.timeline.record` calls a function on its own result again and again,
+# of the device. :func:`~jaxcap.measure.timeline.record` calls a function on its own result again and again,
 # and notes for each call when it returned and when its result was there. First as a program would
 # do it, and then with a wait after each call:
-from jaxcap.timeline import record
+from jaxcap.measure.timeline import record
 
 
 @jax.jit
@@ -104,9 +104,9 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 # Whatever needs the numbers. Python waits when it prints an array, compares its values with ``if``,
 # converts it with ``float`` or to NumPy, and of course when you call
 # :func:`jax.block_until_ready`. Whatever needs only shape and type doesn't wait, and neither do
-# other JAX functions. :func:`~jaxcap.timing.compare` notes both when a call returns and when its
+# other JAX functions. :func:`~jaxcap.measure.timing.compare` notes both when a call returns and when its
 # results are there:
-from jaxcap.timing import compare, measure
+from jaxcap.measure import compare, measure
 
 uses = {
     "its shape": lambda y: y.shape,
@@ -291,14 +291,14 @@ deviation = (variance / sample.size) ** 0.5
 print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
 
 # %%
-results = compare(awaiting.AWAITING, processes=3, budget_s=0.05)
+results = awaiting.AWAITING.run(processes=3, budget_s=0.05)
 results
 
 # %%
 results.speedups(over=awaiting.COMPILED)
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 waiting_costs = claim(
     "waiting for each value makes a loop of small calls slower",

@@ -60,7 +60,7 @@ print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
 # %%
 # In numbers of operations:
-from jaxcap.compilation import kernels_op_by_op
+from jaxcap.measure.compilation import kernels_op_by_op
 
 for name, function in {
     "value": wave,
@@ -203,7 +203,7 @@ torch.stack([point.grad for point in singles])[:5]
 # it. Before the clock starts, do all six agree with the formula? The unit is the distance of
 # neighbouring 32-bit numbers near the steepest slope:
 from jaxcap.experiments import gradients
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 points = np.linspace(0, 10 * np.pi, 1000, dtype=np.float32)
 with jax.enable_x64(True):
@@ -255,9 +255,8 @@ Table("What is left for Python", headers, rows)
 # on the outside: the arithmetic is the same, and the way to it is shorter.
 #
 # Now the clock. All six take turns, in fresh processes:
-from jaxcap.timing import compare
 
-results = compare(gradients.GRADIENTS, processes=3, budget_s=0.05)
+results = gradients.GRADIENTS.run(processes=3, budget_s=0.05)
 on_cpu = results.select(device="cpu", points=1000)
 on_cpu
 
@@ -298,7 +297,7 @@ headers = ("pair", "speed-up", f"95% interval ({on_cpu.results[0].basis})")
 Table("Speed-ups", (*headers, "verdict"), rows)
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 jit_belongs_outside = claim(
     "a thousand gradients come faster with jit around vmap than inside",

@@ -43,7 +43,7 @@ def answer(function, arity, dtype):
 
 
 # %%
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 rows = []
 for name, (function, arity) in FUNCTIONS.items():
@@ -81,7 +81,7 @@ jax.make_jaxpr(wave)(x)
 # %%
 # Without ``jit`` each line is a kernel of its own: a pass over memory that reads a million numbers
 # and writes as many. With it, XLA compiles the whole record. This is the program that it made:
-from jaxcap import compilation
+from jaxcap.measure import compilation
 
 print(compilation.program(wave, x))
 
@@ -103,9 +103,8 @@ for name, (function, arity) in FUNCTIONS.items():
 # Both ways take turns on ten thousand to ten million numbers, on every kind of device that this
 # machine has, in several fresh processes. The intervals are over those processes.
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
-from jaxcap.timing import compare
 
-results = compare(JIT, processes=3, budget_s=0.08)
+results = JIT.run(processes=3, budget_s=0.08)
 on_device = results.select(device=jax.default_backend())
 on_device.select(function="wave")
 
@@ -113,7 +112,7 @@ on_device.select(function="wave")
 # The column *until it returns* is the time after which Python went on, before the result was there:
 # JAX works while your program does something else. A timing that doesn't wait would see that
 # column.
-from jaxcap import figures
+from jaxcap.report import figures
 
 _ = figures.scaling(
     on_device.select(function="wave"),
@@ -133,7 +132,7 @@ _ = figures.speedups(
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 
 def compiling_wave(size):
@@ -207,8 +206,8 @@ first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 # some sizes and in some processes, and then has to ask for it again, page by page. Here is the same
 # comparison, on the CPU, with that default:
 on_cpu = {"function": "wave", "size": 1_000_000, "device": "cpu"}
-by_default = compare(
-    JIT, points=[on_cpu], processes=3, budget_s=0.1, allocator="default"
+by_default = JIT.run(
+    points=[on_cpu], processes=3, budget_s=0.1, allocator="default"
 )
 by_default
 

@@ -96,7 +96,7 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 # JAX knows, for another program. That shows on the clock. Since order matters here, the calls are
 # made in that order several times, each time with empty caches:
 from jaxcap.experiments.static_arguments import in_order
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 
 def times_in_order(function, values):
@@ -173,9 +173,9 @@ float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 # Now both are measured for more and more steps, in several fresh processes. The unrolled loop
 # should take longer to compile the more steps it has; the other should not care.
 from jaxcap.experiments.static_arguments import LOOPS, ROLLED, UNROLLED
-from jaxcap.timing import compare
+from jaxcap.measure import compare
 
-results = compare(LOOPS, processes=3, budget_s=0.05)
+results = LOOPS.run(processes=3, budget_s=0.05)
 results
 
 # %%
@@ -202,14 +202,14 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # And the calls after it:
-from jaxcap import figures
+from jaxcap.report import figures
 
 _ = figures.scaling(results, x="steps", title="What later calls take")
 
 # %%
 # Here, unrolling can be ahead: the compiler sees all steps at once and may fuse them, and there is no
 # loop to run. So static is right for a bound that is small and rarely changes.
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 largest = max(result.parameters["steps"] for result in results.results)
 at_largest = results.select(steps=largest)

@@ -92,9 +92,9 @@ program = "\n".join((IMPORTS, functions, *questions, *mistakes, *BEYOND))
 # %%
 # What they see
 # -------------
-# The next cell runs both checkers, by :func:`jaxcap.typecheck.ask`. That takes a while, because mypy
+# The next cell runs both checkers, by :func:`jaxcap.exercises.typecheck.ask`. That takes a while, because mypy
 # reads all of JAX first. To install both: ``python -m pip install mypy "pyright[nodejs]"``.
-from jaxcap import typecheck
+from jaxcap.exercises import typecheck
 
 answers = {}
 for checker in typecheck.CHECKERS:
@@ -106,7 +106,7 @@ for checker in typecheck.CHECKERS:
 # %%
 # JAX annotates ``vmap`` as a function that returns what it was given. Expect the type of ``wave``
 # there, and little for the others.
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 
 
 def seen_by(checker):
@@ -176,13 +176,12 @@ print(typed_jit(wave).__doc__)
 # where a difference would show. A second ``jax.jit`` takes part as a control: it can't differ from
 # the first, so what the clock makes of the two is the error of the measurement.
 from jaxcap.experiments.typed import CONTROL, PLAIN, TYPED, TYPED_JIT
-from jaxcap.timing import compare
 
-results = compare(TYPED_JIT, processes=3, budget_s=0.1)
+results = TYPED_JIT.run(processes=3, budget_s=0.1)
 results
 
 # %%
-from jaxcap import figures
+from jaxcap.report import figures
 
 _ = figures.bars(results, title="A call of the same compiled function")
 
@@ -193,7 +192,7 @@ _ = figures.bars(results, title="A call of the same compiled function")
 results.speedups(over=PLAIN)
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 types_cost_little = claim(
     "a call from typed_jit takes less than a tenth longer",

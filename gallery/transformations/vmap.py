@@ -174,10 +174,10 @@ for name, call in calls.items():
 # Expect the loop in Python to grow with the batch from the start: each call costs its dispatch. The
 # compiled loop drops that. ``vmap`` and batching by hand do the same operations and should come out
 # alike, and hardly grow until there is enough work.
-from jaxcap import figures
-from jaxcap.timing import compare
+from jaxcap.report import figures
+from jaxcap.measure import compare
 
-results = compare(rivals.BATCHING, processes=3, budget_s=0.05)
+results = rivals.BATCHING.run(processes=3, budget_s=0.05)
 _ = figures.scaling(results, x="batch", title="Losses of a batch")
 
 # %%
@@ -199,7 +199,7 @@ for step, ratio in {
     print(f"{step:28} {ratio}")
 
 # %%
-from jaxcap.claims import claim
+from jaxcap.report.claims import claim
 
 vmap_pays = claim(
     "mapping a thousand losses is faster than a loop of compiled calls",

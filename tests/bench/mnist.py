@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from jaxcap.environment import capture
 from jaxcap.experiments.mnist import NAIVE, THROUGHPUT, throughput
+from jaxcap.measure.machine import capture
 from jaxcap.results import Result, ResultSet
-from jaxcap.tables import Table
-from jaxcap.timing import compare
+from jaxcap.results.tables import Table
 
 PROCESSES = 3
 BATCH, STEPS = 128, 8
@@ -25,7 +24,7 @@ def main() -> None:
     machine = capture()
     console.print(f"{machine.device}, {machine.cores} cores, JAX {machine.versions['jax']}")
     point = {"batch": BATCH, "steps": STEPS, "compiled": True}
-    results = compare(THROUGHPUT, points=[point], processes=PROCESSES, budget_s=BUDGET_S)
+    results = THROUGHPUT.run(points=[point], processes=PROCESSES, budget_s=BUDGET_S)
     console.print(rates(results))
     in_jax = fastest(results, "Flax")
     for name in NAIVE, fastest(results, "PyTorch").variant:

@@ -24,11 +24,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from jaxcap.environment import capture
-from jaxcap.experiment import Point
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
-from jaxcap.statistics import Estimate
-from jaxcap.timing import compare
+from jaxcap.measure import compare
+from jaxcap.measure.experiment import Point
+from jaxcap.measure.machine import capture
+from jaxcap.results.statistics import Estimate
 
 REPEATS = 10
 COVERAGE_RUNS = 20
@@ -47,8 +47,7 @@ def by_compare(seconds: float) -> Estimate:
 def by_compare_in_processes(seconds: float) -> Estimate:
     """Let variants take turns in several fresh processes, which need time to import JAX."""
     start_s = 1.6 * (PROCESSES + 1)
-    results = compare(
-        JIT,
+    results = JIT.run(
         points=[POINT],
         processes=PROCESSES,
         budget_s=max(seconds - start_s, 0.5) / PROCESSES / 2,

@@ -22,8 +22,8 @@ from click.testing import CliRunner, Result
 from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
 
 from jaxcap import __version__
-from jaxcap.cli import cli, experiments, main, running
-from jaxcap.cli.running import InputError, Run
+from jaxcap.cli import cli, main, measuring, running
+from jaxcap.cli.running import CommandRun, InputError
 from jaxcap.results import ResultSet, json_schema
 
 JAXCAP = (sys.executable, "-m", "jaxcap")
@@ -79,7 +79,7 @@ def test_saved_results_follow_the_schema_that_is_shipped(command: str, tmp_path:
     budget = [] if command.startswith("mnist") else ["--budget", "0.001"]
     result = invoke(*command.split(), *budget, "--json", str(file))
     assert result.exit_code == 0, result.output
-    shipped = json.loads((files("jaxcap") / "results.schema.json").read_text(encoding="utf-8"))
+    shipped = json.loads((files("jaxcap.results") / "schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(file.read_bytes()), shipped)
     found = ResultSet.load(file)
     assert all(one.time.value > 0 for one in found.results)
@@ -89,7 +89,7 @@ def test_saved_results_follow_the_schema_that_is_shipped(command: str, tmp_path:
 
 
 def test_shipped_schema_is_that_of_the_models() -> None:
-    shipped = (files("jaxcap") / "results.schema.json").read_text(encoding="utf-8")
+    shipped = (files("jaxcap.results") / "schema.json").read_text(encoding="utf-8")
     assert shipped == invoke("results", "schema").output
     assert json.loads(shipped) == json_schema()
     jsonschema.Draft202012Validator.check_schema(json_schema())
@@ -108,7 +108,7 @@ def test_values_are_shown_beside_what_they_should_be() -> None:
 
 
 def test_values_that_are_not_as_expected_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiments, "_wave_slope", lambda x: 0 * x)
+    monkeypatch.setattr(measuring, "_wave_slope", lambda x: 0 * x)
     result = invoke("autograd", "jax", "--budget", "0.001")
     assert result.exit_code == 1
     assert "not as expected: f'(x)" in result.output
@@ -171,10 +171,10 @@ def test_libraries_that_cannot_use_a_gpu_say_so(
 ) -> None:
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert Run().platforms(library) == ["cpu"]
-    assert Run().platforms("jax") == ["gpu", "cpu"]
+    assert CommandRun().platforms(library) == ["cpu"]
+    assert CommandRun().platforms("jax") == ["gpu", "cpu"]
     with pytest.raises(InputError, match="can't compute there; leave the option out"):
-        Run(device="gpu").platforms(library)
+        CommandRun(device="gpu").platforms(library)
 
 
 def test_all_bad_settings_are_reported_at_once() -> None:
@@ -214,7 +214,7 @@ def test_too_little_memory_is_said_in_a_sentence(
     def no_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(experiments, "_matrix_values", no_memory)
+    monkeypatch.setattr(measuring, "_matrix_values", no_memory)
     monkeypatch.setattr(sys, "argv", ["jaxcap", "xla", "numpy", "--matrix-size", "20"])
     with pytest.raises(SystemExit) as stopped:
         main()

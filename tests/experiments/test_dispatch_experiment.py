@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from fakes import make_result, make_run, make_set
 
-from jaxcap.experiment import Experiment
 from jaxcap.experiments import dispatch
 from jaxcap.experiments.dispatch import (
     AUTOGRAD,
@@ -28,6 +27,7 @@ from jaxcap.experiments.dispatch import (
     overtakes_at,
     prepare,
 )
+from jaxcap.measure import Experiment
 from jaxcap.results import ResultSet
 
 EPSILON = float(np.finfo(np.float32).eps)

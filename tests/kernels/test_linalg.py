@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcap.compilation import work
 from jaxcap.kernels.linalg import (
     inverse,
     inverse_flops,
@@ -21,6 +20,7 @@ from jaxcap.kernels.linalg import (
     uniform,
     uniform_moments,
 )
+from jaxcap.measure.compilation import cost_analysis
 
 M, K, N = 17, 33, 5  # no multiple of anything that hardware likes
 
@@ -50,7 +50,7 @@ def test_result_is_an_array_of_the_library(fn: Any, kind: type) -> None:
 
 
 def test_flops_are_those_that_xla_counts() -> None:
-    counted = work(jax.jit(product), *matrices())
+    counted = cost_analysis(jax.jit(product), *matrices())
     assert counted is not None
     assert counted.flops == product_flops(M, K, N) == 5610
 

@@ -12,8 +12,8 @@ import torch
 from flax import nnx
 from jax.test_util import check_grads
 
-from jaxcap import compilation
 from jaxcap.kernels.convolution import by_columns, by_patches, by_products, max_pool
+from jaxcap.measure import compilation
 from jaxcap.mnist import model, model_torch
 from jaxcap.mnist.model import CNN
 from jaxcap.mnist.train_flax import initial_weights
@@ -99,7 +99,7 @@ def test_work_of_a_step_is_what_the_gradient_costs_at_least() -> None:
     def loss(params: Any) -> jax.Array:
         return nnx.merge(graph, params)(IMAGES).sum()
 
-    counted = compilation.work(jax.jit(jax.grad(loss)), params)
+    counted = compilation.cost_analysis(jax.jit(jax.grad(loss)), params)
     assert counted is not None
     ours = model.work_of_step(len(IMAGES)).flops
     assert ours < counted.flops < 1.2 * ours

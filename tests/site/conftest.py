@@ -39,7 +39,7 @@ It measures :measured:`speedup`.
 """
 # %%
 import matplotlib.pyplot as plt
-from jaxcap.timing import compare
+from jaxcap.measure import compare
 
 results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
 speedup = wave_speedup = scan = results.speedup("a", over="b")
@@ -52,7 +52,7 @@ results
 results.speedups(over="b")
 
 # %%
-from jaxcap import figures
+from jaxcap.report import figures
 
 _ = figures.bars(results)
 '''

@@ -9,12 +9,12 @@ from typing import Any
 from conftest import TUTORIALS
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 
-from jaxcap.environment import Device
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.experiments.jit import JIT
 from jaxcap.experiments.typed import TYPED_JIT
-from jaxcap.recording import file_of
 from jaxcap.results import Result
+from jaxcap.results.environment import Device
+from jaxcap.results.recordings import file_of
 
 MEASURING_PAGE, CLAIMING_PAGE = "basics/introduction", "basics/jnp_and_numpy"
 OTHER_PAGES = sorted(set(TUTORIALS) - {MEASURING_PAGE, CLAIMING_PAGE})
@@ -27,8 +27,8 @@ It measures :measured:`speedup`.
 """
 # %%
 import matplotlib.pyplot as plt
-from jaxcap.claims import claim
-from jaxcap.timing import compare
+from jaxcap.report.claims import claim
+from jaxcap.measure import compare
 
 results = compare({"a": list, "b": dict}, experiment="dictionaries", budget_s=0.01)
 speedup = results.speedup("a", over="b")

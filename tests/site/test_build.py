@@ -16,7 +16,7 @@ from filelock import FileLock
 from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
 from made_up import CLAIMING_PAGE, MEASURING_PAGE, OTHER_PAGES
 
-from jaxcap import recording
+from jaxcap.measure.lock import LOCK
 
 # By page, a cell that must fail the build, and what is then said.
 BAD = {
@@ -254,7 +254,7 @@ def test_build_on_a_disk_that_gets_full_says_so_and_leaves_the_last_site(project
 
 
 def test_build_refuses_to_measure_while_another_does(project: Path) -> None:
-    with FileLock(project / recording.LOCK.name):
+    with FileLock(project / LOCK.name):
         done = build(project)
         assert done.returncode != 0
         assert (

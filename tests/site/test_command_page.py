@@ -38,4 +38,4 @@ def test_options_of_a_training_are_those_of_the_settings(read: Read) -> None:
 
 def test_served_schema_is_that_of_the_package(html: Path) -> None:
     served = json.loads((html / "results" / "schema.json").read_text(encoding="utf-8"))
-    assert served == json.loads((files("jaxcap") / "results.schema.json").read_text("utf-8"))
+    assert served == json.loads((files("jaxcap.results") / "schema.json").read_text("utf-8"))

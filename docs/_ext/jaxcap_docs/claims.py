@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.claims import SIGNS, WORDS
+from jaxcap.report.claims import SIGNS, WORDS
 from jaxcap_docs import records
 from jaxcap_docs.order import place
 from jaxcap_docs.pages import link_to

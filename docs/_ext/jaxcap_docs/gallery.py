@@ -20,11 +20,13 @@ from sphinx.errors import ExtensionError
 from sphinx.util.rst import escape
 
 import jaxcap
-from jaxcap import figures
-from jaxcap.environment import Environment, capture
-from jaxcap.exports import beside
-from jaxcap.recording import BusyError, counterparts, measuring_alone, outdated
+from jaxcap.measure.lock import BusyError, measuring_alone
+from jaxcap.measure.machine import capture
+from jaxcap.report import figures
 from jaxcap.results import ResultSet, ResultTable
+from jaxcap.results.environment import Environment
+from jaxcap.results.exports import with_other_machines
+from jaxcap.results.recordings import matching_results, outdated
 from jaxcap_docs import limits, plots, publish, records
 
 
@@ -135,9 +137,9 @@ def _note_table(shown: Any) -> None:
     table = shown.table() if isinstance(shown, ResultSet) else shown
     if not isinstance(table, ResultTable):
         return
-    others = counterparts(table.results, records.others())
+    others = matching_results(table.results, records.others())
     if others:
-        wider = beside(table, others)
+        wider = with_other_machines(table, others)
         notes = (f"{where}: {state_of(some.environment)}" for where, some in others.items())
         wider = replace(wider, notes=(*wider.notes, *notes))
         _running.tables[table._repr_html_()] = wider._repr_html_()
@@ -149,7 +151,7 @@ def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
     if (source := figures.drawn_from(figure)) is None:
         return saved
     results, draw = source
-    for number, (where, some) in enumerate(counterparts(results, records.others()).items()):
+    for number, (where, some) in enumerate(matching_results(results, records.others()).items()):
         # Not all that the figure shows was measured there, or what was is no number.
         with suppress(KeyError, ValueError):
             other = _save(draw(some), path.with_stem(f"{path.stem}_{number}"), root)

@@ -15,8 +15,9 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from jaxcap.doctor import Facts
-from jaxcap.environment import Environment, Model, capture, provenance
+from jaxcap.measure.doctor import Facts
+from jaxcap.measure.machine import capture
+from jaxcap.results.environment import Environment, Record, provenance
 from jaxcap_docs import plots, records
 from jaxcap_docs.order import lacks_torch
 
@@ -183,7 +184,7 @@ def hide_signature_of_records(
     _: Sphinx, what: str, __: str, documented: Any, *___: object
 ) -> tuple[str, str] | None:
     """Leave out constructors of records: their attributes are listed, and nobody calls them."""
-    is_record = what == "class" and issubclass(documented, Model | Facts)
+    is_record = what == "class" and issubclass(documented, Record | Facts)
     return ("", "") if is_record else None
 
 

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from PIL import Image
 from sphinx.application import Sphinx
 
-from jaxcap import figures
+from jaxcap.report import figures
 
 MOST_MARKERS = 500  # more are smaller as a picture
 VIEW = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
@@ -35,7 +35,7 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
     Parameters
     ----------
     figure
-        Drawn by `jaxcap.figures`, or in its style.
+        Drawn by `jaxcap.report.figures`, or in its style.
     path
         Of the file for light pages, without regard to its suffix.
     raster

@@ -12,7 +12,7 @@ from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image, ImageDraw, ImageFont
 from sphinx.application import Sphinx
 
-from jaxcap import figures
+from jaxcap.report import figures
 from jaxcap_docs import pages, plots, records
 
 SIZE = (1200, 630)  # what networks show uncropped

@@ -13,10 +13,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 import jaxcap
-from jaxcap.exports import as_csv
-from jaxcap.files import write_atomically
-from jaxcap.recording import Recording, slug
 from jaxcap.results import ResultSet, json_schema
+from jaxcap.results.exports import as_csv
+from jaxcap.results.files import write_atomically
+from jaxcap.results.recordings import Recording, slug
 from jaxcap_docs import records
 
 WHEEL = f"jaxcap-{jaxcap.__version__}-py3-none-any.whl"

@@ -13,11 +13,12 @@ from typing import Any
 from pydantic import TypeAdapter
 from sphinx.util import logging
 
-from jaxcap.claims import Claim, Outcome
-from jaxcap.environment import Environment, Model
-from jaxcap.recording import Recording, recorded
+from jaxcap.experiments import unknown_parameters
+from jaxcap.report.claims import Claim, Outcome
 from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.statistics import Estimate
+from jaxcap.results.environment import Environment, Record
+from jaxcap.results.recordings import Recording, recorded
+from jaxcap.results.statistics import Estimate
 
 BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
@@ -27,14 +28,14 @@ RECORDED = Path(__file__).parents[2] / "recorded"
 logger = logging.getLogger(__name__)
 
 
-class Run(Model):
+class Run(Record):
     """When, where and for how many seconds a script ran."""
 
     environment: Environment
     duration_s: float
 
 
-class Finding(Model):
+class Finding(Record):
     """What became of a claim on a machine, which is named with the time of the measurement."""
 
     machine: str
@@ -42,7 +43,7 @@ class Finding(Model):
     evidence: str
 
 
-class Checked(Model):
+class Checked(Record):
     """A claim of a page, what it needs to hold, and how it fared where that was measured."""
 
     text: str
@@ -126,7 +127,7 @@ def recordings() -> list[Recording]:
 @cache
 def others() -> list[Recording]:
     """Read what was recorded on all machines, once, with a warning for each file that can't be used."""
-    return recorded(RECORDED, refuse=logger.warning)
+    return recorded(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
 
 
 def _checked(claim: Claim) -> Checked:

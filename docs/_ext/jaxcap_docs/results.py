@@ -21,15 +21,14 @@ from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap import figures, roofline
-from jaxcap.compilation import Work
 from jaxcap.experiments import catalogue, linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS
-from jaxcap.exports import side_by_side
-from jaxcap.recording import THIS_BUILD, Recording, slug
-from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.roofline import Ceilings
-from jaxcap.tables import Table
+from jaxcap.report import figures, roofline
+from jaxcap.report.roofline import Ceilings
+from jaxcap.results import Cost, Result, ResultsError, ResultSet
+from jaxcap.results.exports import side_by_side
+from jaxcap.results.recordings import THIS_BUILD, Recording, slug
+from jaxcap.results.tables import Table
 from jaxcap_docs import gallery, pages, plots, publish, records
 
 SECTION = "results"
@@ -280,7 +279,7 @@ def _downloads(experiment: str) -> nodes.raw:
     return nodes.raw("", f"<ul>{links}{schema}</ul>", format="html")
 
 
-Placed = tuple[Result, Work, str]
+Placed = tuple[Result, Cost, str]
 
 
 def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
@@ -293,12 +292,12 @@ def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
                 yield one, work, dtype
 
 
-def _work(result: Result) -> tuple[Work, str]:
+def _work(result: Result) -> tuple[Cost, str]:
     if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
         with suppress(KeyError, ValueError):  # a file may hold a task that nobody knows
             task, size = str(result.parameters["task"]), int(result.parameters["size"])
             return linear_algebra.least_work(task, size), "float64"
-    return Work(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
+    return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 
 def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]:
@@ -311,7 +310,7 @@ def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]
         f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing" if ceilings.call_s else ""
     )
     note = ", ".join(filter(None, (bandwidth, *rates, shortest)))
-    reasons = [roofline.reason(one, ceilings, dtype=d, work=work) for one, work, d in placed]
+    reasons = [roofline.bottleneck(one, ceilings, dtype=d, work=work) for one, work, d in placed]
     counts = Counter(reasons)
     caption = "What limits the kernels that this machine measured"
     rows = [(REASONS[name], str(counts[name])) for name in REASONS if counts[name]]
@@ -323,7 +322,7 @@ def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]
                 one.experiment,
                 one.variant,
                 ", ".join(f"{k} {v}" for k, v in _without_device(one).items()),
-                roofline.share(one, ceilings, dtype=dtype, work=work).short,
+                roofline.roofline_fraction(one, ceilings, dtype=dtype, work=work).short,
                 REASONS[reason],
             )
             for (one, work, dtype), reason in zip(placed, reasons, strict=True)

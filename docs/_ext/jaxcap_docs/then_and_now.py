@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
-from jaxcap.tables import Table
+from jaxcap.results.tables import Table
 from jaxcap_docs import records, results
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from jaxcap.cli.doctor import doctor
-from jaxcap.cli.experiments import autograd, dispatch, jit, scipy, xla
+from jaxcap.cli.measuring import autograd, dispatch, jit, scipy, xla
 from jaxcap.cli.mnist import mnist
 from jaxcap.cli.recording import record
 from jaxcap.cli.results import results
@@ -24,7 +24,8 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
     from jaxcap import __version__
-    from jaxcap.environment import capture, provenance
+    from jaxcap.measure.machine import capture
+    from jaxcap.results.environment import provenance
 
     click.echo(f"{PROGRAM} {__version__}")
     for label, text in provenance(capture()).items():

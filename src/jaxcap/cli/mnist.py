@@ -11,8 +11,8 @@ import click
 
 from jaxcap.cli.running import (
     LIBRARIES,
+    CommandRun,
     InputError,
-    Run,
     device_option,
     json_option,
     quiet_option,
@@ -139,7 +139,7 @@ def pytorch(**options: Any) -> None:
 def preprocess_images(data: str, quiet: bool) -> None:
     """Read MNIST, downloading it if need be, and tell what its pixels are normalised by."""
     from jaxcap.mnist.data import mean_and_deviation
-    from jaxcap.tables import Table
+    from jaxcap.results.tables import Table
 
     images = _load(data)
     rows = [
@@ -147,7 +147,7 @@ def preprocess_images(data: str, quiet: bool) -> None:
         for name, split in (("training", images.train), ("test", images.test))
     ]
     headers = ("images", "count", "mean", "standard deviation")
-    Run(quiet=quiet).show(Table(f"Pixels from 0 to 1, of {images.source}", headers, rows))
+    CommandRun(quiet=quiet).show(Table(f"Pixels from 0 to 1, of {images.source}", headers, rows))
 
 
 for command in flax, pytorch, preprocess_images:
@@ -173,7 +173,7 @@ def _train(
     for path, option in (log, "--log"), (checkpoints, "--checkpoints"):
         if path:
             require_writable(path / "new" if path.is_dir() else path, option)
-    run = Run(device, json=json, quiet=quiet)
+    run = CommandRun(device, json=json, quiet=quiet)
     run.start()
     platform = run.platforms(library)[0]
     from jaxcap.mnist.training import fit
@@ -223,25 +223,24 @@ def _results(
     library: str, platform: str, settings: Settings, images: Mnist, epochs: list[Epoch]
 ) -> ResultSet:
     """Take epochs of training for calls: the first compiles."""
-    from jaxcap import environment
-    from jaxcap.results import Result, ResultSet
-    from jaxcap.results import Run as Repeats
+    from jaxcap.measure import machine
+    from jaxcap.results import ProcessSamples, Result, ResultSet
 
     so_far = [0.0, *(epoch.train_s for epoch in epochs)]
     first, *later = [end - start for start, end in pairwise(so_far)]
     samples = tuple(later or [first])
-    machine = environment.capture()
+    here = machine.capture()
     name = LIBRARIES[library].name
     result = Result(
         experiment="mnist epoch",
         variant=name,
         parameters=settings.model_dump(),
-        device=environment.cpu() if platform == "cpu" else machine.device,
+        device=machine.cpu() if platform == "cpu" else here.device,
         rounds_with=(name,),
         allocator="default",
         working_set_bytes=sum(array.nbytes for array in images.train),
         runs=(
-            Repeats(
+            ProcessSamples(
                 first_call_s=first,
                 calls_per_sample=1,
                 samples_s=samples,
@@ -250,4 +249,4 @@ def _results(
             ),
         ),
     )
-    return ResultSet(environment=machine, results=(result,))
+    return ResultSet(environment=here, results=(result,))

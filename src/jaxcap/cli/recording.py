@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from jaxcap.cli.running import (
+    CommandRun,
     InputError,
-    Run,
     budget_option,
     progress,
     quiet_option,
@@ -18,7 +18,7 @@ from jaxcap.cli.running import (
 )
 
 if TYPE_CHECKING:
-    from jaxcap.experiment import Experiment
+    from jaxcap.measure import Experiment
 
 
 @click.command()
@@ -49,9 +49,10 @@ def record(
     """
     for library in "flax", "pytorch":
         require_library(library)
-    from jaxcap import recording
-    from jaxcap.environment import capture
     from jaxcap.experiments import catalogue
+    from jaxcap.measure import recording
+    from jaxcap.measure.lock import BusyError
+    from jaxcap.measure.machine import capture
 
     known = catalogue()
     if unknown := set(experiments) - set(known):
@@ -60,7 +61,7 @@ def record(
         )
     chosen = {name: known[name] for name in experiments or known}
     waiting = recording.pending(folder, chosen, capture())
-    run = Run(quiet=quiet)
+    run = CommandRun(quiet=quiet)
     run.show(
         f"{len(chosen) - len(waiting)} of {len(chosen)} experiments are up to date in {folder}"
     )
@@ -79,10 +80,10 @@ def record(
                 chosen,
                 processes=processes,
                 budget_s=budget_s,
-                tell=begin,
-                between=lambda: bar.update(task, advance=points, refresh=True),
+                on_start=begin,
+                on_process=lambda: bar.update(task, advance=points, refresh=True),
             )
-        except recording.BusyError as error:
+        except BusyError as error:
             raise InputError(str(error)) from error
         except OSError as error:
             raise InputError(f"{folder} can't be written: {error.strerror}") from error

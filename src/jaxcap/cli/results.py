@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.running import InputError, Run, require_writable
+from jaxcap.cli.running import CommandRun, InputError, require_writable
 
 if TYPE_CHECKING:
     from jaxcap.results import ResultSet
@@ -36,7 +36,7 @@ def results() -> None:
 @_files
 def list_(paths: Sequence[Path]) -> None:
     """Tell what is in files; of a folder, in all that it holds."""
-    from jaxcap.tables import Table
+    from jaxcap.results.tables import Table
 
     rows = [
         (
@@ -49,7 +49,9 @@ def list_(paths: Sequence[Path]) -> None:
         for path in _unfolded(paths)
         for found in [_load(path)]
     ]
-    Run().show(Table("Results", ("file", "device", "experiments", "results", "measured"), rows))
+    CommandRun().show(
+        Table("Results", ("file", "device", "experiments", "results", "measured"), rows)
+    )
 
 
 @results.command()
@@ -58,12 +60,12 @@ def list_(paths: Sequence[Path]) -> None:
 @_variant
 def show(file: Path, experiment: str | None, variant: str | None) -> None:
     """Show a file's times, one table for each experiment, and the machine."""
-    from jaxcap.environment import provenance
-    from jaxcap.tables import Table
+    from jaxcap.results.environment import provenance
+    from jaxcap.results.tables import Table
 
     found = _selected(_load(file), experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(found.environment).items()))
-    Run().show(facts, *(some.table() for some in found.by_experiment().values()))
+    CommandRun().show(facts, *(some.table() for some in found.by_experiment().values()))
 
 
 @results.command()
@@ -76,13 +78,13 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
     The files may come from several machines. Ratios are to the first file. They were not measured
     in turns, so they are called undecided wherever the intervals of the two times meet.
     """
-    from jaxcap.exports import side_by_side
+    from jaxcap.results.exports import side_by_side
 
     files = list(_unfolded(paths))
     if len(files) < 2:
         raise InputError("there is one file to compare, and it takes two or more: name another")
     sets = {str(path): _selected(_load(path), experiment, variant) for path in files}
-    Run().show(*side_by_side(sets))
+    CommandRun().show(*side_by_side(sets))
 
 
 @results.command()
@@ -105,8 +107,8 @@ def export(
     file: Path, kind: str, output: Path | None, experiment: str | None, variant: str | None
 ) -> None:
     """Convert a file: a row for each result, times in seconds."""
-    from jaxcap.exports import FORMATS
-    from jaxcap.files import write_atomically
+    from jaxcap.results.exports import FORMATS
+    from jaxcap.results.files import write_atomically
 
     if output:
         require_writable(output, "--output")
@@ -125,13 +127,13 @@ def validate(paths: Sequence[Path]) -> None:
     A recording, beside its environment.json, must also be where its device and its experiment
     belong. Exits with 2 if a file can't be used, and says why.
     """
-    from jaxcap import recording
+    from jaxcap.results import recordings
 
     refused = 0
     for path in _unfolded(paths):
-        is_recording = path.with_name(recording.ENVIRONMENT).exists()
+        is_recording = path.with_name(recordings.ENVIRONMENT).exists()
         try:
-            found = _load(path, recording.load if is_recording else None)
+            found = _load(path, recordings.load if is_recording else None)
         except InputError as error:
             refused += 1
             click.echo(f"Error: {error.message}", err=True)
@@ -173,7 +175,7 @@ def _selected(found: ResultSet, experiment: str | None, variant: str | None) -> 
 
 def _unfolded(paths: Sequence[Path]) -> Iterator[Path]:
     """Take each file, and for a folder all files of results in it."""
-    from jaxcap.recording import ENVIRONMENT
+    from jaxcap.results.recordings import ENVIRONMENT
 
     for path in paths:
         if not path.is_dir():

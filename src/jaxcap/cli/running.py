@@ -17,7 +17,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from jaxcap.experiment import Point, Points, Prepare
+    from jaxcap.measure.experiment import Point, Points, Prepare
     from jaxcap.results import ResultSet
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -63,7 +63,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Run:
+class CommandRun:
     """One run of a command.
 
     Attributes
@@ -127,7 +127,7 @@ class Run:
         click.ClickException
             If one of them isn't.
         """
-        from jaxcap.tables import Table
+        from jaxcap.results.tables import Table
 
         with _status(f"Computing: {caption}", hidden=self.quiet):
             values = list(values)
@@ -138,14 +138,17 @@ class Run:
 
     def measure(self, experiment: str, prepare: Prepare, points: Points) -> ResultSet:
         """Measure variants at each point."""
-        from jaxcap.experiment import run_here
-        from jaxcap.timing import MeasurementError
+        from jaxcap.measure.timing import MeasurementError, sweep
 
         with progress(hidden=self.quiet) as bar:
             at_each = _telling(bar, experiment, points)
             try:
-                return run_here(
-                    experiment, prepare, at_each, budget_s=self.budget_s, between=bar.refresh
+                return sweep(
+                    prepare,
+                    at_each,
+                    experiment=experiment,
+                    budget_s=self.budget_s,
+                    on_round=bar.refresh,
                 )
             except MeasurementError as error:
                 raise click.ClickException(str(error)) from error
@@ -181,14 +184,14 @@ def measuring(command: Command) -> Command:
     """Give a command the options of all that measure, and a `Run` in their place."""
 
     @device_option
-    @budget_option(Run.budget_s, "Time for each measurement.")
+    @budget_option(CommandRun.budget_s, "Time for each measurement.")
     @json_option
     @quiet_option
     @wraps(command)
     def with_run(
         *, device: str, budget_s: float, json: Path | None, quiet: bool, **others: Any
     ) -> None:
-        run = Run(device, budget_s, json, quiet)
+        run = CommandRun(device, budget_s, json, quiet)
         run.start()
         command(run, **others)
 
@@ -258,7 +261,7 @@ def require_memory(needed_bytes: int, platform: str, option: str, value: int) ->
     """
     from rich.filesize import decimal
 
-    from jaxcap.environment import free_memory_bytes
+    from jaxcap.measure.machine import free_memory_bytes
 
     free = free_memory_bytes(platform)
     if free is not None and needed_bytes > free:

@@ -7,13 +7,35 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from jaxcap.experiment import Experiment
+from jaxcap.measure import Experiment
+from jaxcap.results import ResultSet
 
 
 def catalogue() -> Mapping[str, Experiment]:
     """All experiments whose libraries are installed, by name."""
     values = (value for module in _modules() for value in vars(module).values())
     return {value.name: value for value in values if isinstance(value, Experiment)}
+
+
+def unknown_parameters(results: ResultSet) -> str | None:
+    """Say which parameters results have that no point of their experiment has.
+
+    Parameters
+    ----------
+    results
+        Of one experiment. One that is not in the `catalogue` may have any parameters.
+    """
+    experiment = catalogue().get(results.results[0].experiment)
+    if experiment is None:
+        return None
+    known = [set(point) for point in (*experiment.quick, *experiment.full)]
+    for result in results.results:
+        if set(result.parameters) not in known:
+            names = ", ".join(result.parameters)
+            return (
+                f"{result.variant!r} has {f'the parameters {names}' if names else 'no parameters'}"
+            )
+    return None
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 from jax import Array
 
-from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels.batching import logistic_loss, logistic_losses
+from jaxcap.measure import Experiment, grid
 
 LOOP, COMPILED_LOOP, VMAP, BY_HAND = "Python loop", "compiled loop", "vmap", "by hand"
 FEATURES = 64

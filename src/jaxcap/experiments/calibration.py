@@ -11,8 +11,8 @@ import jax.scipy.optimize
 import numpy as np
 import scipy.optimize
 
-from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels import calibration
+from jaxcap.measure import Experiment, grid
 
 SIZES = (1_000, 10_000, 1_000_000)
 LARGEST_FOR_LOOP = 10_000  # beyond it takes long and teaches nothing new

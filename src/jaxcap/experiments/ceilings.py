@@ -2,10 +2,69 @@
 
 from __future__ import annotations
 
-from jaxcap.experiment import Experiment, Points, grid
-from jaxcap.roofline import CALL, DTYPES, TRANSFER, points, prepare
+from collections.abc import Sequence
+
+import jax
+
+from jaxcap.kernels.ceilings import CALL, COPY, DTYPES, PRODUCT, SUM, TRANSFER, prepare
+from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Points
+from jaxcap.measure.timing import sweep
+from jaxcap.report.roofline import Ceilings
 
 REDUCED = "bfloat16"
+
+# Large enough to leave dispatch behind and to fit no cache, small enough for a laptop and for an
+# accelerator to measure in a second.
+_ROWS = {"cpu": 1500}
+_MANY_ROWS = 5120
+_COPIED_BYTES = {"cpu": 2**27}
+_MANY_COPIED_BYTES = 2**30
+
+
+def measure_ceilings(
+    platform: str | None = None,
+    *,
+    dtypes: Sequence[str] = DTYPES,
+    rows: int | None = None,
+    copied_bytes: int | None = None,
+    budget_s: float = 0.2,
+) -> Ceilings:
+    """Measure what a device can do at most, in this process.
+
+    Parameters
+    ----------
+    platform
+        ``"cpu"`` or ``"gpu"``; JAX's default device if not given.
+    dtypes
+        Of the products: see `prepare`.
+    rows
+        Of the square matrices; by default 1500 on a CPU and 5120 elsewhere.
+    copied_bytes
+        Size of the array that is copied; by default 128 MiB on a CPU and 1 GiB elsewhere.
+    budget_s
+        Seconds of sampling for each library and each rate.
+    """
+    device = jax.devices(platform)[0].platform
+    results = sweep(
+        prepare,
+        points(device, dtypes, rows, copied_bytes),
+        experiment="ceilings",
+        budget_s=budget_s,
+    )
+    return Ceilings.of(results, next(r.device for r in results.results if r.variant == "JAX"))
+
+
+def points(
+    device: str, dtypes: Sequence[str], rows: int | None = None, copied_bytes: int | None = None
+) -> Points:
+    """List what `prepare` measures for the ceilings: bandwidth, and products in some dtypes."""
+    rows = rows or _ROWS.get(device, _MANY_ROWS)
+    copied_bytes = copied_bytes or _COPIED_BYTES.get(device, _MANY_COPIED_BYTES)
+    return [
+        *grid(limit=(COPY, SUM), dtype=("float32",), size=(copied_bytes,), device=(device,)),
+        *grid(limit=(PRODUCT,), dtype=dtypes, size=(rows,), device=(device,)),
+    ]
 
 
 def _all(device: str, *others: str) -> Points:

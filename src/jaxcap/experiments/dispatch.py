@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcap.experiment import Experiment, Points, Prepare, grid
 from jaxcap.kernels import dispatch
+from jaxcap.measure.experiment import Experiment, Points, Prepare, grid
 from jaxcap.results import ResultSet
 
 NUMPY, AUTOGRAD, JNP, JIT, REWRAPPED = "NumPy", "autograd", "jnp", "jit", "jit in each call"

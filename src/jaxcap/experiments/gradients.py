@@ -10,8 +10,8 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels.elementwise import wave
+from jaxcap.measure import Experiment, grid
 
 OP_BY_OP, INNER_JIT, JIT = "vmap(grad)", "vmap(jit(grad))", "jit(vmap(grad))"
 LOOP, BACKWARD, FUNC = "PyTorch loop", "PyTorch backward", "torch.func"

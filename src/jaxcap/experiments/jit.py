@@ -8,8 +8,8 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels import elementwise
+from jaxcap.measure import Experiment, grid
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 

@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcap.arrays import in_64_bits
-from jaxcap.compilation import Work
-from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels import linalg
+from jaxcap.kernels.precision import with_x64
+from jaxcap.measure import Experiment, grid
+from jaxcap.results import Cost
 
 NUMPY, PYTORCH, JAX = "NumPy", "PyTorch", "JAX"
 GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE = "generate", "mean and sum", "product", "inverse"
@@ -77,7 +77,7 @@ def prepare(
     }
 
 
-def least_work(task: str, size: int) -> Work:
+def least_work(task: str, size: int) -> Cost:
     """Operations and memory traffic in bytes that a task needs, whoever does it, in float64.
 
     Each matrix that goes in is read once, and each that comes out is written once. Generating
@@ -90,7 +90,7 @@ def least_work(task: str, size: int) -> Work:
         INVERSE: linalg.inverse_flops(size),
     }
     matrices = {GENERATE: 1, MEAN_AND_SUM: 1, PRODUCT: 3, INVERSE: 2}
-    return Work(float(flops[task]), 8.0 * matrices[task] * size**2)
+    return Cost(float(flops[task]), 8.0 * matrices[task] * size**2)
 
 
 def as_numpy(array: Any) -> linalg.NumPyMatrix:
@@ -150,10 +150,10 @@ def _jax() -> Library:
     return Library(
         JAX,
         {
-            GENERATE: in_64_bits(lambda size: uniform(key, size=size)),
-            MEAN_AND_SUM: in_64_bits(jax.jit(linalg.mean_and_sum)),
-            PRODUCT: in_64_bits(jax.jit(linalg.product)),
-            INVERSE: in_64_bits(jax.jit(linalg.inverse)),
+            GENERATE: with_x64(lambda size: uniform(key, size=size)),
+            MEAN_AND_SUM: with_x64(jax.jit(linalg.mean_and_sum)),
+            PRODUCT: with_x64(jax.jit(linalg.product)),
+            INVERSE: with_x64(jax.jit(linalg.inverse)),
         },
-        in_64_bits(jnp.asarray),
+        with_x64(jnp.asarray),
     )

@@ -10,14 +10,14 @@ import jax
 import jax.numpy as jnp
 import torch
 
-from jaxcap.experiment import Experiment, grid
+from jaxcap.measure import Experiment, grid
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights
 from jaxcap.mnist.train_torch import TorchTrainer, can_compile
 from jaxcap.mnist.training import Trainer, shuffled
 from jaxcap.results import Result
-from jaxcap.statistics import Estimate
+from jaxcap.results.statistics import Estimate
 
 NAIVE = "Flax, naive"
 STEPS = "Flax, steps on the device"

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels import linalg
+from jaxcap.measure import Experiment, grid
 
 JAX_ARRAYS, NUMPY, JAX_ON_NUMPY = "jnp on JAX arrays", "NumPy", "jnp on NumPy arrays"
 

@@ -10,10 +10,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcap.experiment import Experiment, grid
 from jaxcap.kernels.loops import cosines, cosines_unrolled
-from jaxcap.statistics import Estimate, estimate
-from jaxcap.timing import Clock
+from jaxcap.measure import Experiment, grid
+from jaxcap.measure.timing import Clock
+from jaxcap.results.statistics import Estimate, median_interval
 
 UNROLLED, ROLLED = "Python loop, static", "fori_loop, traced"
 
@@ -70,4 +70,4 @@ def in_order(
             start = clock()
             jax.block_until_ready(fn(*args))  # type: ignore[no-untyped-call]
             times.append(clock() - start)
-    return [estimate(times, unit="s", basis="one process") for times in samples]
+    return [median_interval(times, unit="s", basis="one process") for times in samples]

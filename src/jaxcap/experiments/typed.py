@@ -8,8 +8,8 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from jaxcap.experiment import Experiment
 from jaxcap.kernels.elementwise import wave
+from jaxcap.measure import Experiment
 from jaxcap.transforms import typed_jit
 
 PLAIN, TYPED, CONTROL = "jax.jit", "typed_jit", "jax.jit again"

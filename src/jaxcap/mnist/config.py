@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 if TYPE_CHECKING:
-    from jaxcap.tables import Table
+    from jaxcap.results.tables import Table
 
 
 Steps = TypeVar("Steps", bound=Any)
@@ -87,7 +87,7 @@ def explain(error: ValidationError, named: Callable[[str], str] = str) -> str:
 
 def table() -> Table:
     """Describe the settings: default, limits and meaning of each."""
-    from jaxcap.tables import Table
+    from jaxcap.results.tables import Table
 
     known = Settings.model_json_schema()["properties"]
     rows = [

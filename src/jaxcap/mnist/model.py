@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from jaxcap.compilation import Work
+from jaxcap.results import Cost
 
 Convolve = Callable[[Array, Array], Array]
 Pool = Callable[[Array], Array]
@@ -25,7 +25,7 @@ _CONV1 = 26 * 26 * 32 * (3 * 3)
 _OTHERS = 24 * 24 * 64 * (3 * 3 * 32) + 256 * (12 * 12 * 64) + 10 * 256
 
 
-def work_of_step(batch: int) -> Work:
+def work_of_step(batch: int) -> Cost:
     """Count what a training step on so many images can't do without.
 
     Each layer multiplies three times: for its output, and for the gradients by its weights and by
@@ -33,7 +33,7 @@ def work_of_step(batch: int) -> Work:
     read once, and weights, gradients and momentum, in float32, are read and written.
     """
     multiplications = batch * (2 * _CONV1 + 3 * _OTHERS)
-    return Work(2.0 * multiplications, 784.0 * batch + 6 * 4 * PARAMETERS)
+    return Cost(2.0 * multiplications, 784.0 * batch + 6 * 4 * PARAMETERS)
 
 
 def xla_max_pool(images: Array) -> Array:

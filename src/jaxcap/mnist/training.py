@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from jaxcap.files import write_atomically
 from jaxcap.mnist.checkpoints import Arrays, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Mnist, Split
 from jaxcap.mnist.idx import Bytes
-from jaxcap.tables import Table
+from jaxcap.results.files import write_atomically
+from jaxcap.results.tables import Table
 
 Order = npt.NDArray[np.int32]
 Logits = npt.NDArray[np.float32]

@@ -6,10 +6,10 @@ fact. A verdict follows from what we measured, by rules with the thresholds that
 """
 
 from jaxcap.published.evidence import CEILINGS, Evidence
-from jaxcap.published.figures import DOCUMENTS, MISTAKES, Published, load
-from jaxcap.published.judging import EXPLAINED, FACTOR, MEANINGS, Judgement, Verdict, judge
-from jaxcap.published.showing import chart, tables
-from jaxcap.published.values import Computed
+from jaxcap.published.overview import chart, tables
+from jaxcap.published.recomputed import Computed
+from jaxcap.published.values import DOCUMENTS, MISTAKES, Published, load
+from jaxcap.published.verdicts import EXPLAINED, FACTOR, MEANINGS, Judgement, Verdict, judge
 
 __all__ = [
     "CEILINGS",

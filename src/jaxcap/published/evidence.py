@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from jaxcap.compilation import Work
-from jaxcap.environment import Device
 from jaxcap.experiments.jit import JIT
 from jaxcap.experiments.linear_algebra import LINEAR_ALGEBRA, least_work
-from jaxcap.published.figures import FIRST_COUNTED, NOT_AWAITED, Published, load
-from jaxcap.recording import Recording
-from jaxcap.results import Result
-from jaxcap.roofline import Ceilings
-from jaxcap.statistics import Estimate
+from jaxcap.published.values import FIRST_COUNTED, NOT_AWAITED, Published, load
+from jaxcap.report.roofline import Ceilings
+from jaxcap.results import Cost, Result
+from jaxcap.results.environment import Device
+from jaxcap.results.recordings import Recording
+from jaxcap.results.statistics import Estimate
 
 #: What a published device can do at most. The RTX 3060 Ti has 4864 cores, two operations of which
 #: count in a cycle at 1.665 GHz, a 64th of that in float64, and, in its faster variant, 608 GB/s:
@@ -124,5 +123,5 @@ def least_time_s(figure: Published) -> float | None:
         return ceilings.least_time_s(least_work(task, size), "float64")
     if ceilings and figure.experiment == JIT.name:
         moved = 2 * 4 * int(figure.parameters["size"])  # in and out, in float32
-        return ceilings.least_time_s(Work(0, moved), "float32")
+        return ceilings.least_time_s(Cost(0, moved), "float32")
     return None

@@ -1,120 +1,138 @@
-"""Published figures that are no times, computed again."""
+"""The published figures, as their documents give them, and what each is to be compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import isclose
+import csv
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, Literal
 
-import jax
-import jax.numpy as jnp
-import numpy as np
+from pydantic import PositiveInt, field_validator
 
-from jaxcap.kernels import calibration
-from jaxcap.kernels.elementwise import wave
-from jaxcap.published.figures import Published
+from jaxcap.results import Parameter
+from jaxcap.results.environment import Record
 
-#: Largest relative difference of equal values: the rounding of 32-bit numbers.
-TOLERANCE = float(np.finfo(np.float32).eps)
+#: What each document is. Two are versions of one: the first prints results, the second refers to logs.
+DOCUMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "analysis": "An analysis of JAX's capabilities: results in its README",
+        "analysis logs": "The same analysis: results in its logs",
+        "tutorial": "A blog's tutorial: a quick peek at JAX",
+        "notebook": "A notebook on dispatch: from Autograd to JAX in Geomstats",
+        "exercises": "An exercise sheet: random numbers",
+    }
+)
 
-#: Side of the images that leave the network's convolutions, and of what comes in.
-_VALID, _SAME = 24, 28
-# The document's log counts these.
-_PUBLISHED_PARAMETERS = 3_232_906
+NOT_AWAITED = "does not wait"
+FIRST_COUNTED = "counts the first call"
+REWRAPPED = "wraps jit anew"
+LOOPED = "loops over scalars"
+OTHER_NETWORK = "trains another network"
+
+#: Mistakes that a document shows, and what to say of a figure that has one.
+MISTAKES: Mapping[str, str] = MappingProxyType(
+    {
+        NOT_AWAITED: "The clock stopped before the result was there",
+        FIRST_COUNTED: "The first call was counted, which compiles, loads code or gets its memory",
+        REWRAPPED: "Each call wrapped the function in jax.jit anew",
+        LOOPED: "A loop in Python went over scalars, where one call could take them all",
+        OTHER_NETWORK: "Another network was trained",
+    }
+)
+
+_SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 
 
-class Computed(NamedTuple):
-    """What we get for a published value.
+class Published(Record):
+    """A figure that a document published.
 
     Attributes
     ----------
-    text
-        To show.
-    agrees
-        Whether that is what was published.
-    reason
-        A sentence on how it came about.
+    number
+        Names this figure among all.
+    document
+        A key of `~jaxcap.published.DOCUMENTS`.
+    task
+        What was done.
+    way
+        By which library or variant.
+    device
+        Where, in the document's words; empty for what doesn't depend on it.
+    value
+        As it was printed, in ``unit``: a time, a share in per cent, or a plain number.
+    calls
+        How many calls of ours do what took so long.
+    mistakes
+        Keys of `~jaxcap.published.MISTAKES`: those that the document or its program shows.
+    incomparable
+        Why nobody could do the same today, if so.
+    experiment
+        That repeats it.
+    variant
+        That does it in the same way, mistakes and all.
+    parameters
+        That it was done with.
+    instead
+        The variant without the mistake, where that is another.
+    statistic
+        ``"first call"`` where it was that which was timed.
+    control
+        Number of a figure from the same machine whose code has hardly changed since: NumPy's.
+    computed
+        Name of what to compute where the figure is no time.
     """
 
-    text: str
-    agrees: bool
-    reason: str
+    number: str
+    document: str
+    task: str
+    way: str
+    device: str
+    value: float
+    unit: Literal["s", "ms", "µs", "%", ""]
+    calls: PositiveInt
+    mistakes: tuple[str, ...]
+    incomparable: str
+    experiment: str
+    variant: str
+    instead: str
+    statistic: Literal["", "first call"]
+    parameters: dict[str, Parameter]
+    control: str
+    computed: str
+
+    @field_validator("mistakes", mode="before")
+    @classmethod
+    def _split(cls, text: str) -> list[str]:
+        return text.split(";") if text else []
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _parse(cls, text: str) -> dict[str, Any]:
+        pairs = (pair.split("=") for pair in text.split(";") if pair)
+        return {name: int(value) if value.isdigit() else value for name, value in pairs}
+
+    @property
+    def printed(self) -> str:
+        """The figure as its document has it."""
+        number = f"{self.value!r} {self.unit}".replace(".0 ", " ").strip()
+        return f"{number} for {self.calls:,} calls" if self.calls > 1 else number
+
+    @property
+    def time_s(self) -> float | None:
+        """Seconds for a call, if the figure is a time."""
+        return self.value * _SECONDS[self.unit] / self.calls if self.unit in _SECONDS else None
+
+    @property
+    def platform(self) -> str:
+        """The kind of device."""
+        return "cpu" if self.device == "CPU" else "gpu"
 
 
-def compute(figure: Published) -> Computed:
-    """Compute what ``figure.computed`` names, on JAX's default device."""
-    return VALUES[figure.computed](figure)
-
-
-def parameters(side: int) -> int:
-    """Count the network's weights if its convolutions leave images of so many pixels a side."""
-    convolutions = (3 * 3 * 1 * 32 + 32) + (3 * 3 * 32 * 64 + 64)
-    return convolutions + ((side // 2) ** 2 * 64 * 256 + 256) + (256 * 10 + 10)
-
-
-def _number(figure: Published, ours: float, reason: str) -> Computed:
-    return Computed(f"{ours!r}", isclose(ours, figure.value, rel_tol=TOLERANCE), reason)
-
-
-def _value(figure: Published) -> Computed:
-    return _number(figure, float(wave(jnp.float32(3))), "Computed again by JAX, in 32 bits.")
-
-
-def _slope(figure: Published) -> Computed:
-    return _number(
-        figure, float(jax.grad(wave)(jnp.float32(3))), "Computed again by JAX, in 32 bits."
-    )
-
-
-def _draw(figure: Published) -> Computed:
-    before, today = _sum_of_draws(False), _sum_of_draws(True)
-    reason = (
-        f"{before:.7f} with jax_threefry_partitionable=False, the default before JAX 0.5; today's "
-        f"default gives {today:.7f}."
-    )
-    return _number(figure, before, reason)
-
-
-def _sum_of_draws(partitionable: bool) -> float:
-    with jax.threefry_partitionable(partitionable):
-        _, first, second = jax.random.split(jax.random.key(0), 3)
-        return float(jax.random.uniform(first) + 2 * jax.random.uniform(second))
-
-
-def _numpy_sum(figure: Published) -> Computed:
-    one, other = np.random.RandomState(0).uniform(size=2)
-    ours = one + 2 * other if figure.computed == "bar first" else 2 * one + other
-    return _number(figure, float(ours), "Drawn again by NumPy's old generator, from seed 0.")
-
-
-def _optimum(figure: Published) -> Computed:
-    slope, offset = calibration.least_squares(*calibration.sensors())
-    ours = slope if figure.computed.endswith("slope") else offset
-    reason = f"on data of ours, drawn to resemble them, it is {ours:.4f}."
-    return Computed(f"{ours:.4f}", False, reason)
-
-
-def _parameters(_: Published) -> Computed:
-    same, valid = parameters(_SAME), parameters(_VALID)
-    return Computed(
-        f"{same:,} parameters",
-        same == _PUBLISHED_PARAMETERS != valid,
-        f"with Flax's default padding it has {same:,} parameters, as its log says, and PyTorch's has "
-        f"{valid:,}.",
-    )
-
-
-#: By the name that a figure gives: what computes it.
-VALUES: Mapping[str, Callable[[Published], Computed]] = MappingProxyType(
-    {
-        "value": _value,
-        "slope": _slope,
-        "draw": _draw,
-        "bar first": _numpy_sum,
-        "baz first": _numpy_sum,
-        "least error, slope": _optimum,
-        "least error, offset": _optimum,
-        "parameters": _parameters,
-    }
-)
+@cache
+def load() -> Mapping[str, Published]:
+    """All published figures, by number."""
+    text = (files(__package__) / "values.csv").read_text(encoding="utf-8")
+    figures = map(Published.model_validate, csv.DictReader(text.splitlines()))
+    return MappingProxyType({figure.number: figure for figure in figures})

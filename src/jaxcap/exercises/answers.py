@@ -1,0 +1,263 @@
+"""How answers to the exercises are judged.
+
+A judge returns what more there is to say about a right answer, and raises `WrongError` where an
+answer is wrong, which says what is expected of it without giving it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isclose
+from typing import Any
+
+import jax
+import numpy as np
+from jax.stages import Wrapped
+
+from jaxcap.results import ResultSet
+
+# What bar(key1) + 2 * baz(key2) is, by the setting jax_threefry_partitionable.
+FOO = {False: 2.3250647, True: 1.8121928}
+
+Judge = Callable[[Any], str]
+
+
+class WrongError(Exception):
+    """Why an answer is not right."""
+
+
+def answered(answer: Any) -> Any:
+    """Return an answer as it is, unless nothing was filled in."""
+    if answer is ...:
+        raise WrongError("there is no answer here. Put yours in place of the dots.")
+    return answer
+
+
+def array(expected: Any, hint: str) -> Judge:
+    """Judge an array of integers."""
+    wanted = np.asarray(expected)
+
+    def judge(answer: Any) -> str:
+        if isinstance(answer, np.ndarray):
+            raise WrongError("this is a NumPy array. Make it with jax.numpy.")
+        if not isinstance(answer, jax.Array):
+            raise WrongError(f"expected a JAX array, got {_kind(answer)}. {hint}")
+        if answer.shape != wanted.shape:
+            raise WrongError(f"expected the shape {wanted.shape}, got {answer.shape}. {hint}")
+        right = int((np.asarray(answer) == wanted).sum())
+        if right < wanted.size:
+            raise WrongError(f"{right} of the {wanted.size} elements are right. {hint}")
+        if not np.issubdtype(answer.dtype, np.integer):
+            raise WrongError(
+                f"the values are right, but of type {answer.dtype}: expected integers."
+            )
+        return ""
+
+    return judge
+
+
+def shape(answer: Any) -> str:
+    """Judge the shape of a product."""
+    if answer != (2, 2):
+        raise WrongError(
+            "expected a tuple of two sizes, rows first. Arrays have an attribute for it."
+        )
+    return ""
+
+
+def number(expected: float, hint: str, slips: dict[float, str] | None = None) -> Judge:
+    """Judge a number; ``slips`` explains wrong ones that one easily gets."""
+
+    def judge(answer: Any) -> str:
+        value = _float(answer)
+        for slip, explanation in (slips or {}).items():
+            if _close(value, slip):
+                raise WrongError(explanation)
+        if not _close(value, expected):
+            raise WrongError(f"{value:.8g} is not the number. {hint}")
+        return ""
+
+    return judge
+
+
+def two_orders(answer: Any) -> str:
+    """Judge the values of foo1 and foo2 with NumPy's random numbers."""
+    wanted = (1.9791922366721637, 1.812816374227069)
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        raise WrongError(f"expected a tuple of two numbers, got {_kind(answer)}.")
+    values = tuple(_float(value) for value in answer)
+    if all(map(_close, values, reversed(wanted))):
+        raise WrongError("these are the two numbers in the wrong order: foo1 comes first.")
+    if not all(map(_close, values, wanted)):
+        raise WrongError(
+            "call np.random.seed(0) before each of foo1 and foo2, and change nothing else."
+        )
+    return ""
+
+
+def foo(answer: Any) -> str:
+    """Judge the value of foo with JAX's random numbers."""
+    value = _float(answer)
+    setting = bool(jax.config.jax_threefry_partitionable)  # type: ignore[attr-defined]
+    if _close(value, FOO[setting]):
+        return f"{FOO[setting]} is the value for jax_threefry_partitionable={setting}, as set here."
+    if _close(value, FOO[not setting]):
+        raise WrongError(
+            f"{FOO[not setting]} is the value for jax_threefry_partitionable={not setting}, and here "
+            f"it is {setting}. Answer with what your own code returns."
+        )
+    raise WrongError(
+        "foo gives another number here. Draw 32-bit numbers with jax.random.uniform, bar from the "
+        "first subkey of PRNGKey(0) and baz from the second."
+    )
+
+
+def derivative(answer: Any) -> str:
+    """Judge a derivative of 14x³ + 13x by a few of its values."""
+    for x in (0.0, 1.0, -2.5, 17.0):
+        if not _close(_float(_call(answer, x)), 42 * x**2 + 13):
+            raise WrongError(
+                f"at x = {x} it differs from the derivative. Take 14x³ and 13x by themselves."
+            )
+    return ""
+
+
+def type_error(answer: Any) -> str:
+    """Judge which class of exceptions was seen, where it was a TypeError."""
+    kind = answer if isinstance(answer, type) else type(answer)
+    if not issubclass(kind, Exception):
+        raise WrongError(
+            f"expected a class of exceptions, such as IndexError, got {_kind(answer)}."
+        )
+    if not issubclass(kind, TypeError):
+        raise WrongError(f"it is no {kind.__name__}. The last lines of the traceback name it.")
+    return ""
+
+
+def model(answer: Any) -> str:
+    """Judge a function that draws 14a² + 13b from two keys."""
+    first, second = keys = list(jax.random.split(jax.random.PRNGKey(1)))
+    normal = jax.random.normal
+    value = _float(_call(answer, keys))
+    if _close(value, float(14 * normal(first) ** 2 + 13 * normal(first))):
+        raise WrongError("both draws use the first key, so both are the same number.")
+    if not _close(value, float(14 * normal(first) ** 2 + 13 * normal(second)), tolerance=1e-5):
+        raise WrongError(
+            "expected 14 a² + 13 b, where a is drawn with the first key and b with the second."
+        )
+    return ""
+
+
+def compiled_model(answer: Any) -> str:
+    """Judge the same, compiled."""
+    _require_compiled(answer)
+    return model(answer)
+
+
+class _Pending:
+    """A value that notices when it is waited for."""
+
+    awaited = False
+
+    def block_until_ready(self) -> _Pending:
+        self.awaited = True
+        return self
+
+
+def loop(*, waits: bool) -> Judge:
+    """Judge a function that runs a model again and again, with a model that takes notes."""
+
+    def judge(answer: Any) -> str:
+        seen: list[bytes] = []
+        values: list[_Pending] = []
+
+        def model(keys: Any) -> _Pending:
+            seen.extend(np.asarray(jax.random.key_data(key)).tobytes() for key in keys)
+            values.append(_Pending())
+            return values[-1]
+
+        last = _call(answer, model, 3)
+        if len(values) != 3:
+            raise WrongError(f"asked for 3 iterations, it called the model {len(values)} times.")
+        if len(seen) != 6:
+            raise WrongError("hand the model two keys in each iteration.")
+        if len(set(seen)) != 6:
+            raise WrongError("it uses a key twice. Split anew in each iteration.")
+        if last is not values[-1]:
+            raise WrongError(f"return the last value of the model; this returned {_kind(last)}.")
+        if waits and not last.awaited:
+            raise WrongError("it returns the last value without waiting for it.")
+        return ""
+
+    return judge
+
+
+def comparison(answer: Any) -> str:
+    """Judge whether two variants were compared, and tell the result."""
+    if not isinstance(answer, ResultSet):
+        raise WrongError(
+            f"expected what jaxcap.measure.timing.compare returns, got {_kind(answer)}."
+        )
+    if len(answer) != 2:
+        raise WrongError(f"expected two variants, got {len(answer)}.")
+    fast, slow = sorted(answer.results, key=lambda result: result.time.value)
+    speedup = fast.speedup(slow)
+    return f"Speed-up of {fast.variant!r} over {slow.variant!r}: {speedup}, {speedup.verdict}."
+
+
+def static_loops(answer: Any) -> str:
+    """Judge a compiled function of x and a number of loops."""
+    _require_compiled(answer)
+    if any(_float(_call(answer, 14, loops)) != 14 for loops in (2, 3)):
+        raise WrongError("it no longer returns x.")
+    return ""
+
+
+def static_columns(answer: Any) -> str:
+    """Judge a compiled function that makes an array of some columns."""
+    _require_compiled(answer)
+    for columns in (2, 3):
+        array(np.full((2, columns), 25), "This is for x = 5.")(_call(answer, 5, columns))
+    return ""
+
+
+def compiles(expected: tuple[bool, ...]) -> Judge:
+    """Judge a prediction of which calls compile."""
+
+    def judge(answer: Any) -> str:
+        if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
+            raise WrongError(f"expected a tuple of {len(expected)}, True or False for each call.")
+        right = sum(a == b for a, b in zip(answer, expected, strict=True))
+        if right < len(expected):
+            raise WrongError(
+                f"{right} of the {len(expected)} are right. Which values has it seen before?"
+            )
+        return ""
+
+    return judge
+
+
+def _require_compiled(answer: Any) -> None:
+    if not isinstance(answer, Wrapped):
+        raise WrongError(f"expected a function from jax.jit, got {_kind(answer)}.")
+
+
+def _call(fn: Any, *args: Any) -> Any:
+    if not callable(fn):
+        raise WrongError(f"expected a function, got {_kind(fn)}.")
+    return answered(fn(*args))
+
+
+def _float(answer: Any) -> float:
+    try:
+        return float(answered(answer))
+    except (TypeError, ValueError):
+        raise WrongError(f"expected a number, got {_kind(answer)}.") from None
+
+
+def _close(a: float, b: float, tolerance: float = 1e-6) -> bool:
+    return isclose(a, b, rel_tol=tolerance)
+
+
+def _kind(answer: Any) -> str:
+    return "nothing (None)" if answer is None else f"an object of type {type(answer).__name__}"

@@ -1,0 +1,126 @@
+"""Checks for answers to the exercises: ``check("1.3", answer)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from jaxcap.exercises import answers
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome:
+    """What `check` found. It is true if the answer is correct, and shows its message.
+
+    Attributes
+    ----------
+    correct
+        Whether the answer is correct.
+    message
+        A sentence or two about the answer.
+    """
+
+    correct: bool
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.correct
+
+    def __repr__(self) -> str:
+        return self.message
+
+    def _repr_html_(self) -> str:
+        # A paragraph wraps on a narrow screen, as preformatted text does not.
+        return f'<p class="jaxcap-check">{escape(self.message)}</p>'
+
+
+def check(part: str, answer: Any) -> Outcome:
+    """Tell whether ``answer`` answers a part of the exercises.
+
+    Parameters
+    ----------
+    part
+        The number of the part in quotes, such as ``"1.3"``.
+    answer
+        An array, a number, a function or what else the part asks for. Functions are called, with
+        small arguments.
+
+    Returns
+    -------
+    Outcome
+        Shown as a message in a notebook; ``print`` it elsewhere. A function that raises is a wrong
+        answer, and the message quotes its exception.
+
+    Raises
+    ------
+    ValueError
+        If there is no such part.
+    """
+    judge = _JUDGES.get(part)
+    if judge is None:
+        raise ValueError(
+            f"there is no part {part!r}: the parts are {', '.join(map(repr, _JUDGES))}"
+        )
+    try:
+        detail = judge(answers.answered(answer))
+    except answers.WrongError as wrong:
+        return Outcome(False, f"Not yet: {wrong}")
+    except Exception as error:  # noqa: BLE001 (a reader's function may raise anything)
+        first_line = str(error).partition("\n")[0]
+        return Outcome(False, f"Not yet: it raised {type(error).__name__}: {first_line}")
+    return Outcome(True, f"Correct. {detail}".rstrip())
+
+
+_SECOND = [[2, 2], [2, 2], [2, 2]]
+_THIRD = np.array([[12, 12], [30, 30]])
+_FOURTH = [*_SECOND, [3, 4]]
+
+_JUDGES: dict[str, answers.Judge] = {
+    "1.1": answers.array([[1, 2, 3], [4, 5, 6]], "Row-major order fills the first row first."),
+    "1.2": answers.array(_SECOND, "The shape is given rows first."),
+    "1.3": answers.array(
+        _THIRD, "Take the product of matrices, of first and second in this order."
+    ),
+    "1.4": answers.shape,
+    "1.5": answers.array(2 * _THIRD, "Every element of third becomes twice as large."),
+    "1.6": answers.array(
+        _THIRD * [[1, 2], [3, 4]], "Multiply element by element, and start from third itself."
+    ),
+    "1.7": answers.array(_FOURTH, "The new row comes last."),
+    "1.8": answers.array(np.column_stack([_FOURTH, [1] * 4]), "The new column comes last."),
+    "1.9": answers.array([[2, 2, 2], [2, 7, 3]], "Only the element that was 1 changes."),
+    "1.10": answers.type_error,
+    "2.1": answers.two_orders,
+    "2.2": answers.number(
+        3,
+        "split returns this many keys. How many names stand on the left?",
+        slips={2: "split returns 2 keys: the first replaces key, which leaves a single subkey."},
+    ),
+    "2.3": answers.foo,
+    "2.4": answers.number(
+        answers.FOO[False],
+        "Compute with the setting that JAX had when the answer was written down.",
+        slips={answers.FOO[True]: "this is the value with today's default of the setting."},
+    ),
+    "3.1": answers.number(69003, "Is it 14 times the cube of x, plus 13 times x?"),
+    "3.2": answers.number(
+        12151,
+        "Differentiate with jax.grad, then call the result with 17.0.",
+        slips={69003: "this is the function's value. Its gradient is another function."},
+    ),
+    "3.3": answers.derivative,
+    "3.4": answers.type_error,
+    "4.1": answers.model,
+    "4.2": answers.loop(waits=False),
+    "4.3": answers.compiled_model,
+    "4.4": answers.loop(waits=True),
+    "4.5": answers.comparison,
+    "5.1": answers.type_error,
+    "5.2": answers.static_loops,
+    "5.3": answers.compiles((True, False, True)),
+    "5.4": answers.static_columns,
+    "5.5": answers.compiles((True, False, True)),
+}

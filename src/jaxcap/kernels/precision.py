@@ -1,0 +1,18 @@
+"""JAX's 64-bit mode for one function, whatever mode its caller is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+
+def with_x64(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes ``fn`` in JAX's 64-bit mode."""
+
+    def call(*args: Any) -> Any:
+        with jax.enable_x64(True):
+            return fn(*args)
+
+    return call

@@ -1,0 +1,63 @@
+"""What the compiler made of a function: its kernels, and the work that they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+from jax.stages import Wrapped
+
+from jaxcap.results import Cost
+
+# Instructions of a compiled program that launch nothing: they name or regroup what is there.
+_NO_KERNEL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
+
+
+def kernels_op_by_op(fn: Callable[..., Any], *args: Any) -> int:
+    """Count the kernels that ``fn(*args)`` launches when it is not compiled.
+
+    One for each operation that JAX traces, a nested `jax.jit` counting as one.
+    """
+    return len(jax.make_jaxpr(fn)(*args).eqns)
+
+
+def kernels_compiled(fn: Callable[..., Any], *args: Any) -> int:
+    """Count the kernels that a compiled ``fn(*args)`` launches, after fusion."""
+    operations = re.findall(
+        r"^\s+(?:ROOT )?%\S+ = .*?\s([\w-]+)\(", program(fn, *args), re.MULTILINE
+    )
+    return sum(operation not in _NO_KERNEL for operation in operations)
+
+
+def program(fn: Callable[..., Any], *args: Any) -> str:
+    """Return the main part of the compiled ``fn(*args)``, in XLA's notation (HLO).
+
+    Fused computations are left out, and so are references to source files.
+    """
+    text = jax.jit(fn).lower(*args).compile().as_text() or ""
+    main = re.search(r"^ENTRY .*?^}", text, re.MULTILINE | re.DOTALL)
+    return re.sub(
+        r", (metadata|backend_config)=\{.*\}$", "", main[0] if main else "", flags=re.MULTILINE
+    )
+
+
+def cost_analysis(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Cost | None:
+    """Return what XLA's cost analysis says of a call of ``fn``, if ``fn`` is compiled.
+
+    Parameters
+    ----------
+    fn
+        A function from `jax.jit`, or a `functools.partial` of one. For any other the answer is
+        ``None``: what Python code does is not known before it runs.
+    """
+    if isinstance(fn, partial):
+        return cost_analysis(fn.func, *fn.args, *args, **(fn.keywords | keywords))
+    if not isinstance(fn, Wrapped):
+        return None
+    costs = fn.lower(*args, **keywords).compile().cost_analysis() or {}
+    if "flops" not in costs or "bytes accessed" not in costs:
+        return None
+    return Cost(float(costs["flops"]), float(costs["bytes accessed"]))

@@ -1,0 +1,143 @@
+"""Experiments: comparisons that can be imported, and so repeated in fresh processes.
+
+Inside one process, repeats agree far better with one another than the next process will with them:
+memory layout, the allocator and the order of compilation are drawn once for each process. What a
+reader who reruns a page sees is therefore the spread over processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import inf
+from typing import Any
+
+import jax
+
+from jaxcap.measure.processes import run_in_processes
+from jaxcap.results import Allocator, Parameter, ResultSet
+
+Point = Mapping[str, Parameter]
+Points = Sequence[Point]
+Prepare = Callable[..., Mapping[str, Callable[[], Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A question to several variants, asked at several points.
+
+    Attributes
+    ----------
+    name
+        Recorded in the results.
+    prepare
+        Makes the inputs for one point, given as keyword arguments, and returns the variants: by
+        name, callables without arguments. It must be importable: a function at the top level of a
+        module, or a method of a class there.
+    quick
+        Points for a CPU.
+    full
+        Points for an accelerator.
+    empty_caches
+        As of `jaxcap.measure.timing.compare`.
+    title
+        The title of a page about it; its name, if not given.
+    """
+
+    name: str
+    prepare: Prepare
+    quick: Points
+    full: Points
+    empty_caches: bool = True
+    title: str = ""
+
+    @property
+    def points(self) -> Points:
+        """The points that suit this machine's default device."""
+        return self.quick if jax.default_backend() == "cpu" else self.full
+
+    @property
+    def reference(self) -> str:
+        """Where another process finds ``prepare``, as ``"module:name"``.
+
+        Raises
+        ------
+        ValueError
+            If no other process could import it.
+        """
+        # A callable object, such as a partial, has no name, and its repr has brackets.
+        name = getattr(self.prepare, "__qualname__", repr(self.prepare))
+        module = self.prepare.__module__
+        if module == "__main__" or "<" in name:
+            raise ValueError(
+                f"experiment {self.name!r} cannot run in fresh processes, because "
+                f"{name} of {module} cannot be imported: move it to the top level of a module"
+            )
+        return f"{module}:{name}"
+
+    def run(
+        self,
+        *,
+        points: Points | None = None,
+        processes: int = 4,
+        budget_s: float = 1.0,
+        allocator: Allocator = "steady",
+        on_process: Callable[[], object] | None = None,
+    ) -> ResultSet:
+        """Measure all variants at all points, in fresh processes, one after another.
+
+        Each process compares the variants as `jaxcap.measure.timing.compare` does, and uses its
+        whole budget, because a few precise moments say little about a machine that drifts.
+
+        Parameters
+        ----------
+        points
+            The sets of parameters to measure at; by default those that suit the device.
+        processes
+            How many fresh processes. The intervals say where the next process will lie (see
+            `~jaxcap.results.statistics.prediction_interval`).
+        budget_s
+            Seconds of sampling for each variant, in each process and at each point.
+        allocator
+            As of `jaxcap.measure.timing.measure`.
+        on_process
+            Called after each process, for a progress display. Without it, a bar is shown where
+            standard error is a terminal.
+
+        Returns
+        -------
+        ResultSet
+            One result for each variant and point.
+
+        Raises
+        ------
+        ProcessError
+            If a process fails.
+        ValueError
+            If other processes cannot import the experiment, there is no point or process, or the
+            budget is not positive.
+        """
+        points = self.points if points is None else points
+        if not points:
+            raise ValueError(f"experiment {self.name!r} has no points: give at least one")
+        if processes < 1:
+            raise ValueError(f"processes must be at least 1, got {processes}")
+        if not 0 < budget_s < inf:
+            raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
+        task = {
+            "name": self.name,
+            "reference": self.reference,
+            "points": points,
+            "budget_s": budget_s,
+            "allocator": allocator,
+            "empty_caches": self.empty_caches,
+        }
+        return run_in_processes(task, processes=processes, on_process=on_process)
+
+
+def grid(**values: Iterable[Parameter]) -> Points:
+    """All combinations of the given values: ``grid(size=(1, 2))`` is two points."""
+    return [
+        dict(zip(values, combination, strict=True)) for combination in product(*values.values())
+    ]

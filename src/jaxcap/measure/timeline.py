@@ -1,0 +1,111 @@
+"""When calls returned, and when their results were there: asynchronous dispatch, recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from jax import Array
+
+from jaxcap.measure.timing import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call. All times are seconds since the first call of its timeline.
+
+    Attributes
+    ----------
+    called_s
+        When Python called the function.
+    returned_s
+        When the function returned, and Python went on.
+    ready_s
+        When the result was computed.
+    """
+
+    called_s: float
+    returned_s: float
+    ready_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Calls in a chain, in their order: each takes the result of the one before."""
+
+    calls: tuple[Call, ...]
+
+    @property
+    def executions(self) -> tuple[tuple[float, float], ...]:
+        """The longest time that each execution can have taken, as start and end in seconds.
+
+        It cannot have begun before its call, nor before its input was there.
+        """
+        ready_s = [call.ready_s for call in self.calls]
+        inputs_s = (0.0, *ready_s[:-1])
+        return tuple(
+            (max(call.called_s, input_s), call.ready_s)
+            for call, input_s in zip(self.calls, inputs_s, strict=True)
+        )
+
+
+def record(
+    fn: Callable[[Array], Array],
+    x: Array,
+    *,
+    calls: int,
+    awaited: bool = False,
+    clock: Clock = time.perf_counter,
+) -> Timeline:
+    """Call ``fn`` on ``x``, then on its own result, and so on, and note the times.
+
+    A second thread waits for the results in their order, so that waiting delays no call. It takes
+    a moment to wake up, which blurs results that take no longer than that. Before all this, ``fn``
+    is called once and awaited, which compiles what has to be compiled.
+
+    Parameters
+    ----------
+    fn
+        Takes and returns one array.
+    x
+        The first input.
+    calls
+        How many calls to record.
+    awaited
+        Whether each call waits until the result of the one before is there.
+    clock
+        Returns seconds; for tests.
+
+    Raises
+    ------
+    ValueError
+        If there is no call to record.
+    """
+    if calls < 1:
+        raise ValueError(f"calls must be at least 1, got {calls}")
+    fn(x).block_until_ready()
+    recorded: list[tuple[float, float, Future[float]]] = []
+    with ThreadPoolExecutor(max_workers=1) as watcher:
+        watcher.submit(clock).result()  # starts the thread
+        start = clock()
+        for _ in range(calls):
+            called = clock()
+            x = fn(x)
+            returned = clock()
+            ready = watcher.submit(_ready_at, x, clock)
+            if awaited:
+                ready.result()
+            recorded.append((called, returned, ready))
+    return Timeline(
+        tuple(
+            Call(called - start, returned - start, ready.result() - start)
+            for called, returned, ready in recorded
+        )
+    )
+
+
+def _ready_at(x: Array, clock: Clock) -> float:
+    x.block_until_ready()
+    return clock()

@@ -1,0 +1,185 @@
+"""Claims that are checked: a sentence, the evidence for it, and whether it holds here.
+
+A page that says "this is faster" may be built on a machine where it isn't. So such a sentence is an
+object that asks the results, and is worded by their answer. It can ask the results of another
+machine as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from html import escape
+from math import inf, isinf
+from typing import Literal
+
+from jaxcap.results import ResultSet
+from jaxcap.results.environment import Device
+from jaxcap.results.statistics import CONFIDENCE, Estimate
+
+Outcome = Literal["holds", "fails", "undecided"]
+
+# A sign and words for each outcome, which don't need colours to be told apart.
+SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "undecided": "?"}
+WORDS: dict[Outcome, str] = {
+    "holds": "holds",
+    "fails": "does not hold",
+    "undecided": "undecided",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Claim:
+    """A sentence, with the evidence for or against it on one machine; made by `claim`.
+
+    Attributes
+    ----------
+    text
+        The sentence, as it would follow "it is claimed that".
+    results
+        What was measured, on one machine.
+    measure_evidence
+        Gets the evidence out of results.
+    evidence
+        What it got out of these.
+    above
+        The claim holds if the evidence is larger, in the unit of the evidence,
+    below
+        and smaller than this.
+    """
+
+    text: str
+    results: ResultSet
+    measure_evidence: Callable[[ResultSet], Estimate]
+    evidence: Estimate
+    above: float
+    below: float
+
+    @property
+    def experiment(self) -> str:
+        """Name of the experiment that was asked."""
+        return self.results.results[0].experiment
+
+    @property
+    def device(self) -> Device:
+        """The device on which all results lay or, if they lay on several, the machine's best."""
+        devices = {result.device for result in self.results.results}
+        return devices.pop() if len(devices) == 1 else self.results.environment.device
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the interval of the evidence lies within the bounds, beyond one, or across.
+
+        An interval of less confidence than 0.95, from too few samples, decides nothing.
+        """
+        low, high = self.evidence.low, self.evidence.high
+        if self.evidence.confidence < CONFIDENCE:
+            return "undecided"
+        if self.above < low and high < self.below:
+            return "holds"
+        return "fails" if high < self.above or low > self.below else "undecided"
+
+    @property
+    def needs(self) -> str:
+        """What the evidence has to be, in words."""
+        if isinf(self.below):
+            return f"more than {self.above:g}"
+        if isinf(self.above):
+            return f"less than {self.below:g}"
+        return f"between {self.above:g} and {self.below:g}"
+
+    @property
+    def sentence(self) -> str:
+        """What the measurements say, which is the claim itself only where it holds."""
+        if self.outcome == "holds":
+            return f"{self.text[0].upper()}{self.text[1:]}."
+        if self.outcome == "fails":
+            return f"The measurements contradict the claim that {self.text}."
+        return f"The measurements leave open whether {self.text}."
+
+    def on(self, results: ResultSet) -> Claim:
+        """Ask the same of results from another machine.
+
+        Raises
+        ------
+        ResultsError
+            If what the claim is about was not measured there.
+        """
+        return replace(self, results=results, evidence=self.measure_evidence(results))
+
+    def __repr__(self) -> str:
+        return f"{self._heading}: {self.sentence}\n{self._measured}"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<div class="jaxcap-claim jaxcap-{self.outcome}" role="note">'
+            f'<p class="jaxcap-outcome"><span aria-hidden="true">{SIGNS[self.outcome]}</span> '
+            f"{self._heading}</p><p>{escape(self.sentence)}</p>"
+            f'<p class="jaxcap-note">{escape(self._measured)}</p></div>'
+        )
+
+    @property
+    def _heading(self) -> str:
+        return f"{WORDS[self.outcome].capitalize()} here"
+
+    @property
+    def _measured(self) -> str:
+        return f"Measured on {self.device}: {self.evidence}, claimed: {self.needs}."
+
+
+def claim(
+    text: str,
+    results: ResultSet,
+    evidence: Callable[[ResultSet], Estimate],
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Claim:
+    """Check a sentence on what was measured.
+
+    Parameters
+    ----------
+    text
+        The sentence, as it follows "it is claimed that": without a full stop, and with a capital
+        only where one stands within a sentence too.
+    results
+        Of one experiment.
+    evidence
+        Gets a number with an interval out of results, such as
+        ``lambda results: results.speedup("jit", over="op by op")``. It may be asked of results of
+        the same experiment from another machine, which may have run it at other points.
+    above, below
+        Bounds for the evidence, in its unit; both together make a range. If neither is given, it
+        must be above 1, as a speed-up is.
+
+    Returns
+    -------
+    Claim
+        Shown as a callout on a page, and as text in a terminal.
+
+    Raises
+    ------
+    ResultsError
+        If the results lack what ``evidence`` asks for.
+    ValueError
+        If the text can't follow "that", or the results are of several experiments.
+    """
+    if not text or text != text.strip(". "):
+        raise ValueError(
+            f"text {text!r} can't follow 'it is claimed that': give a sentence without a full stop"
+        )
+    if len(experiments := results.by_experiment()) > 1:
+        raise ValueError(
+            f"results are of the experiments {', '.join(map(repr, experiments))}: select the one "
+            "that the claim is about"
+        )
+    if above is None and below is None:
+        above = 1.0
+    return Claim(
+        text=text,
+        results=results,
+        measure_evidence=evidence,
+        evidence=evidence(results),
+        above=-inf if above is None else above,
+        below=inf if below is None else below,
+    )

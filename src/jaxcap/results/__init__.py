@@ -1,0 +1,25 @@
+"""What was measured, as data and as files. Nothing here needs JAX."""
+
+from jaxcap.results.models import (
+    Allocator,
+    Cost,
+    Parameter,
+    ProcessSamples,
+    Result,
+    ResultsError,
+    ResultSet,
+    ResultTable,
+    json_schema,
+)
+
+__all__ = [
+    "Allocator",
+    "Cost",
+    "Parameter",
+    "ProcessSamples",
+    "Result",
+    "ResultSet",
+    "ResultTable",
+    "ResultsError",
+    "json_schema",
+]

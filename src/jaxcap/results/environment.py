@@ -1,0 +1,150 @@
+"""What is kept of a machine: the device that computed, and everything that a timing depends on.
+
+Nothing here asks the machine: `jaxcap.measure.machine` does. Whatever could identify a person or a
+host (host name, user, paths) has no field.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    NonNegativeInt,
+    PositiveInt,
+    StringConstraints,
+)
+from typing_extensions import TypeAliasType
+
+Platform = Literal["cpu", "gpu", "tpu"]
+
+# What would move or hide text around it, on a terminal or on a page, by Unicode's categories:
+# control, format (right to left, for one), private, surrogate, line ends.
+_NOT_PRINTED = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+
+
+def _printed(text: str) -> str:
+    for character in text:
+        if unicodedata.category(character) in _NOT_PRINTED:
+            raise ValueError(f"holds the character U+{ord(character):04X}, which does not print")
+    return text
+
+
+#: A text that may be shown as it is, escaped as its place demands. Files of results may come from
+#: anybody.
+PrintableText = TypeAliasType(
+    "PrintableText", Annotated[str, StringConstraints(max_length=1000), AfterValidator(_printed)]
+)
+
+
+class Record(BaseModel):
+    """A frozen record that refuses unknown fields and non-finite numbers."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null"
+    )
+
+
+class Device(Record):
+    """Where work ran.
+
+    Attributes
+    ----------
+    platform
+        ``"cpu"``, ``"gpu"`` or ``"tpu"``.
+    name
+        The model as the device names itself, such as ``"NVIDIA H100 80GB HBM3"``.
+    """
+
+    platform: Platform
+    name: PrintableText
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.platform.upper()})"
+
+
+class Environment(Record):
+    """A machine and its software at one moment.
+
+    Attributes
+    ----------
+    device
+        JAX's default device.
+    device_count
+        How many devices of its kind there are.
+    platform_version
+        What the compiler backend says of itself: XLA, and CUDA where there is one.
+    driver
+        Version of the NVIDIA driver.
+    cpu
+        Model of the CPU.
+    cores
+        How many of its cores this process may use.
+    cache_bytes
+        Size of the last-level cache of one core.
+    versions
+        Version by library, for those installed.
+    flags
+        JAX's settings that change results or speed, and ``XLA_FLAGS``.
+    python
+        Version of the interpreter.
+    os
+        Operating system and its release.
+    commit
+        Abbreviated commit of jaxcap's sources, with ``-dirty`` if they were changed since.
+    code
+        Digest of the code that measures and is measured. Another digest, another experiment.
+    measured_at
+        When, in UTC.
+    """
+
+    device: Device
+    device_count: PositiveInt
+    platform_version: PrintableText
+    driver: PrintableText | None
+    cpu: PrintableText
+    cores: PositiveInt
+    cache_bytes: NonNegativeInt | None
+    versions: dict[PrintableText, PrintableText]
+    flags: dict[PrintableText, PrintableText]
+    python: PrintableText
+    os: PrintableText
+    commit: PrintableText | None
+    code: PrintableText
+    measured_at: AwareDatetime
+
+    def require_same_machine(self, other: Environment) -> None:
+        """Check that timings of both may stand in one table: all is equal but the moment.
+
+        Raises
+        ------
+        ValueError
+            Naming the first field that differs, and both values.
+        """
+        for name in type(self).model_fields:
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if name != "measured_at" and ours != theirs:
+                raise ValueError(
+                    f"results of different environments cannot be joined: {name} is {ours!r} in "
+                    f"one and {theirs!r} in the other: show them side by side instead"
+                )
+
+
+def provenance(environment: Environment) -> Mapping[str, str]:
+    """Say what a page tells of the run behind it: label to text, in reading order."""
+    facts = {
+        "Device": f"{environment.device_count} × {environment.device}",
+        "CPU": f"{environment.cpu}, {environment.cores} cores in use",
+        "Driver": environment.driver,
+        "Versions": ", ".join(f"{k} {v}" for k, v in environment.versions.items()),
+        "Python": f"{environment.python} on {environment.os}",
+        "Flags": ", ".join(f"{k}={v}" for k, v in environment.flags.items()),
+        "Commit": environment.commit,
+        "Measured": environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
+    }
+    return {label: text for label, text in facts.items() if text}

@@ -1,0 +1,245 @@
+"""Medians with honest intervals, modes, and how to write them down.
+
+Timings are skewed, bounded below and sometimes have several modes, so inside a process everything
+is about order statistics: nothing assumes a normal distribution, or that a mean exists. A handful
+of processes is too few for that, and they are no independent samples: see `prediction_interval`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, log10, sqrt
+from typing import Literal
+
+import numpy as np
+from scipy.special import bdtr, stdtrit
+
+CONFIDENCE = 0.95
+
+# Two groups of samples are called modes if each holds at least this share of all samples, their
+# medians are this far apart, and the gap between them is this many times their typical deviation.
+MODE_SHARE = 0.15
+MODE_RATIO = 1.2
+MODE_SEPARATION = 8.0
+MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
+
+Verdict = Literal["faster", "slower", "undecided"]
+
+_SECOND_PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measured number and how surely it is known.
+
+    Attributes
+    ----------
+    value
+        The median.
+    low
+        Lower end of its interval, in the unit of ``value``.
+    high
+        Upper end of the interval.
+    confidence
+        The confidence that the interval reaches, between 0 and 1. It is below 0.95 where there
+        are too few samples.
+    unit
+        ``"s"`` for a time, ``""`` for a ratio, or another for a rate.
+    basis
+        What the interval is over, such as ``"6 processes"`` or ``"one process"``.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    unit: str
+    basis: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """What a speed-up says. It is undecided where its interval includes 1."""
+        if self.low > 1:
+            return "faster"
+        return "slower" if self.high < 1 else "undecided"
+
+    @property
+    def short(self) -> str:
+        """The value with its unit, in no more digits than the interval supports."""
+        scale, unit = self._scale()
+        return f"{self._number(self.value / scale)}{unit}"
+
+    @property
+    def range(self) -> str:
+        """The interval, in the unit that `short` shows."""
+        scale, _ = self._scale()
+        return f"{self._number(self.low / scale)} to {self._number(self.high / scale)}"
+
+    def __str__(self) -> str:
+        return f"{self.short} ({self.confidence:.0%} interval {self.range}, {self.basis})"
+
+    def rate(self, amount: float, unit: str = "") -> Estimate:
+        """How much a second, if so much takes this time; pass what an amount of 1 is called."""
+        return replace(
+            self,
+            value=amount / self.value,
+            low=amount / self.high,
+            high=amount / self.low,
+            unit=f"{unit}/s" if unit else "",
+        )
+
+    def _scale(self) -> tuple[float, str]:
+        if self.unit != "s":
+            return 1.0, f" {self.unit}" if self.unit else ""
+        scale, prefix = next(
+            (pair for pair in _SECOND_PREFIXES if self.value >= pair[0]), _SECOND_PREFIXES[-1]
+        )
+        return scale, f" {prefix}"
+
+    def _number(self, number: float) -> str:
+        """Round to the place of the interval's second digit, as far as that is plausible.
+
+        The value shows two to four digits, and two if it is a single sample, without an interval.
+        The ends are rounded to the same place.
+        """
+        spread = (self.high - self.low) / 2
+        if spread > 0:
+            digits = min(max(ceil(log10(abs(self.value / spread) or 1)) + 1, 2), 4)
+        else:
+            digits = 4 if self.confidence else 2
+        scale, _ = self._scale()
+        magnitude = floor(log10(abs(self.value / scale))) if self.value else 0
+        return f"{number:.{max(digits - 1 - magnitude, 0)}f}"
+
+
+def median_interval(
+    samples: Sequence[float], *, unit: Literal["s", ""], basis: str, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Estimate the median of the distribution that ``samples`` come from.
+
+    The interval lies between two pairs of order statistics, interpolated so that its coverage is
+    close to ``confidence`` for any continuous distribution and any number of samples from six on.
+    Order statistics alone would be conservative by up to several per cent.
+
+    Parameters
+    ----------
+    samples
+        At least one finite number, in any order.
+    unit, basis
+        As in `Estimate`.
+    confidence
+        The coverage wanted, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no sample.
+
+    References
+    ----------
+    T. P. Hettmansperger and S. J. Sheather, "Confidence intervals based on interpolated order
+    statistics", Statistics & Probability Letters 4 (1986), 75-79.
+    """
+    if not len(samples):
+        raise ValueError("an estimate needs at least one sample, got none")
+    ordered = np.sort(np.asarray(samples, dtype=float))
+    low, high, reached = _median_interval(ordered, confidence)
+    return Estimate(float(np.median(ordered)), low, high, reached, unit, basis)
+
+
+def _median_interval(ordered: np.ndarray, confidence: float) -> tuple[float, float, float]:
+    """Lower end, upper end and confidence reached, for an ascending array of shape ``(n,)``."""
+    n = len(ordered)
+    # coverage[d - 1] is that of the interval from the d-th smallest to the d-th largest sample.
+    coverage = 1 - 2 * bdtr(np.arange(max(n // 2, 1)), n, 0.5)
+    wide_enough = int(np.count_nonzero(coverage >= confidence))
+    if wide_enough == 0:
+        return float(ordered[0]), float(ordered[-1]), max(float(coverage[0]), 0.0)
+    d = wide_enough
+    if d == len(coverage):
+        return float(ordered[d - 1]), float(ordered[n - d]), float(coverage[d - 1])
+    between = (coverage[d - 1] - confidence) / (coverage[d - 1] - coverage[d])
+    inward = (n - d) * between / (d + (n - 2 * d) * between)
+    low = ordered[d - 1] + inward * (ordered[d] - ordered[d - 1])
+    high = ordered[n - d] - inward * (ordered[n - d] - ordered[n - d - 1])
+    return float(low), float(high), confidence
+
+
+def prediction_interval(
+    medians: Sequence[float], *, unit: Literal["s", ""], basis: str, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Estimate where the next of such medians will lie, each from a process of its own.
+
+    Processes that follow one another are more alike than those of the next hour, because the
+    machine drifts slowly. An interval for the median of them all would take them for independent,
+    and most reruns would fall outside of it. This one is for a single further process, whose
+    logarithm is taken to be as normally distributed as those seen.
+
+    Parameters
+    ----------
+    medians
+        At least one number that is not negative, in any order. A single one, or a zero (from a
+        coarse clock), allows no prediction: the answer is that of `median_interval`.
+    unit, basis
+        As in `Estimate`.
+    confidence
+        The coverage wanted, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no number.
+
+    References
+    ----------
+    G. A. Whitmore, "Prediction limits for a univariate normal observation", The American
+    Statistician 40 (1986), 141-143.
+    """
+    n = len(medians)
+    if n < 2 or min(medians) <= 0:
+        return median_interval(medians, unit=unit, basis=basis, confidence=confidence)
+    logs = np.log(medians)
+    reach = stdtrit(n - 1, (1 + confidence) / 2) * logs.std(ddof=1) * sqrt(1 + 1 / n)
+    low, high = np.exp(logs.mean() + np.array([-reach, reach]))
+    return Estimate(float(np.median(medians)), float(low), float(high), confidence, unit, basis)
+
+
+def modes(samples: Sequence[float]) -> tuple[float, ...]:
+    """Medians of the groups that ``samples`` fall into, ascending: one for most, two for some.
+
+    A kernel that is fast or slow by what the memory allocator happens to do has two modes, and
+    its median describes neither. The samples are split, on a log scale, where the variance
+    within the two groups is least (Otsu's threshold); the split counts if both groups are large
+    enough and clearly apart. A long tail does not count: its group is as wide as the gap.
+
+    Parameters
+    ----------
+    samples
+        Positive numbers, in any order. Fewer than forty are never split.
+
+    References
+    ----------
+    N. Otsu, "A threshold selection method from gray-level histograms", IEEE Transactions on
+    Systems, Man, and Cybernetics 9 (1979), 62-66.
+    """
+    ordered = np.sort(np.asarray(samples, dtype=float))
+    middle = (float(np.median(ordered)),)
+    n = len(ordered)
+    least = ceil(MODE_SHARE * n)
+    if n < MODE_SAMPLES or ordered[0] <= 0:
+        return middle
+    logs = np.log(ordered)
+    sizes = np.arange(1, n)
+    sums = np.cumsum(logs)[:-1]
+    difference = sums / sizes - (logs.sum() - sums) / (n - sizes)
+    between_variance = sizes * (n - sizes) * difference**2
+    between_variance[: least - 1] = between_variance[n - least :] = 0
+    split = int(np.argmax(between_variance)) + 1
+    groups = logs[:split], logs[split:]
+    centres = [float(np.median(group)) for group in groups]
+    deviation = sum(float(np.median(abs(g - c))) for g, c in zip(groups, centres, strict=True)) / 2
+    gap = centres[1] - centres[0]
+    if gap < np.log(MODE_RATIO) or gap < MODE_SEPARATION * deviation:
+        return middle
+    return tuple(float(np.exp(centre)) for centre in centres)

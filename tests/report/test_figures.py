@@ -1,0 +1,336 @@
+"""Figures draw the numbers that results hold, and can be read on light and dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from fakes import GPU, make_result, make_run, make_set
+from matplotlib.axes import Axes
+from matplotlib.colors import same_color, to_rgba, to_rgba_array
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from numpy.testing import assert_array_equal
+
+from jaxcap.report import figures
+from jaxcap.report.figures import INK, INK_ON_DARK, bars, on_dark, palette, scaling, speedups
+from jaxcap.results import Result, ResultSet
+from jaxcap.results.statistics import Estimate
+
+MS = 1e-3
+SIZES = (1000, 10, 100)  # not in order
+
+
+def samples(typical_s: float) -> list[float]:
+    return [typical_s * factor for factor in (0.8, 0.9, 0.99, 1.01, 1.1, 1.3)]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def results() -> ResultSet:
+    """Op by op takes a microsecond an element, jit a quarter of it."""
+    return make_set(
+        *(
+            make_result(variant, make_run(samples(size * element_s)), parameters={"size": size})
+            for size in SIZES
+            for variant, element_s in (("op by op", 1e-6), ("jit", 0.25e-6))
+        )
+    )
+
+
+def points(axes: Axes) -> dict[str, tuple[list[float], list[float], list[tuple[float, float]]]]:
+    """By line: x and y of its points, and the ends of their intervals."""
+    drawn = {}
+    for container in axes.containers:
+        assert isinstance(container, ErrorbarContainer)
+        line, _, (intervals,) = container.lines
+        ends = [(low, high) for (_, low), (_, high) in intervals.get_segments()]
+        drawn[str(container.get_label())] = (
+            np.asarray(line.get_xdata()).tolist(),
+            np.asarray(line.get_ydata()).tolist(),
+            ends,
+        )
+    return drawn
+
+
+def check_points(axes: Axes, name: str, expected: dict[float, Estimate]) -> None:
+    xs, ys, ends = points(axes)[name]
+    assert xs == sorted(expected)
+    assert ys == pytest.approx([expected[x].value for x in xs])
+    assert ends == [pytest.approx((expected[x].low, expected[x].high)) for x in xs]
+
+
+def texts(figure: Figure) -> list[str]:
+    figure.draw_without_rendering()
+    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+class TestScaling:
+    def test_draws_each_variant_with_its_intervals(self, results: ResultSet) -> None:
+        (axes,) = scaling(results, x="size").axes
+        for name in ("op by op", "jit"):
+            times = {float(size): results.one(name, size=size).time for size in SIZES}
+            check_points(axes, name, times)
+
+    def test_has_log_scales_units_title_and_legend(self, results: ResultSet) -> None:
+        figure = scaling(results, x="size", title="A title")
+        (axes,) = figure.axes
+        assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("size", "time of a call")
+        assert axes.get_title(loc="left") == "A title"
+        legend = axes.get_legend()
+        assert legend is not None
+        assert [text.get_text() for text in legend.get_texts()] == ["op by op", "jit"]
+        assert "100 µs" in texts(figure)
+
+    def test_names_the_device_by_itself(self, results: ResultSet) -> None:
+        (axes,) = scaling(results, x="size").axes
+        assert axes.get_title(loc="left") == "Test CPU (CPU)"
+
+    def test_has_no_legend_for_a_single_line(self, results: ResultSet) -> None:
+        (axes,) = scaling(results.select(variant="jit"), x="size").axes
+        assert axes.get_legend() is None
+
+    def test_draws_a_line_for_each_other_parameter(self, results: ResultSet) -> None:
+        def with_function(name: str) -> ResultSet:
+            changed = (
+                result.model_copy(update={"parameters": result.parameters | {"function": name}})
+                for result in results.results
+            )
+            return make_set(*changed)
+
+        both = with_function("wave") + with_function("selu")
+        (axes,) = scaling(both, x="size").axes
+        assert list(points(axes)) == ["op by op, wave", "jit, wave", "op by op, selu", "jit, selu"]
+        (axes,) = scaling(both.select(variant="jit"), x="size").axes
+        assert list(points(axes)) == ["wave", "selu"]
+
+
+@pytest.mark.parametrize(
+    "draw", [scaling, partial(speedups, over="op by op")], ids=["times", "speedups"]
+)
+def test_sizes_that_were_measured_are_ticked(
+    draw: Callable[..., Figure], results: ResultSet
+) -> None:
+    (axes,) = draw(results, x="size").axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "100", "1,000"]
+    left, right = axes.get_xlim()
+    assert 5 < left < 10
+    assert 1000 < right < 2000
+
+
+class TestSpeedups:
+    def test_draws_the_others_with_their_intervals(self, results: ResultSet) -> None:
+        (axes,) = speedups(results, over="op by op", x="size").axes
+        drawn = [container.get_label() for container in axes.containers]
+        assert drawn == ["jit"]
+        expected = {
+            float(size): results.speedup("jit", over="op by op", size=size) for size in SIZES
+        }
+        check_points(axes, "jit", expected)
+
+    def test_marks_equal_speed_and_starts_at_zero(self, results: ResultSet) -> None:
+        figure = speedups(results, over="op by op", x="size")
+        (axes,) = figure.axes
+        assert any(np.array_equal(line.get_ydata(), [1, 1]) for line in axes.lines)
+        assert axes.get_ylim()[0] == 0
+        assert axes.get_xscale() == "log"
+        assert axes.get_ylabel() == "speed-up over op by op"
+        assert "2×" in texts(figure)
+
+
+class TestBars:
+    def test_draws_each_time_with_its_interval(self, results: ResultSet) -> None:
+        chosen = results.select(size=1000)
+        (axes,) = bars(chosen).axes
+        widths = [bar.get_width() for bar in axes.patches]  # type: ignore[attr-defined]
+        assert widths == pytest.approx([result.time.value for result in chosen.results])
+        errors = [c for c in axes.containers if isinstance(c, ErrorbarContainer)]
+        for container, result in zip(errors, chosen.results, strict=True):
+            (((low, _), (high, _)),) = container.lines[2][0].get_segments()
+            assert (low, high) == pytest.approx((result.time.low, result.time.high))
+
+    def test_writes_names_times_and_units(self, results: ResultSet) -> None:
+        figure = bars(results.select(size=1000), title="A title")
+        shown = texts(figure)
+        for text in ("op by op", "jit", " 1.0 ms", " 250 µs", "A title", "time of a call"):
+            assert text in shown
+        assert figure.axes[0].get_xlim()[0] == 0
+        assert figure.axes[0].yaxis_inverted()  # the first result is on top
+
+    def test_names_the_parameters_that_vary(self, results: ResultSet) -> None:
+        labelled = texts(bars(results + make_set(make_result("other", parameters={"k": 1}))))
+        assert "jit, 1000" in labelled
+        assert "other, 1" in labelled
+
+    def test_draws_another_value(self, results: ResultSet) -> None:
+        chosen = results.select(size=1000)
+        figure = bars(chosen, value=lambda one: one.time.rate(6, "images"), label="speed")
+        widths = [bar.get_width() for bar in figure.axes[0].patches]  # type: ignore[attr-defined]
+        assert widths == pytest.approx([6 / result.time.value for result in chosen.results])
+        assert {"speed", " 6000 images/s"} <= set(texts(figure))
+
+    def test_gives_a_variant_one_colour(self, results: ResultSet) -> None:
+        (axes,) = bars(results).axes
+        colours = [bar.get_facecolor() for bar in axes.patches]
+        assert colours[0] == colours[2] != colours[1] == colours[3]
+
+
+def test_devices_share_the_title() -> None:
+    both = make_set(make_result(), make_result(device=GPU))
+    assert bars(both).axes[0].get_title(loc="left") == "Test CPU (CPU), Test GPU (GPU)"
+
+
+def test_backend_has_its_colour_whatever_it_is_drawn_with() -> None:
+    assert palette(["op by op", "jit"])["jit"] == palette(["jit", "NumPy", "PyTorch"])["jit"]
+    several = palette(["JAX, naive", "PyTorch", "JAX, scan", "JAX"])
+    assert several["JAX, naive"] == palette(["JAX"])["JAX"]
+    assert len(set(several.values())) == 4
+
+
+def test_label_says_what_was_found(results: ResultSet) -> None:
+    largest = results.select(size=1000)
+    jit, op_by_op = (
+        largest.select(variant=name).results[0].time.short for name in ("jit", "op by op")
+    )
+    expected = f"jit: {jit}; op by op: {op_by_op}"  # the smaller first, in any order of results
+    assert bars(largest).get_label() == expected
+    assert scaling(results, x="size").get_label() == f"at size 1,000, {expected}"
+    assert figures.panels(results).get_label() == f"at size 1,000, {expected}"
+    ratio = results.speedup("jit", over="op by op", size=1000).short
+    drawn = speedups(results, over="op by op", x="size")
+    assert drawn.get_label() == f"at size 1,000, jit: {ratio}"
+
+
+def test_palette_gives_one_colour_a_name() -> None:
+    colours = palette(["a", "b", "a", "c"])
+    assert list(colours) == ["a", "b", "c"]
+    assert len(set(colours.values())) == 3
+    assert palette("abcdefg")["g"] == colours["a"]  # colours recur when they are used up
+
+
+def test_use_style_is_for_all_later_figures() -> None:
+    with plt.rc_context():
+        figures.use_style()
+        _, axes = plt.subplots()
+        assert same_color(axes.xaxis.label.get_color(), INK)
+        assert not axes.spines["top"].get_visible()
+
+
+def test_figures_leave_the_style_of_others_alone(results: ResultSet) -> None:
+    before = dict(plt.rcParams)
+    scaling(results, x="size")
+    assert dict(plt.rcParams) == before
+
+
+class TestDark:
+    def inks(self, figure: Figure) -> set[tuple[float, ...]]:
+        """Colours of all texts, tick labels included, and of the axes' frames."""
+        colours: set[Any] = {text.get_color() for text in figure.findobj(Text)}
+        colours |= {spine.get_edgecolor() for axes in figure.axes for spine in axes.spines.values()}
+        return {to_rgba(colour) for colour in colours}
+
+    @pytest.fixture
+    def figure(self, results: ResultSet) -> Figure:
+        return bars(results)
+
+    def test_replaces_the_ink_while_it_lasts(self, figure: Figure) -> None:
+        before = self.inks(figure)
+        assert before == {to_rgba(INK)}
+        with on_dark(figure):
+            assert self.inks(figure) == {to_rgba(INK_ON_DARK)}
+        assert self.inks(figure) == before
+
+    def test_is_over_after_an_exception(self, figure: Figure) -> None:
+        with pytest.raises(OSError, match="disk full"), on_dark(figure):
+            raise OSError("disk full")
+        assert self.inks(figure) == {to_rgba(INK)}
+
+    def test_leaves_other_colours_alone(self, figure: Figure) -> None:
+        before = [bar.get_facecolor() for bar in figure.axes[0].patches]
+        with on_dark(figure):
+            assert [bar.get_facecolor() for bar in figure.axes[0].patches] == before
+
+    def test_copes_with_artists_of_several_colours(self) -> None:
+        figure, axes = plt.subplots()
+        scattered = axes.scatter([1, 2, 3], [1, 2, 3], c=["red", "green", "blue"])
+        with on_dark(figure):
+            assert_array_equal(scattered.get_facecolor(), to_rgba_array(["red", "green", "blue"]))
+
+
+def sized(function: str, size: int, variant: str = "jit") -> Result:
+    runs = make_run(samples(size * MS))
+    return make_result(variant, runs, parameters={"function": function, "size": size})
+
+
+class TestPanels:
+    def test_a_panel_for_each_combination_and_lines_against_the_sizes(self) -> None:
+        results = make_set(
+            *(sized(f, size, v) for f in ("wave", "selu") for size in (10, 1000) for v in "ab")
+        )
+        figure = figures.panels(results, title="All")
+        assert [axes.get_title(loc="left") for axes in figure.axes] == [
+            "function wave",
+            "function selu",
+        ]
+        for axes in figure.axes:
+            assert axes.get_xlabel() == "size"
+            assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1k"]
+            assert len(axes.containers) == 2
+        (legend,) = figure.legends
+        assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
+
+    def test_points_where_no_number_takes_several_values_in_a_panel(self) -> None:
+        figure = figures.panels(make_set(sized("wave", 10, "a"), sized("selu", 20, "b")))
+        assert [axes.get_title(loc="left") for axes in figure.axes] == [
+            "function wave, size 10",
+            "function selu, size 20",
+        ]
+        first, second = ([t.get_text() for t in axes.get_yticklabels()] for axes in figure.axes)
+        assert (first, second) == (["a"], ["b"])
+
+    def test_the_last_size_is_labelled_and_few_others(self) -> None:
+        results = make_set(*(sized("wave", 2**k) for k in range(10)))
+        (axes,) = figures.panels(results).axes
+        assert [label.get_text() for label in axes.get_xticklabels()] == [
+            *("2", "8", "32", "128", "512")
+        ]
+
+
+def test_a_figure_can_be_drawn_again_from_other_results() -> None:
+    first, second = make_set(sized("wave", 10)), make_set(sized("wave", 20))
+    figure = bars(first, title="Bars")
+    source = figures.drawn_from(figure)
+    assert source is not None
+    results, draw = source
+    assert results is first
+    assert draw(second).axes[0].get_title(loc="left") == "Bars"
+    assert figures.drawn_from(draw(second)) is None
+    assert figures.drawn_from(plt.figure()) is None
+
+
+@pytest.mark.parametrize("draw", [bars, figures.panels, partial(scaling, x="size")])
+def test_names_are_no_mathematics(draw: Callable[..., Figure]) -> None:
+    name = r"$\frac{$ and $1"
+    device = GPU.model_copy(update={"name": name})
+    results = make_set(
+        *(
+            make_result(name, parameters={"size": size, name: name}, device=device)
+            for size in (1, 2)
+        )
+    )
+    figure = draw(results)
+    figure.canvas.draw()  # which would raise
+    texts = [text.get_text() for text in figure.findobj(Text)]
+    assert any(r"\$\frac{\$ and \$1" in text for text in texts)

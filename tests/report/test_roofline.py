@@ -1,0 +1,171 @@
+"""Ceilings, and what share of them a result reaches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import pytest
+from fakes import CPU, GPU, make_result, make_run, make_set
+
+from jaxcap.experiments.ceilings import CEILINGS as CEILINGS_EXPERIMENT
+from jaxcap.experiments.ceilings import measure_ceilings
+from jaxcap.kernels.ceilings import prepare
+from jaxcap.measure.machine import cpu
+from jaxcap.report import roofline
+from jaxcap.report.roofline import Ceilings, roofline_fraction
+from jaxcap.results import Cost, Result
+
+CEILINGS = Ceilings(CPU, bytes_per_s=10.0, flops_per_s={"float32": 100.0, "float64": 50.0})
+
+
+@pytest.mark.parametrize(
+    ("work", "dtype", "expected"),
+    [
+        (Cost(1000, 10), "float32", 10),  # limited by arithmetic
+        (Cost(1000, 10), "float64", 20),
+        (Cost(10, 1000), "float32", 100),  # limited by memory
+        (Cost(0, 1000), "float64", 100),
+    ],
+)
+def test_least_time_is_that_of_the_slower_resource(work: Cost, dtype: str, expected: float) -> None:
+    assert CEILINGS.least_time_s(work, dtype) == expected
+
+
+@pytest.mark.parametrize(("intensity", "expected"), [(1, 10), (5, 50), (10, 100), (1000, 100)])
+def test_roof_slopes_and_is_flat_from_the_ridge_on(intensity: float, expected: float) -> None:
+    assert CEILINGS.attainable_flops_per_s(intensity, "float32") == expected
+
+
+def test_share_is_least_time_over_time_with_its_interval() -> None:
+    result = make_result("jit", make_run([20.0, 25.0, 25.0, 25.0, 25.0, 50.0]))
+    reached = roofline_fraction(result, CEILINGS, work=Cost(1000, 10))
+    assert reached.value == 10 / 25
+    assert (reached.low, reached.high) == (10 / result.time.high, 10 / result.time.low)
+    assert reached.low < reached.value < reached.high
+    assert (reached.unit, reached.basis) == ("", "one process")
+    assert reached.confidence == result.time.confidence
+
+
+def test_work_is_that_of_the_compiled_program_if_not_given() -> None:
+    result = make_result("jit", make_run((20.0,) * 6), flops=1000.0, bytes_moved=10.0)
+    assert roofline_fraction(result, CEILINGS).value == 0.5
+    assert roofline_fraction(result, CEILINGS, dtype="float64").value == 1
+    with pytest.raises(ValueError, match=r"the work of 'NumPy' is not known: pass work"):
+        roofline_fraction(make_result("NumPy"), CEILINGS)
+
+
+def test_ceilings_of_another_device_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"'jit' ran on Test GPU .*ceilings are those of Test CPU"):
+        roofline_fraction(make_result("jit", device=GPU), CEILINGS, work=Cost(1, 1))
+
+
+@pytest.fixture(scope="module")
+def measured() -> Ceilings:
+    return measure_ceilings("cpu", rows=64, copied_bytes=2**16, budget_s=0.01)
+
+
+def test_ceilings_are_measured_on_the_device_in_each_dtype(measured: Ceilings) -> None:
+    assert measured.device == cpu()
+    assert set(measured.flops_per_s) == {"float32", "float64"}
+    assert jnp.ones(()).dtype == jnp.float32
+    # No machine moves less than a kilobyte or more than a petabyte a second.
+    for rate in (measured.bytes_per_s, *measured.flops_per_s.values()):
+        assert 1e3 < rate < 1e15
+
+
+def one_limit(limit: str, dtype: str, size: int, seconds: float, **changes: Any) -> Result:
+    parameters = {"limit": limit, "dtype": dtype, "size": size, "device": "cpu"}
+    runs = make_run((2 * seconds, seconds, 3 * seconds))
+    return make_result("JAX", runs, parameters=parameters, **changes)
+
+
+def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
+    slow_copy = one_limit("copy", "float32", 1000, 4.0).model_copy(update={"variant": "NumPy"})
+    ceilings = Ceilings.of(
+        make_set(
+            slow_copy,
+            one_limit("copy", "float32", 1000, 0.5),
+            one_limit("sum", "float32", 1000, 1.0),
+            one_limit("product", "float32", 10, 0.5),
+            one_limit("product", "bfloat16", 10, 0.25),
+            one_limit("call", "float32", 1, 1e-5),
+            one_limit("transfer", "float32", 1000, 2.0),
+            one_limit("product", "float64", 10, 0.5, device=GPU),
+        ),
+        CPU,
+    )
+    # A copy reads and writes; a product of matrices of ten rows is 2000 operations.
+    assert ceilings.bytes_per_s == 2 * 1000 / 0.5
+    assert ceilings.flops_per_s == {"float32": 4000.0, "bfloat16": 8000.0}
+    assert ceilings.call_s == pytest.approx(2e-5)  # the median
+    assert ceilings.transfer_bytes_per_s == 500.0
+    with pytest.raises(ValueError, match=r"no bandwidth of Test GPU \(GPU\) was measured"):
+        Ceilings.of(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
+
+
+@pytest.mark.parametrize(
+    ("point", "names"),
+    [
+        ({"limit": "copy", "dtype": "float32", "size": 2**10}, {"NumPy", "JAX"}),
+        ({"limit": "sum", "dtype": "float32", "size": 2**10}, {"NumPy", "JAX"}),
+        ({"limit": "product", "dtype": "float64", "size": 8}, {"NumPy", "JAX"}),
+        ({"limit": "product", "dtype": "bfloat16", "size": 8}, {"JAX"}),
+        ({"limit": "call", "dtype": "float32", "size": 1}, {"JAX"}),
+        ({"limit": "transfer", "dtype": "float32", "size": 2**10}, {"JAX"}),
+    ],
+)
+def test_limits_are_reached_for_in_their_dtype(point: dict[str, Any], names: set[str]) -> None:
+    variants = prepare(**point, device="cpu")
+    assert set(variants) == names
+    assert variants["JAX"]().dtype == point["dtype"]
+    limits = {(point["limit"], point["dtype"]) for point in CEILINGS_EXPERIMENT.full}
+    assert (point["limit"], point["dtype"]) in limits
+
+
+@pytest.mark.parametrize(
+    ("expected", "seconds", "work", "changes"),
+    [
+        ("arithmetic", 12.0, Cost(1000, 10), {}),
+        ("memory", 12.0, Cost(10, 100), {}),
+        ("launch", 1.0, Cost(1, 1), {}),
+        ("transfer", 20.0, Cost(1, 1), {"variant": "jnp on NumPy arrays"}),
+        ("transfer", 20.0, Cost(1, 1), {"parameters": {"arrays": "NumPy"}}),
+        ("neither", 20.0, Cost(1, 1), {"parameters": {"arrays": "JAX"}}),
+        ("neither", 50.0, Cost(1, 1), {"variant": "jnp on NumPy arrays"}),
+    ],
+)
+def test_the_reason_is_the_first_that_explains_the_time(
+    expected: str, seconds: float, work: Cost, changes: dict[str, Any]
+) -> None:
+    ceilings = replace(CEILINGS, call_s=0.5, transfer_bytes_per_s=60.0)  # 800 bytes go in and out
+    result = make_result("jit", make_run((seconds,) * 6)).model_copy(update=changes)
+    assert roofline.bottleneck(result, ceilings, work=work) == expected
+
+
+def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
+    done = [
+        (make_result("jit", make_run((20.0,) * 6)), Cost(1000, 10)),
+        (make_result("NumPy", device=GPU), Cost(1000, 10)),
+        (make_result("generate"), Cost(0, 10)),
+    ]
+    (axes,) = roofline.figure(CEILINGS, done, title="A roof").axes
+    assert axes.get_title(loc="left") == "A roof"
+    assert axes.get_legend_handles_labels()[1] == ["jit"]
+    *roofs, points = axes.lines
+    assert len(roofs) == 2
+    assert [line.get_ydata()[-1] for line in roofs] == [100, 50]  # type: ignore[index]
+    assert points.get_xydata().tolist() == [[100, 50]]  # type: ignore[union-attr]
+
+
+def test_lines_that_are_close_share_a_label() -> None:
+    rates = {"float32": 100.0, "float64": 50.0, "bfloat16": 95.0}
+    (axes,) = roofline.figure(replace(CEILINGS, flops_per_s=rates), []).axes
+    assert [text.get_text() for text in axes.texts] == ["float32\nbfloat16", "float64"]
+
+
+def test_figure_without_results_shows_the_roof() -> None:
+    (axes,) = roofline.figure(CEILINGS, []).axes
+    assert axes.get_title(loc="left") == str(CPU)
+    assert axes.get_legend() is None

@@ -1,0 +1,56 @@
+"""Tables of results from several machines."""
+
+from __future__ import annotations
+
+from fakes import GPU, make_pair, make_result, make_run, make_set
+
+from jaxcap.results import ResultSet
+from jaxcap.results.exports import side_by_side, with_other_machines
+
+MS = 1e-3
+
+
+def pair(size: int, fast_ms: float, **changes: object) -> ResultSet:
+    return make_pair([fast_ms * MS] * 6, [2 * MS] * 6, parameters={"size": size}, **changes)
+
+
+def joined(*sets: ResultSet) -> ResultSet:
+    return make_set(*(one for some in sets for one in some.results))
+
+
+def test_times_of_other_machines_are_further_columns_and_rows() -> None:
+    here = joined(pair(10, 1.0), pair(1000, 1.0))
+    there = joined(pair(10, 0.25, device=GPU), pair(5000, 0.5, device=GPU))
+    table = with_other_machines(here.table(), {"there": there})
+    assert table.caption == here.table().caption
+    assert table.headers == (*here.table().headers, "there")
+    assert [row[:-1] for row in table.rows[:4]] == here.table().rows
+    last = {(row[0], row[1]): row[-1] for row in table.rows}
+    assert last == {
+        ("10", "op by op"): "2.000 ms (2.000 to 2.000)",
+        ("10", "jit"): "250.0 µs (250.0 to 250.0)",
+        ("1,000", "op by op"): "",
+        ("1,000", "jit"): "",
+        ("5,000", "op by op"): "2.000 ms (2.000 to 2.000)",
+        ("5,000", "jit"): "500.0 µs (500.0 to 500.0)",
+    }
+    assert set(table.rows[-1][2:-1]) == {""}
+
+
+def test_speed_ups_are_those_within_each_machine() -> None:
+    here = joined(pair(10, 1.0), pair(1000, 1.0))
+    alone = make_result("jit", make_run([MS] * 6), parameters={"size": 1000}, device=GPU)
+    there = make_set(*pair(10, 0.25, device=GPU).results, alone)
+    table = with_other_machines(here.speedups(over="op by op"), {"there": there})
+    assert [(row[0], row[-1]) for row in table.rows] == [
+        ("10", "8.000 (8.000 to 8.000) faster"),
+        ("1,000", ""),  # where the other variant is missing there
+    ]
+
+
+def test_ratios_can_be_left_out() -> None:
+    sets = {"here": pair(10, 1.0), "there": pair(10, 0.25)}
+    (with_ratios,) = side_by_side(sets)
+    (without,) = side_by_side(sets, ratios=False)
+    assert without.headers == ("size", "variant", "here", "there")
+    assert with_ratios.headers == (*without.headers, "here / there")

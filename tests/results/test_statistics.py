@@ -1,0 +1,239 @@
+"""Intervals must cover what they claim to, and modes must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import Generator
+
+from jaxcap.results.statistics import Estimate, median_interval, modes, prediction_interval
+
+Draw = Callable[[Generator, int], list[float]]
+
+# Skewed distributions, with their medians.
+SKEWED: dict[str, tuple[Draw, float]] = {
+    "lognormal": (lambda rng, n: rng.lognormal(0, 1, n).tolist(), 1.0),
+    "shifted exponential": (lambda rng, n: (1 + rng.exponential(1, n)).tolist(), 1 + log(2)),
+}
+ONE_MODE: dict[str, Draw] = {
+    "normal": lambda rng, n: rng.normal(1, 0.1, n).tolist(),
+    "lognormal": lambda rng, n: rng.lognormal(0, 0.5, n).tolist(),
+    "exponential": lambda rng, n: rng.exponential(1, n).tolist(),
+    "uniform": lambda rng, n: rng.uniform(1, 2, n).tolist(),
+}
+REPEATS = 3000
+
+samples = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50)
+
+
+def make_estimate(
+    value: float, low: float, high: float, unit: str = "s", confidence: float = 0.95
+) -> Estimate:
+    return Estimate(value, low, high, confidence, unit, "one process")
+
+
+@pytest.mark.parametrize("name", SKEWED)
+@pytest.mark.parametrize("n", [6, 7, 10, 30, 101])
+def test_interval_covers_the_true_median_as_often_as_it_says(name: str, n: int) -> None:
+    draw, truth = SKEWED[name]
+    rng = np.random.default_rng(n)
+    estimates = [median_interval(draw(rng, n), unit="s", basis="") for _ in range(REPEATS)]
+    assert {one.confidence for one in estimates} == {0.95}
+    assert 0.93 <= np.mean([one.low <= truth <= one.high for one in estimates]) <= 0.97
+
+
+def test_interval_follows_the_published_formula() -> None:
+    # Ten samples: the intervals from the 2nd to the 9th and from the 3rd to the 8th cover the
+    # median with 1 - 22/1024 and 1 - 112/1024, and 95 % lies between the two.
+    one = median_interval(range(1, 11), unit="s", basis="")
+    share = (1002 / 1024 - 0.95) / (90 / 1024)
+    inward = 8 * share / (2 + 6 * share)
+    assert (one.value, one.low, one.high) == pytest.approx((5.5, 2 + inward, 9 - inward))
+
+
+@pytest.mark.parametrize(("n", "confidence"), [(1, 0.0), (2, 0.5), (3, 0.75), (5, 0.9375)])
+def test_few_samples_say_what_their_range_is_worth(n: int, confidence: float) -> None:
+    one = median_interval(range(1, n + 1), unit="s", basis="")
+    assert (one.low, one.high, one.confidence) == (1, n, confidence)
+
+
+def test_less_confidence_gives_a_narrower_interval() -> None:
+    wide, narrow = (
+        median_interval(range(100), unit="s", basis="", confidence=share) for share in (0.95, 0.5)
+    )
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_the_least_confidence_that_order_statistics_give_is_not_interpolated() -> None:
+    one = median_interval([1, 2, 3, 4], unit="s", basis="", confidence=0.2)
+    assert (one.low, one.high, one.confidence) == (2, 3, 0.375)
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(samples)
+def test_interval_holds_the_median_and_ignores_order(values: list[float]) -> None:
+    one = median_interval(values, unit="s", basis="")
+    assert one == median_interval(values[::-1], unit="s", basis="")
+    assert min(values) <= one.low <= one.value <= one.high <= max(values)
+    assert one.value == np.median(values)
+
+
+def test_equal_samples_leave_no_doubt() -> None:
+    for n in range(6, 60):
+        one = median_interval([1 / 3] * n, unit="s", basis="")
+        assert one.low == one.value == one.high == 1 / 3
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(samples, st.integers(-10, 10))
+def test_interval_scales_with_the_unit(values: list[float], power: int) -> None:
+    factor = 2.0**power
+    one = median_interval(values, unit="s", basis="")
+    scaled = median_interval([value * factor for value in values], unit="s", basis="")
+    assert (scaled.value, scaled.low, scaled.high) == pytest.approx(
+        (one.value * factor, one.low * factor, one.high * factor)
+    )
+
+
+def test_no_sample_is_an_error() -> None:
+    with pytest.raises(ValueError, match="an estimate needs at least one sample, got none"):
+        median_interval([], unit="s", basis="")
+
+
+@pytest.mark.parametrize("n", [2, 6, 10])
+def test_prediction_holds_the_next_process_as_often_as_it_says(n: int) -> None:
+    draws = np.random.default_rng(n).lognormal(0, 0.1, (REPEATS, n + 1))
+    held = [
+        one.low <= following <= one.high
+        for *seen, following in draws.tolist()
+        for one in [prediction_interval(seen, unit="", basis="")]
+    ]
+    assert 0.93 <= np.mean(held) <= 0.97
+
+
+def test_prediction_is_as_wide_as_the_machine_drifts() -> None:
+    # Flicker: each octave of time adds as much variance. Over processes that follow one another
+    # the interval of the median holds the median of all runs far too seldom.
+    rng = np.random.default_rng(0)
+    runs, processes = 16, 8
+    steps = [rng.normal(0, 0.05, 2**octave) for octave in range(8)]
+    drift = sum(np.repeat(step, runs * processes // len(step)) for step in steps)
+    medians = np.exp(drift).reshape(runs, processes).tolist()
+    truth = np.median([np.median(run) for run in medians])
+
+    def held(interval: Callable[..., Estimate]) -> int:
+        found = [interval(run, unit="", basis="") for run in medians]
+        return sum(one.low <= truth <= one.high for one in found)
+
+    assert held(median_interval) < 0.8 * runs
+    assert held(prediction_interval) >= 0.85 * runs
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(st.lists(st.floats(1e-9, 1e3), min_size=2, max_size=20))
+def test_prediction_holds_the_median_and_ignores_order(values: list[float]) -> None:
+    one = prediction_interval(values, unit="s", basis="")
+    again = prediction_interval(values[::-1], unit="s", basis="")
+    assert (again.low, again.high) == pytest.approx((one.low, one.high))
+    assert one.low <= one.value * (1 + 1e-9)
+    assert one.value <= one.high * (1 + 1e-9)
+    assert one.value == np.median(values)
+
+
+@pytest.mark.parametrize("values", [[2.0], [0.0, 1.0, 2.0]])
+def test_prediction_needs_two_logarithms(values: list[float]) -> None:
+    assert prediction_interval(values, unit="s", basis="") == median_interval(
+        values, unit="s", basis=""
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (1.01, 2.0, "faster"),
+        (1.0, 2.0, "undecided"),
+        (0.9, 1.1, "undecided"),
+        (0.5, 1.0, "undecided"),
+        (0.5, 0.99, "slower"),
+    ],
+)
+def test_verdict_is_undecided_where_the_interval_includes_one(
+    low: float, high: float, verdict: str
+) -> None:
+    assert make_estimate((low + high) / 2, low, high, unit="").verdict == verdict
+
+
+def test_a_rate_is_fast_where_the_time_is_short() -> None:
+    rate = make_estimate(0.5, 0.4, 0.8, "s").rate(100, "images")
+    assert (rate.value, rate.low, rate.high, rate.unit) == (200, 125, 250, "images/s")
+    assert make_estimate(0.5, 0.4, 0.8, "s").rate(0.25).unit == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "unit", "short", "interval"),
+    [
+        (1.2345, 1.2, 1.27, "s", "1.23 s", "1.20 to 1.27"),
+        (1.2345e-3, 1.2e-3, 1.27e-3, "s", "1.23 ms", "1.20 to 1.27"),
+        (3.6e-6, 3.0e-6, 4.2e-6, "s", "3.6 µs", "3.0 to 4.2"),
+        (250e-9, 249.9e-9, 250.1e-9, "s", "250.0 ns", "249.9 to 250.1"),
+        (0.5e-9, 0.4e-9, 0.6e-9, "s", "0.50 ns", "0.40 to 0.60"),
+        (12.3456, 12.3455, 12.3457, "s", "12.35 s", "12.35 to 12.35"),
+        (0.9, 0.1, 1.7, "s", "900 ms", "100 to 1700"),
+        (2.5, 1.0, 4.0, "", "2.5", "1.0 to 4.0"),
+        (1.5, 0.5, 4.5, "", "1.5", "0.5 to 4.5"),
+        (17.26, 17.21, 17.31, "", "17.26", "17.21 to 17.31"),
+        (1270.0, 1190.0, 1350.0, "images/s", "1270 images/s", "1190 to 1350"),
+        (-12.0, -15.0, -9.0, "", "-12", "-15 to -9"),
+        (0.0, 0.0, 0.0, "s", "0.000 ns", "0.000 to 0.000"),
+    ],
+)
+def test_text_has_a_unit_and_the_digits_that_the_interval_supports(
+    value: float, low: float, high: float, unit: str, short: str, interval: str
+) -> None:
+    one = make_estimate(value, low, high, unit)
+    assert (one.short, one.range) == (short, interval)
+
+
+def test_text_of_a_single_sample_claims_two_digits() -> None:
+    assert make_estimate(2.345e-3, 2.345e-3, 2.345e-3, confidence=0).short == "2.3 ms"
+
+
+def test_text_names_confidence_and_basis() -> None:
+    assert str(make_estimate(2.5, 1.0, 4.0, "")) == "2.5 (95% interval 1.0 to 4.0, one process)"
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("n", [40, 200])
+def test_modes_finds_both_of_a_mixture(n: int, share: float) -> None:
+    rng = np.random.default_rng(n)
+    fast = round(share * n)
+    for _ in range(200):
+        noise = rng.lognormal(0, 0.05, n)
+        mixture = noise * np.where(np.arange(n) < fast, 3.6, 8.5)
+        assert modes(rng.permutation(mixture).tolist()) == pytest.approx((3.6, 8.5), rel=0.1)
+
+
+@pytest.mark.parametrize("name", ONE_MODE)
+@pytest.mark.parametrize("n", [40, 100, 1000])
+def test_modes_does_not_split_one_cluster(name: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    split = [len(modes(ONE_MODE[name](rng, n))) > 1 for _ in range(REPEATS)]
+    assert np.mean(split) < 0.02
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3.6] * 19 + [8.5] * 20,  # too few in all
+        [3.6] * 95 + [8.5] * 5,  # too few in one group
+        [1.0] * 50 + [1.15] * 50,  # too close
+        [0.0] * 50 + [1.0] * 50,  # without a logarithm
+    ],
+)
+def test_modes_does_not_count(values: list[float]) -> None:
+    assert modes(values) == (np.median(values),)

@@ -1,0 +1,76 @@
+"""Tables must read well in a terminal and be accessible and harmless on a page."""
+
+import re
+
+import pytest
+
+from jaxcap.results.tables import Table
+
+TABLE = Table(
+    "On <Test CPU>",
+    ("variant", "time"),
+    [("<script>", "1.2 ms"), ("a & b", "3 µs")],
+    ["<b> has 2 modes"],
+)
+
+
+def test_html_has_caption_and_scoped_headers() -> None:
+    html = TABLE._repr_html_()
+    assert "<caption>On &lt;Test CPU&gt;</caption>" in html
+    assert re.findall(r'<th scope="col">(.*?)</th>', html) == ["variant", "time"]
+    assert re.findall(r'<th scope="row">(.*?)</th>', html) == ["&lt;script&gt;", "a &amp; b"]
+    assert re.findall(r"<td>(.*?)</td>", html) == ["1.2 ms", "3 µs"]
+
+
+def test_columns_of_text_start_at_the_left() -> None:
+    text = "a function of an array and a number"
+    table = Table("", ("", "type", "ms"), [("f", text, "1.2"), ("g", "Any", "3.4")])
+    html = table._repr_html_()
+    assert re.findall(r'class="jaxcap-text">([^<]*)<', html) == ["type", text, "Any"]
+    assert re.findall(r"<td>(.*?)</td>", html) == ["", "1.2", "3.4"], "the first heads nothing"
+    *_, first, second = repr(table).splitlines()
+    assert first.index(text) == second.index("Any")
+
+
+def test_html_can_be_scrolled_from_the_keyboard() -> None:
+    group = 'role="group" tabindex="0" aria-label="On &lt;Test CPU&gt;"'
+    assert group in TABLE._repr_html_()
+
+
+def test_html_escapes_everything() -> None:
+    quoted = Table('"><script>', ("<script>",), [("<script>",)], ["<script>"])._repr_html_()
+    assert "<script>" not in quoted
+    assert 'aria-label="&quot;&gt;&lt;script&gt;"' in quoted
+
+
+def test_html_puts_notes_below_the_table() -> None:
+    assert TABLE._repr_html_().endswith('</div><p class="jaxcap-note">&lt;b&gt; has 2 modes</p>')
+
+
+def test_terminal_shows_all_texts_as_they_are() -> None:
+    lines = repr(TABLE).splitlines()
+    assert lines[0] == "On <Test CPU>"
+    assert [line.split() for line in lines if "ms" in line] == [["<script>", "1.2", "ms"]]
+    assert lines[-1] == "<b> has 2 modes"
+
+
+def test_terminal_takes_no_text_for_markup() -> None:
+    text = repr(Table("[b]caption", ("[b]header",), [("[b]cell",)], ["[b]note"]))
+    assert re.findall(r"\[b\]\w+", text) == ["[b]caption", "[b]header", "[b]cell", "[b]note"]
+
+
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_terminal_text_is_plain(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "1")
+    text = repr(TABLE)
+    assert "\x1b" not in text
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_repr_shows_nothing_in_a_notebook_by_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = repr(TABLE)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert repr(TABLE) == plain
+    assert capsys.readouterr().out == ""
