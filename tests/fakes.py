@@ -26,7 +26,6 @@ ENVIRONMENT = Environment(
     python="3.11.0",
     os="Linux 6.1",
     commit="abc123",
-    code="c0de",
     measured_at=datetime(2026, 11, 21, 12, 30, tzinfo=UTC),
 )
 
@@ -86,12 +85,15 @@ def make_result(variant: str = "jit", *runs: ProcessSamples, **changes: Any) -> 
         "variant": variant,
         "parameters": {},
         "device": CPU,
-        "rounds_with": ("op by op", "jit"),
+        "code": "c0de",
         "allocator": "steady",
         "working_set_bytes": 800,
         "runs": runs or (make_run(),),
     }
-    return Result(**(facts | changes))
+    facts |= changes
+    # Variants with the same parameters took turns, unless a test says otherwise.
+    together = facts["experiment"], sorted(facts["parameters"].items()), facts["allocator"]
+    return Result(**({"comparison": str(together)} | facts))
 
 
 def make_set(*results: Result) -> ResultSet:

@@ -197,9 +197,9 @@ from jaxcap.report.claims import claim
 
 def by_all_devices(results):
     """Get the speed-up of all devices over one, on the first batch size."""
-    first = results.results[0]
-    *_, several = first.rounds_with
-    return results.speedup(several, over="1 device", **first.parameters)
+    first = results.select(**results[0].parameters)
+    *_, several = first.variants
+    return first.speedup(several, over="1 device")
 
 
 sharing_pays = claim(

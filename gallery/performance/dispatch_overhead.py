@@ -68,7 +68,7 @@ results = experiments.DISPATCH.run(processes=3, budget_s=0.02)
 # %%
 from jaxcap.results.tables import Table
 
-VARIANTS = results.results[0].rounds_with
+VARIANTS = results.variants
 
 
 def tabulate(operation):
@@ -221,7 +221,7 @@ _ = figure.axes[0].set_xlabel("operations in the chain")
 
 # %%
 # How many times as long does a hundred take as one?
-for variant in chains.results[0].rounds_with:
+for variant in chains.variants:
     one, hundred = (
         chains.one(variant, length=n).time.value for n in (1, 100)
     )

@@ -132,7 +132,7 @@ def share_of_limit(result):
 
 
 # %%
-names = results.results[0].rounds_with
+names = results.variants
 rows = []
 for task in points:
     shares = [share_of_limit(results.one(n, task=task)) for n in names]

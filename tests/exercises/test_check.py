@@ -203,7 +203,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("4.5", 2.0, "what jaxcap.measure.timing.compare returns"),
     ("4.5", make_set(), "expected two variants, got 1"),
     ("4.5", make_set(*map(make_result, "abc")), "expected two variants, got 3"),
-    ("4.5", make_set(make_result("a"), make_result("b", rounds_with=("b",))), "ResultsError"),
+    ("4.5", make_set(make_result("a"), make_result("b", comparison="another")), "ResultsError"),
     ("5.1", IndexError, "it is no IndexError"),
     ("5.2", loops, "expected a function from jax.jit"),
     ("5.2", jax.jit(loops), "it raised TracerIntegerConversionError"),

@@ -26,7 +26,7 @@ from jaxcap.measure import machine, timing
 from jaxcap.measure.allocator import steady_allocator
 from jaxcap.measure.machine import cpu
 from jaxcap.measure.timing import MeasurementError, compare, measure, tick
-from jaxcap.results import Allocator, Parameter, Result
+from jaxcap.results import Allocator, Parameter, Result, ResultsError
 from jaxcap.results.environment import Device
 from jaxcap.results.statistics import Estimate
 
@@ -199,7 +199,14 @@ class TestRounds:
         call = clock.taking(lambda: MS)
         results = compare({"a": call, "b": call}, clock=clock).results
         assert [result.variant for result in results] == ["a", "b"]
-        assert {result.rounds_with for result in results} == {("a", "b")}
+        assert len({result.comparison for result in results}) == 1
+
+    def test_of_another_call_are_told_apart(self, clock: FakeClock) -> None:
+        call = clock.taking(lambda: MS)
+        first, second = (compare({"a": call, "b": call}, clock=clock) for _ in range(2))
+        assert first[0].speedup(first[1]).value == 1
+        with pytest.raises(ResultsError, match="were not measured in the same rounds"):
+            first[0].speedup(second[1])
 
     def test_somebody_is_told_after_each(self, clock: FakeClock) -> None:
         variants = {"a": clock.taking(lambda: MS), "b": clock.taking(lambda: MS)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from html import unescape
 
 import pytest
@@ -158,17 +159,50 @@ class TestElsewhere:
             claim(TEXT, FASTER, speedup).on(make_set(make_result("jit")))
 
 
-class TestDevice:
-    def test_is_where_all_results_lay(self) -> None:
-        on_gpu = make_pair([1e-3] * 6, [2e-3] * 6, device=GPU)
-        assert claim(TEXT, on_gpu, speedup).device == GPU
+class TestDevices:
+    mixed = FASTER + make_pair([1e-3] * 6, [2e-3] * 6, device=GPU, comparison="on the GPU")
 
-    def test_is_the_machines_best_where_they_lay_on_several(self) -> None:
+    def test_are_those_of_the_evidence_and_not_the_best_of_the_machine(self) -> None:
+        on_gpu = self.mixed.model_copy(
+            update={"environment": self.mixed.environment.model_copy(update={"device": GPU})}
+        )
+        for device in CPU, GPU:
+            made = claim(
+                TEXT,
+                on_gpu,
+                partial(ResultSet.speedup, variant="jit", over="op by op", device=device),
+            )
+            assert made.devices == (device,)
+            assert f"Measured on {device}: " in repr(made)
+
+    def test_are_both_where_two_are_compared(self) -> None:
         results = make_set(
             make_result("jit", make_run([1e-3] * 6), device=GPU),
             make_result("op by op", make_run([2e-3] * 6)),
         )
-        assert claim(TEXT, results, speedup).device == results.environment.device == CPU
+        made = claim(TEXT, results, speedup)
+        assert made.devices == (GPU, CPU)
+        assert "Measured on Test GPU (GPU) and Test CPU (CPU): " in repr(made)
+
+    def test_are_those_of_the_results_where_the_evidence_does_not_say(self) -> None:
+        assert claim(TEXT, self.mixed, lambda _: between(2, 3)).devices == (CPU, GPU)
+
+    def test_follow_the_results_of_another_machine(self) -> None:
+        there = claim(TEXT, FASTER, speedup).on(make_pair([1e-3] * 6, [2e-3] * 6, device=GPU))
+        assert there.devices == (GPU,)
+        assert there.results[0].device == GPU
+
+
+class TestTruth:
+    @pytest.mark.parametrize(
+        ("results", "holds"), [(FASTER, True), (SLOWER, False), (ALIKE, False)]
+    )
+    def test_is_asked_for_by_name(self, results: ResultSet, holds: bool) -> None:
+        assert claim(TEXT, results, speedup).holds is holds
+
+    def test_cannot_be_taken_from_the_claim_itself(self) -> None:
+        with pytest.raises(TypeError, match=r"use \.holds or \.outcome"):
+            assert claim(TEXT, SLOWER, speedup)
 
 
 class TestInput:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakes import GPU, make_pair, make_result, make_run, make_set
 
 from jaxcap.results import ResultSet
-from jaxcap.results.exports import side_by_side, with_other_machines
+from jaxcap.results.exports import as_csv, side_by_side, with_other_machines
 
 MS = 1e-3
 
@@ -46,6 +46,52 @@ def test_speed_ups_are_those_within_each_machine() -> None:
         ("10", "8.000 (8.000 to 8.000) faster"),
         ("1,000", ""),  # where the other variant is missing there
     ]
+
+
+def test_parameters_are_matched_in_any_order() -> None:
+    parameters = {"size": 10, "device": "cpu"}
+    here = make_set(make_result(parameters=parameters))
+    there = make_set(make_result(parameters=dict(reversed(parameters.items()))))
+    (table,) = side_by_side({"here": here, "there": there})
+    assert len(table.rows) == 1
+    assert table.rows[0][-1] == "1.000 (1.000 to 1.000) undecided"
+
+
+def test_devices_and_allocators_are_told_apart_where_they_must_be() -> None:
+    here = make_set(
+        make_result("jit", make_run([4 * MS] * 6)),
+        make_result("jit", make_run([MS] * 6), device=GPU),
+        make_result("jit", make_run([2 * MS] * 6), allocator="default"),
+    )
+    (table,) = side_by_side({"here": here, "again": here})
+    assert table.headers == ("variant", "platform", "allocator", "here", "again", "here / again")
+    assert [row[1:4] for row in table.rows] == [
+        ("CPU", "steady", "4.000 ms (4.000 to 4.000)"),
+        ("GPU", "steady", "1.000 ms (1.000 to 1.000)"),
+        ("CPU", "default", "2.000 ms (2.000 to 2.000)"),
+    ]
+    assert {row[-1] for row in table.rows} == {"1.000 (1.000 to 1.000) undecided"}
+
+
+def test_verdicts_need_their_confidence() -> None:
+    once, twice = (make_set(make_result("jit", make_run([s] * 2))) for s in (2 * MS, MS))
+    (table,) = side_by_side({"here": once, "there": twice})
+    assert table.rows[0][-1].endswith("undecided")
+
+
+def test_zeros_of_a_coarse_clock_have_no_ratio() -> None:
+    zero = make_set(make_result("jit", make_run([0.0] * 6)))
+    for sets in {"a": zero, "b": make_set()}, {"a": make_set(), "b": zero}:
+        (table,) = side_by_side(sets)
+        assert table.rows[0][-1] == "none"
+
+
+def test_a_parameter_called_device_leaves_the_column_of_the_machine() -> None:
+    parameters = {"device": "cpu", "size": 10}
+    header, line = as_csv(make_set(make_result(parameters=parameters))).splitlines()
+    row = dict(zip(header.split(","), line.split(","), strict=True))
+    assert (row["device"], row["parameter_device"], row["size"]) == ("Test CPU (CPU)", "cpu", "10")
+    assert row["fits_cache"] == "True"
 
 
 def test_ratios_can_be_left_out() -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jaxcap.cli import cli
-from jaxcap.results import ResultsError, ResultSet, models
+from jaxcap.results import ResultsError, ResultSet, sets
 
 SOUND: dict[str, Any] = json.loads(make_set(make_result(parameters={"size": 10})).model_dump_json())
 JSON = st.recursive(
@@ -55,7 +55,7 @@ RUN = ("results", 0, "runs", 0)
         (setting(*RUN, "first_call_s", value="5 ms"), "valid number"),
         (setting(*RUN, "first_call_s", value="0.005"), "valid number"),
         (setting(*RUN, "samples_s", value=[]), "samples_s"),
-        (setting("schema_version", value=2), "schema version 2"),
+        (setting("schema_version", value=3), "schema version 3"),
         (setting("schema_version", value="\x1b[2J" * 10**6), "schema version"),
         (setting("\x1b[2J", value=1), "x1b.*Extra inputs are not permitted"),
         (setting("environment", "versions", value={"jax": ["0.10"]}), "environment.versions.jax"),
@@ -89,7 +89,7 @@ def test_files_that_are_too_large_are_not_even_read(
 ) -> None:
     file = tmp_path / "results.json"
     make_set().save(file)
-    monkeypatch.setattr(models, "_LARGEST_BYTES", 100)
+    monkeypatch.setattr(sets, "_MAX_BYTES", 100)
     with pytest.raises(ResultsError, match="files of results have at most 100"):
         ResultSet.load(file)
 

@@ -1,14 +1,18 @@
-"""The recordings that this repository holds, whoever sent them."""
+"""The recordings that this repository holds, and where those of a machine are kept."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from fakes import ENVIRONMENT, make_result, make_set
 
 from jaxcap.experiments import unknown_parameters
+from jaxcap.results import Result
 from jaxcap.results.environment import Environment
-from jaxcap.results.recordings import ENVIRONMENT, recorded, slug
+from jaxcap.results.recordings import ENVIRONMENT as ENVIRONMENT_FILE
+from jaxcap.results.recordings import Recording, file_of, matching_results, outdated, recorded
 
 RECORDED = Path(__file__).parents[2] / "docs" / "recorded"
 
@@ -19,5 +23,85 @@ def test_every_file_can_be_used() -> None:
 
 def test_every_folder_says_which_machine_it_is_of() -> None:
     for folder in RECORDED.glob("*/"):
-        text = (folder / ENVIRONMENT).read_text(encoding="utf-8")
-        assert slug(Environment.model_validate_json(text).device.name) == folder.name
+        text = (folder / ENVIRONMENT_FILE).read_text(encoding="utf-8")
+        environment = Environment.model_validate_json(text)
+        assert file_of(RECORDED, environment, "any").parent == folder
+
+
+OTHER_CORES = ENVIRONMENT.model_copy(update={"cores": 64})
+NEWER = ENVIRONMENT.model_copy(update={"python": "3.14.0", "versions": {"jax": "1.0"}})
+
+
+class TestPlaces:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """Hold a machine's recording."""
+        path = file_of(tmp_path, ENVIRONMENT, "sums")
+        make_set(make_result(experiment="sums")).save(path)
+        path.with_name(ENVIRONMENT_FILE).write_text(ENVIRONMENT.model_dump_json(), "utf-8")
+        return tmp_path
+
+    def test_a_machine_keeps_its_folder_whatever_software_it_has(self, folder: Path) -> None:
+        assert file_of(folder, NEWER, "sums") == folder / "test-cpu" / "sums.json"
+
+    def test_another_machine_of_the_same_model_gets_its_own(self, folder: Path) -> None:
+        path = file_of(folder, OTHER_CORES, "sums")
+        assert path == folder / "test-cpu-2" / "sums.json"
+        other = make_set(make_result(experiment="sums"))
+        other.model_copy(update={"environment": OTHER_CORES}).save(path)
+        path.with_name(ENVIRONMENT_FILE).write_text(OTHER_CORES.model_dump_json(), "utf-8")
+        assert file_of(folder, OTHER_CORES, "more") == folder / "test-cpu-2" / "more.json"
+        assert len(recorded(folder, on_invalid=pytest.fail)) == 2
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"device": 1}'])
+    def test_a_folder_that_does_not_say_whose_it_is_is_used(
+        self, folder: Path, content: str
+    ) -> None:
+        (folder / "test-cpu" / ENVIRONMENT_FILE).write_text(content, encoding="utf-8")
+        assert file_of(folder, OTHER_CORES, "sums") == folder / "test-cpu" / "sums.json"
+
+    def test_a_folder_of_schema_version_1_says_it(self, folder: Path) -> None:
+        path = folder / "test-cpu" / ENVIRONMENT_FILE
+        path.write_text(json.dumps(json.loads(path.read_bytes()) | {"code": "c0de"}), "utf-8")
+        assert file_of(folder, OTHER_CORES, "sums").parent.name == "test-cpu-2"
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "changed"),
+    [
+        ({}, {}, []),
+        ({"XLA_FLAGS": "--a"}, {}, ["XLA_FLAGS --a, now not set"]),
+        ({}, {"XLA_FLAGS": "--a"}, ["XLA_FLAGS not set, now --a"]),
+        ({"jax_enable_x64": "True"}, {}, ["jax_enable_x64 True, now False"]),
+    ],
+)
+def test_other_flags_outdate_a_recording(
+    then: dict[str, str], now: dict[str, str], changed: list[str]
+) -> None:
+    before, after = (
+        ENVIRONMENT.model_copy(update={"flags": ENVIRONMENT.flags | flags}) for flags in (then, now)
+    )
+    results = make_set().model_copy(update={"environment": before})
+    assert outdated(results, after, "c0de") == changed
+
+
+def test_other_code_outdates_a_recording() -> None:
+    assert outdated(make_set(), ENVIRONMENT, "another") == ["other code"]
+    assert outdated(make_set(), ENVIRONMENT, None) == ["other code"]
+
+
+class TestMatching:
+    steady, default = make_result(), make_result(allocator="default")
+
+    def matching(self, shown: Result, *recorded: Result) -> list[str]:
+        recording = Recording({"test": make_set(*recorded)})
+        found = matching_results(make_set(shown), [recording]).values()
+        return [result.allocator for results in found for result in results]
+
+    def test_is_by_allocator(self) -> None:
+        assert self.matching(self.steady, self.default, self.steady) == ["steady"]
+        assert self.matching(self.default, self.default, self.steady) == ["default"]
+
+    def test_takes_a_machine_whose_malloc_cannot_be_steady(self) -> None:
+        assert self.matching(self.steady, self.default) == ["default"]
+        assert self.matching(self.default, self.steady) == []

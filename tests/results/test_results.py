@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from errno import ENOSPC
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cc", "Cf", "Co", "Cs", "Zl", 
 seconds = st.floats(0, 1e6)
 parameters = st.dictionaries(
     TEXTS.filter(bool),
-    st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    st.booleans() | st.integers(-(10**20), 10**20) | st.floats(-1e20, 1e20) | TEXTS,
     max_size=3,
 )
 
@@ -163,12 +164,12 @@ class TestBadFile:
 
     @pytest.mark.parametrize(
         ("content", "version"),
-        [("[]", "None"), ("{}", "None"), ('{"schema_version": 2}', "2"), ('"text"', "None")],
+        [("[]", "None"), ("{}", "None"), ('{"schema_version": 3}', "3"), ('"text"', "None")],
     )
     def test_of_another_schema_is_refused(self, path: Path, content: str, version: str) -> None:
         path.write_text(content, encoding="utf-8")
         expected = (
-            f"results.json has schema version {version}, this jaxcap reads version 1: "
+            f"results.json has schema version {version}, this jaxcap reads versions 1 and 2: "
             "measure again, or use the version of jaxcap that wrote it$"
         )
         with pytest.raises(ResultsError, match=expected):
@@ -280,23 +281,56 @@ class TestSelecting:
         assert len(self.four.select(**criteria)) == count
 
     @pytest.mark.parametrize(
-        "criteria", [{"variant": "none"}, {"size": 11}, {"missing": 1}, {"experiment": "none"}]
+        ("criteria", "message"),
+        [
+            ({"variant": "none"}, "no result has variant none. There is variant op by op, jit"),
+            ({"size": 11}, "no result has size 11. There is size 10, 1000"),
+            ({"missing": 1}, "no result has missing 1. There is missing none"),
+            (
+                {"experiment": "x", "size": 10},
+                "no result has experiment x, size 10. There is experiment test, other; size 10, 1000",
+            ),
+        ],
     )
-    def test_says_what_there_is_if_nothing_matches(self, criteria: dict[str, Any]) -> None:
+    def test_says_what_there_is_if_nothing_matches(
+        self, criteria: dict[str, Any], message: str
+    ) -> None:
         with pytest.raises(ResultsError) as caught:
             self.four.select(**criteria)
-        assert str(caught.value).startswith(
-            f"no result has {criteria}: there are variants op by op, jit with parameters "
-            "{'size': 10, 'device': 'cpu'}, {'size': 1000, 'device': 'cpu'}"
-        )
+        assert str(caught.value) == message
+
+    def test_lists_few_choices_of_many(self) -> None:
+        many = make_set(*(make_result(parameters={"size": n}) for n in range(20)))
+        with pytest.raises(ResultsError, match=r"size 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\.$"):
+            many.select(size=20)
+
+    @pytest.mark.parametrize("device", [GPU, "gpu"])
+    def test_finds_a_device_or_its_platform(self, device: Any) -> None:
+        both = make_set(make_result(), make_result(device=GPU))
+        assert both.one("jit", device=device).device == GPU
+
+    def test_finds_an_allocator(self) -> None:
+        both = make_set(make_result(), make_result(allocator="default"))
+        assert both.one("jit", allocator="default").allocator == "default"
 
     def test_one_finds_the_only_match(self) -> None:
         assert self.four.one("op by op", size=10) == self.four.results[0]
 
     def test_one_refuses_to_choose(self) -> None:
-        expected = "2 results match 'op by op' with {}: name more parameters"
+        expected = r"2 results match: choose one of them by size$"
         with pytest.raises(ResultsError, match=expected):
             self.four.one("op by op")
+
+    def test_one_says_by_what_else_to_choose(self) -> None:
+        both = make_set(make_result(), make_result(device=GPU))
+        with pytest.raises(ResultsError, match=r"2 results match: choose one of them by device$"):
+            both.one("jit")
+
+    def test_is_a_sequence_of_results(self) -> None:
+        assert list(self.four) == list(self.four.results)
+        assert self.four[0] == self.four.results[0]
+        assert self.four[-1].experiment == "other"
+        assert self.four.variants == ("op by op", "jit")
 
     def test_varying_names_parameters_that_differ_or_are_missing(self) -> None:
         assert self.four.varying() == ["size", "device"]
@@ -315,7 +349,7 @@ class TestEstimates:
         runs = [make_run([MS, n * MS, 100 * MS], first_call_s=n) for n in SIX]
         result = make_result("jit", *runs)
         assert result.time == prediction_interval(
-            [n * MS for n in SIX], unit="s", basis="6 processes"
+            [n * MS for n in SIX], unit="s", basis="6 processes", devices=(CPU,)
         )
         assert (result.first_call.value, result.first_call.confidence) == (3.5, 0.95)
 
@@ -347,13 +381,26 @@ class TestEstimates:
     ) -> None:
         result = make_result(working_set_bytes=bytes_, device=device)
         environment = ENVIRONMENT.model_copy(update={"cache_bytes": cache})
-        assert result.fits_cache(environment) is expected
+        results = ResultSet(environment=environment, results=(result,))
+        assert results.fits_cache(result) is expected
 
 
 class TestSpeedup:
     def test_is_the_median_ratio_within_rounds(self) -> None:
-        # The machine slows down tenfold, and no ratio of sorted samples is 2.
-        drift = (1, 1, 2, 4, 8, 10)
+        # The machine is ten times slower at times, when one variant happens to be faster and the
+        # other not: paired by size instead of by round, the ratios would differ.
+        drift = (10, 1, 8, 1, 2, 4)
+        ratios = (1, 8, 1, 8, 2, 2)
+        fast, slow = (
+            [d * MS for d in drift],
+            [r * d * MS for r, d in zip(ratios, drift, strict=True)],
+        )
+        assert median(s / f for f, s in zip(sorted(fast), sorted(slow), strict=True)) != 2
+        speedup = make_pair(fast, slow).speedup("jit", over="op by op")
+        assert speedup.value == pytest.approx(2)
+
+    def test_is_sure_where_all_rounds_agree(self) -> None:
+        drift = (10, 1, 8, 1, 2, 4)
         pair = make_pair([d * MS for d in drift], [2 * d * MS for d in drift])
         speedup = pair.speedup("jit", over="op by op")
         assert (speedup.value, speedup.low, speedup.high) == pytest.approx((2, 2, 2))
@@ -370,10 +417,7 @@ class TestSpeedup:
     @pytest.mark.parametrize(
         "change",
         [
-            {"rounds_with": ("op by op", "other")},
-            {"parameters": {"size": 2}},
-            {"experiment": "other"},
-            {"allocator": "default"},
+            {"comparison": "another"},
             {"runs": (make_run(), make_run())},
             {"runs": (make_run([MS] * 7),)},
         ],
@@ -381,15 +425,44 @@ class TestSpeedup:
     def test_is_refused_without_common_rounds(self, change: dict[str, object]) -> None:
         expected = (
             "'jit' and 'op by op' were not measured in the same rounds: "
-            "pass both to one call of jaxcap.measure.timing.compare"
+            "pass both to one call of jaxcap.measure.compare"
         )
         over = make_result("op by op").model_copy(update=change)
         with pytest.raises(ResultsError, match=expected):
             make_result("jit").speedup(over)
 
     def test_needs_both_variants(self) -> None:
-        with pytest.raises(ResultsError, match=r"no result has \{'variant': 'op by op'\}"):
+        with pytest.raises(ResultsError, match="no result has variant op by op"):
             make_set().speedup("jit", over="op by op")
+
+    def test_needs_both_from_one_comparison(self) -> None:
+        separate = make_set(make_result(), make_result("op by op", comparison="another"))
+        with pytest.raises(
+            ResultsError, match="'jit' and 'op by op' were not measured in the same"
+        ):
+            separate.speedup("jit", over="op by op")
+
+    def test_finds_the_one_that_took_turns_among_several(self) -> None:
+        default = make_pair([MS] * 6, [4 * MS] * 6, allocator="default")
+        both = make_pair([MS] * 6, [2 * MS] * 6) + default
+        assert both.speedup("jit", over="op by op", allocator="default").value == 4
+        assert both.speedup_of(both[1], over="op by op").value == 2
+
+    def test_says_on_which_devices_it_was_measured(self) -> None:
+        pair = make_set(make_result("NumPy"), make_result("JAX", device=GPU))
+        assert pair.speedup("JAX", over="NumPy").devices == (GPU, CPU)
+        assert pair.speedup("NumPy", over="NumPy").devices == (CPU,)
+
+    def test_is_refused_where_the_clock_saw_no_time(self) -> None:
+        pair = make_pair([0.0] + [MS] * 5, [MS] * 6)
+        with pytest.raises(ResultsError, match="a sample of 'jit' took no time"):
+            pair.speedup("jit", over="op by op")
+        assert pair.speedup("op by op", over="jit").value == 1
+
+    def test_is_undecided_from_too_few_samples(self) -> None:
+        assert make_pair([MS] * 5, [2 * MS] * 5).speedup("jit", over="op by op").verdict == (
+            "undecided"
+        )
 
 
 class TestPayingOff:
@@ -410,7 +483,15 @@ class TestPayingOff:
         assert calls.value == pytest.approx((3.5 - 1) / 2)
         assert (calls.basis, calls.confidence) == ("6 processes", 0.95)
 
-    @pytest.mark.parametrize("own_s", [[3 * MS] * 6, [n * MS for n in SIX], [4 * MS] * 6])
+    @pytest.mark.parametrize(
+        "own_s",
+        [
+            [3 * MS] * 6,
+            [n * MS for n in SIX],
+            [4 * MS] * 6,
+            [MS, MS, MS, 2 * MS, 4 * MS, 4 * MS],  # faster by the medians, but not surely
+        ],
+    )
     def test_is_never_where_the_variant_is_not_surely_faster(self, own_s: list[float]) -> None:
         slow = make_result("op by op", make_run([3 * MS] * 6))
         assert make_result("jit", make_run(own_s)).pays_off_after(slow) is None
@@ -422,13 +503,13 @@ class TestTables:
     def test_times_have_units_intervals_and_a_machine(self) -> None:
         table = self.pair.table()
         assert table.caption == "Time of a call on Test CPU (CPU)"
-        assert table.headers == [
+        assert table.headers == (
             "variant",
             "time",
             "95% interval (one process)",
             "until it returns",
             "first call",
-        ]
+        )
         assert table.rows[0] == ("op by op", "3.5 ms", "1.4 to 5.6", "100.0 µs", "10 ms")
         assert table.rows[1] == ("jit", "1.000 ms", "1.000 to 1.000", "100.0 µs", "10 ms")
         assert table.notes == []
@@ -440,7 +521,7 @@ class TestTables:
     def test_parameters_that_vary_come_first(self) -> None:
         larger = make_result("jit", parameters={"size": 10_000_000, "x64": True})
         table = (self.pair + make_set(larger)).table()
-        assert table.headers[:3] == ["size", "x64", "variant"]
+        assert table.headers[:3] == ("size", "x64", "variant")
         assert [row[:3] for row in table.rows] == [
             ("1,000,000", "", "op by op"),
             ("1,000,000", "", "jit"),
@@ -479,6 +560,12 @@ class TestTables:
             ("1,000,000", "3.5", "faster"),
             ("10", "0.5000", "slower"),
         ]
+
+    def test_speedups_leave_out_where_the_named_variant_is_missing(self) -> None:
+        alone = make_set(make_result("jit", parameters={"size": 5}))
+        assert len((self.pair + alone).speedups(over="op by op").rows) == 1
+        with pytest.raises(ResultsError, match="no result was measured in turns with 'op by op'"):
+            alone.speedups(over="op by op")
 
     def test_results_show_themselves_as_tables(self) -> None:
         assert repr(self.pair) == str(self.pair) == repr(self.pair.table())

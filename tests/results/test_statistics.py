@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log
+from math import exp, log, sqrt
 
 import numpy as np
 import pytest
@@ -199,6 +199,74 @@ def test_text_has_a_unit_and_the_digits_that_the_interval_supports(
     assert (one.short, one.range) == (short, interval)
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "high", "short", "interval"),
+    [
+        (12345.6, 12300.0, 12400.0, "12350", "12300 to 12400"),
+        (123456.7, 100000.0, 150000.0, "120000", "100000 to 150000"),
+    ],
+)
+def test_text_of_a_large_number_has_no_more_digits(
+    value: float, low: float, high: float, short: str, interval: str
+) -> None:
+    estimate = make_estimate(value, low, high, "")
+    assert (estimate.short, estimate.range) == (short, interval)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "interval"),
+    [
+        (3.5, 1.04, 6.8, "1.04 to 6.80"),
+        (0.5, 0.2, 0.9996, "0.2000 to 0.9996"),
+        (3.5, 1.0, 6.8, "1.0 to 6.8"),  # undecided
+        (3.5, 0.96, 6.8, "1.0 to 6.8"),
+    ],
+)
+def test_text_of_a_sure_speedup_does_not_look_as_if_it_included_one(
+    value: float, low: float, high: float, interval: str
+) -> None:
+    assert make_estimate(value, low, high, "").range == interval
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "confidence", "verdict"),
+    [
+        (1.1, 2.0, 0.95, "faster"),
+        (1.1, 2.0, 0.94, "undecided"),
+        (0.5, 0.9, 0.95, "slower"),
+        (0.5, 0.9, 0.0, "undecided"),
+        (1.0, 2.0, 0.95, "undecided"),
+        (0.5, 1.0, 0.95, "undecided"),
+    ],
+)
+def test_verdict_needs_an_interval_beside_one_and_its_confidence(
+    low: float, high: float, confidence: float, verdict: str
+) -> None:
+    assert make_estimate(1.0, low, high, "", confidence).verdict == verdict
+
+
+def test_an_interval_says_what_it_is_of() -> None:
+    assert median_interval([1.0, 2.0], unit="s", basis="").kind == "median"
+    assert prediction_interval([1.0, 2.0], unit="s", basis="").kind == "prediction"
+    assert prediction_interval([1.0], unit="s", basis="").kind == "median"
+
+
+def test_prediction_is_that_of_the_published_formula() -> None:
+    logs = [0.0, 0.5, 1.0, 4.0]  # their mean is not their median
+    mean, std = 1.375, sqrt(sum((x - 1.375) ** 2 for x in logs) / 3)
+    reach = 3.182446 * std * sqrt(1 + 1 / 4)  # Student's t for 3 degrees of freedom, 97.5 %
+    interval = prediction_interval([exp(x) for x in logs], unit="s", basis="")
+    assert interval.low == pytest.approx(exp(mean - reach), rel=1e-5)
+    assert interval.high == pytest.approx(exp(mean + reach), rel=1e-5)
+    assert interval.value == pytest.approx(exp(0.75), rel=0.1)
+
+
+def test_prediction_holds_its_own_value_where_all_medians_are_equal() -> None:
+    for median in (0.1 * n for n in range(1, 200)):
+        interval = prediction_interval([median] * 6, unit="s", basis="")
+        assert interval.low <= interval.value <= interval.high
+
+
 def test_text_of_a_single_sample_claims_two_digits() -> None:
     assert make_estimate(2.345e-3, 2.345e-3, 2.345e-3, confidence=0).short == "2.3 ms"
 
@@ -218,6 +286,11 @@ def test_modes_finds_both_of_a_mixture(n: int, share: float) -> None:
         assert modes(rng.permutation(mixture).tolist()) == pytest.approx((3.6, 8.5), rel=0.1)
 
 
+@pytest.mark.parametrize("fast", [15, 16, 84, 85])
+def test_modes_finds_groups_of_the_least_share(fast: int) -> None:
+    assert modes([3.6] * fast + [8.5] * (100 - fast)) == pytest.approx((3.6, 8.5))
+
+
 @pytest.mark.parametrize("name", ONE_MODE)
 @pytest.mark.parametrize("n", [40, 100, 1000])
 def test_modes_does_not_split_one_cluster(name: str, n: int) -> None:
@@ -231,6 +304,8 @@ def test_modes_does_not_split_one_cluster(name: str, n: int) -> None:
     [
         [3.6] * 19 + [8.5] * 20,  # too few in all
         [3.6] * 95 + [8.5] * 5,  # too few in one group
+        [3.6] * 86 + [8.5] * 14,
+        [3.6] * 14 + [8.5] * 86,
         [1.0] * 50 + [1.15] * 50,  # too close
         [0.0] * 50 + [1.0] * 50,  # without a logarithm
     ],

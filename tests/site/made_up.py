@@ -80,7 +80,6 @@ def record_claims(folder: Path) -> None:
                 make_run(samples_s),
                 experiment=experiment,
                 device=device,
-                rounds_with=("a", "b"),
             )
             for variant, samples_s in (("a", [1e-9] * 6), ("b", [1e3] * 6))
         ]
@@ -111,7 +110,6 @@ def measured(experiment: str, variants: Iterable[str], points: Iterable[Any]) ->
             experiment=experiment,
             parameters=dict(point),
             device=DEVICE,
-            rounds_with=variants,
             flops=1e6,
             bytes_moved=1e6,
         )

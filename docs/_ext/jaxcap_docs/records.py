@@ -143,7 +143,8 @@ def _checked(claim: Claim) -> Checked:
 
 
 def _finding(claim: Claim, machine: Environment, when: str) -> Finding:
-    where = "" if claim.device == machine.device else f", on {claim.device}"
+    elsewhere = claim.devices != (machine.device,)
+    where = f", on {' and '.join(map(str, claim.devices))}" if elsewhere else ""
     return Finding(
         machine=f"{machine.device}, {when}",
         outcome=claim.outcome,

@@ -261,7 +261,10 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
 
 def _speedups(results: ResultSet) -> Iterator[Table]:
     """Compare with the first variant that was measured with all parameters, if there is one."""
-    everywhere = set.intersection(*(set(one.rounds_with) for one in results.results))
+    rounds: dict[str, set[str]] = {}
+    for result in results:
+        rounds.setdefault(result.comparison, set()).add(result.variant)
+    everywhere = set.intersection(*rounds.values())
     over = next((one.variant for one in results.results if one.variant in everywhere), "")
     with suppress(ResultsError):  # a file may lack what it says took turns
         yield results.speedups(over=over)

@@ -114,7 +114,7 @@ def overtakes_at(results: ResultSet, variant: str, *, over: str, x: str) -> int 
     def from_the_largest() -> Iterator[int]:
         mine = results.select(variant=variant).results
         for result in sorted(mine, key=lambda result: result.parameters[x], reverse=True):
-            if results.speedup(variant, over=over, **result.parameters).verdict != "faster":
+            if results.speedup_of(result, over=over).verdict != "faster":
                 return
             yield int(result.parameters[x])
 

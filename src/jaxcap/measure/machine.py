@@ -41,7 +41,6 @@ def capture() -> Environment:
         python=platform.python_version(),
         os=_os(),
         commit=_commit(),
-        code=_code(),
         measured_at=datetime.now(UTC).replace(microsecond=0),
     )
 

@@ -18,6 +18,7 @@ from functools import partial
 from itertools import pairwise, repeat
 from math import inf
 from typing import Any
+from uuid import uuid4
 
 import jax
 
@@ -174,13 +175,14 @@ def compare(
         sampler.warm_up(budget_s / MOST_ROUNDS)
     with _no_garbage_collection():
         _take_turns(samplers, budget_s * len(samplers), precision, clock, on_round)
+    comparison = uuid4().hex[:12]
     results = tuple(
         Result(
             experiment=experiment,
             variant=sampler.name,
             parameters=dict(parameters or {}),
             device=sampler.device,
-            rounds_with=tuple(variants),
+            comparison=comparison,
             allocator=allocator,
             working_set_bytes=sampler.working_set_bytes,
             flops=sampler.work and sampler.work.flops,

@@ -1,8 +1,8 @@
 """Claims that are checked: a sentence, the evidence for it, and whether it holds here.
 
-A page that says "this is faster" may be built on a machine where it isn't. So such a sentence is an
-object that asks the results, and is worded by their answer. It can ask the results of another
-machine as well.
+A page that says "this is faster" may be built on a machine where it isn't. Such a sentence is
+therefore an object that takes its wording from the results. The same claim can be checked on
+results from another machine.
 """
 
 from __future__ import annotations
@@ -39,13 +39,11 @@ class Claim:
     results
         What was measured, on one machine.
     measure_evidence
-        Gets the evidence out of results.
+        Derives the evidence from results.
     evidence
-        What it got out of these.
-    above
-        The claim holds if the evidence is larger, in the unit of the evidence,
-    below
-        and smaller than this.
+        What it derived from these.
+    above, below
+        The claim holds if the evidence lies between these bounds, in the unit of the evidence.
     """
 
     text: str
@@ -57,14 +55,22 @@ class Claim:
 
     @property
     def experiment(self) -> str:
-        """Name of the experiment that was asked."""
-        return self.results.results[0].experiment
+        """Name of the experiment behind the evidence."""
+        return self.results[0].experiment
 
     @property
-    def device(self) -> Device:
-        """The device on which all results lay or, if they lay on several, the machine's best."""
-        devices = {result.device for result in self.results.results}
-        return devices.pop() if len(devices) == 1 else self.results.environment.device
+    def devices(self) -> tuple[Device, ...]:
+        """Where the evidence was measured: on one device, or on both that it compares."""
+        known = self.evidence.devices or (result.device for result in self.results)
+        return tuple(dict.fromkeys(known))
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim holds, which neither a failed nor an undecided one does."""
+        return self.outcome == "holds"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a claim may hold, fail or be undecided: use .holds or .outcome")
 
     @property
     def outcome(self) -> Outcome:
@@ -91,14 +97,14 @@ class Claim:
     @property
     def sentence(self) -> str:
         """What the measurements say, which is the claim itself only where it holds."""
-        if self.outcome == "holds":
+        if self.holds:
             return f"{self.text[0].upper()}{self.text[1:]}."
         if self.outcome == "fails":
             return f"The measurements contradict the claim that {self.text}."
         return f"The measurements leave open whether {self.text}."
 
     def on(self, results: ResultSet) -> Claim:
-        """Ask the same of results from another machine.
+        """Check the same claim on results from another machine.
 
         Raises
         ------
@@ -124,7 +130,7 @@ class Claim:
 
     @property
     def _measured(self) -> str:
-        return f"Measured on {self.device}: {self.evidence}, claimed: {self.needs}."
+        return f"Measured on {' and '.join(map(str, self.devices))}: {self.evidence}, claimed: {self.needs}."
 
 
 def claim(
@@ -145,9 +151,9 @@ def claim(
     results
         Of one experiment.
     evidence
-        Gets a number with an interval out of results, such as
-        ``lambda results: results.speedup("jit", over="op by op")``. It may be asked of results of
-        the same experiment from another machine, which may have run it at other points.
+        Derives a number with an interval from results, as
+        ``lambda results: results.speedup("jit", over="op by op")`` does. It may be applied to
+        results of the same experiment from another machine, which may have run it at other points.
     above, below
         Bounds for the evidence, in its unit; both together make a range. If neither is given, it
         must be above 1, as a speed-up is.
@@ -160,7 +166,7 @@ def claim(
     Raises
     ------
     ResultsError
-        If the results lack what ``evidence`` asks for.
+        If the results lack what ``evidence`` needs.
     ValueError
         If the text can't follow "that", or the results are of several experiments.
     """

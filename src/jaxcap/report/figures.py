@@ -174,7 +174,7 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     """Draw how many times faster than ``over`` the other variants are, against parameter ``x``."""
 
     def speedup(result: Result) -> Estimate:
-        return results.speedup(result.variant, over=over, **result.parameters)
+        return results.speedup_of(result, over=over)
 
     others = [result for result in results.results if result.variant != over]
     with plt.rc_context(STYLE):

@@ -1,16 +1,7 @@
 """What was measured, as data and as files. Nothing here needs JAX."""
 
-from jaxcap.results.models import (
-    Allocator,
-    Cost,
-    Parameter,
-    ProcessSamples,
-    Result,
-    ResultsError,
-    ResultSet,
-    ResultTable,
-    json_schema,
-)
+from jaxcap.results.models import Allocator, Cost, Parameter, ProcessSamples, Result, ResultsError
+from jaxcap.results.sets import ResultSet, ResultTable, json_schema
 
 __all__ = [
     "Allocator",

@@ -97,8 +97,6 @@ class Environment(Record):
         Operating system and its release.
     commit
         Abbreviated commit of jaxcap's sources, with ``-dirty`` if they were changed since.
-    code
-        Digest of the code that measures and is measured. Another digest, another experiment.
     measured_at
         When, in UTC.
     """
@@ -115,8 +113,12 @@ class Environment(Record):
     python: PrintableText
     os: PrintableText
     commit: PrintableText | None
-    code: PrintableText
     measured_at: AwareDatetime
+
+    def is_same_hardware(self, other: Environment) -> bool:
+        """Whether both could be the same machine, whatever software it has by now."""
+        names = ("device", "cpu", "cores", "cache_bytes")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def require_same_machine(self, other: Environment) -> None:
         """Check that timings of both may stand in one table: all is equal but the moment.

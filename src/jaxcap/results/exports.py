@@ -4,46 +4,58 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from io import StringIO
 from types import MappingProxyType
 from typing import Any
 
-from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
+from jaxcap.results.models import Result, ResultsError, row_keys
+from jaxcap.results.sets import ResultSet, ResultTable
 from jaxcap.results.statistics import Estimate
-from jaxcap.results.tables import Table
+from jaxcap.results.tables import Pivot, Table
+
+_NONE = "none"
 
 
 def rows(results: ResultSet) -> list[dict[str, Any]]:
-    """Flatten results: one row for each, times in seconds for a call."""
+    """Flatten results: a row for each, with times in seconds for one call."""
     return [
         {
-            "experiment": one.experiment,
-            "variant": one.variant,
-            "parameters": one.parameters,
-            "device": str(one.device),
-            "time_s": one.time.value,
-            "time_low_s": one.time.low,
-            "time_high_s": one.time.high,
-            "confidence": round(one.time.confidence, 4),
-            "basis": one.basis,
-            "dispatch_s": one.dispatch.value,
-            "first_call_s": one.first_call.value,
+            "experiment": result.experiment,
+            "variant": result.variant,
+            "parameters": result.parameters,
+            "device": str(result.device),
+            "allocator": result.allocator,
+            "time_s": result.time.value,
+            "time_low_s": result.time.low,
+            "time_high_s": result.time.high,
+            "confidence": round(result.time.confidence, 4),
+            "basis": result.basis,
+            "dispatch_s": result.dispatch.value,
+            "first_call_s": result.first_call.value,
+            "fits_cache": results.fits_cache(result),
             "measured_at": results.environment.measured_at.isoformat(),
         }
-        for one in results.results
+        for result in results
     ]
 
 
 def as_csv(results: ResultSet) -> str:
-    """Return `rows` with a column for each parameter, as in RFC 4180 but for the line ends."""
-    names = dict.fromkeys(name for one in results.results for name in one.parameters)
-    flat = [row | row.pop("parameters") for row in rows(results)]
-    columns = ["experiment", "variant", *names]
+    """Return `rows` with a column for each parameter, as in RFC 4180 but for the line ends.
+
+    A parameter with the name of another column is called ``parameter_name``.
+    """
+    flat = rows(results)
+    names = dict.fromkeys(name for row in flat for name in row["parameters"])
+    columns = {name: f"parameter_{name}" if name in flat[0] else name for name in names}
+    for row in flat:
+        parameters = row.pop("parameters")
+        row.update({columns[name]: value for name, value in parameters.items()})
+    leading = ["experiment", "variant", *columns.values()]
     text = StringIO()
     writer = csv.DictWriter(
-        text, [*columns, *(key for key in flat[0] if key not in columns)], lineterminator="\n"
+        text, [*leading, *(name for name in flat[0] if name not in leading)], lineterminator="\n"
     )
     writer.writeheader()
     writer.writerows(flat)
@@ -57,15 +69,15 @@ def as_json(results: ResultSet) -> str:
 
 def as_markdown(results: ResultSet) -> str:
     """Return tables to read, one for each experiment."""
-    return "\n".join(one.table().markdown() for one in results.by_experiment().values())
+    return "\n".join(part.table().markdown() for part in results.by_experiment().values())
 
 
 def as_table(results: ResultSet) -> str:
     """Return tables for a terminal, one for each experiment."""
-    return "\n\n".join(str(one.table()) for one in results.by_experiment().values()) + "\n"
+    return "\n\n".join(str(part.table()) for part in results.by_experiment().values()) + "\n"
 
 
-#: Texts that results can be turned into, by the name of the format.
+#: Functions that turn results into text, by the name of the format.
 FORMATS: Mapping[str, Callable[[ResultSet], str]] = MappingProxyType(
     {"csv": as_csv, "json": as_json, "markdown": as_markdown, "table": as_table}
 )
@@ -81,119 +93,95 @@ def side_by_side(sets: Mapping[str, ResultSet], *, ratios: bool = True) -> Itera
     ratios
         Whether to compare each with the first.
     """
-    experiments = dict.fromkeys(one.experiment for found in sets.values() for one in found.results)
-    for experiment in experiments:
-        found = {
-            name: {_question(one): one for one in some.results if one.experiment == experiment}
-            for name, some in sets.items()
-        }
-        yield _table(experiment, found, ratios=ratios)
+    parts = {name: results.by_experiment() for name, results in sets.items()}
+    for experiment in dict.fromkeys(name for part in parts.values() for name in part):
+        found = {name: tuple(part.get(experiment, ())) for name, part in parts.items()}
+        yield _side_by_side(experiment, found, ratios=ratios)
 
 
-def with_other_machines(shown: ResultTable, others: Mapping[str, ResultSet]) -> Table:
-    """Add columns to a table: the same of other results, and rows that only these have.
+def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> Table:
+    """Add columns to a table: what other results have for its rows, and rows that only they have.
 
     Parameters
     ----------
-    shown
-        A table of times or of speed-ups.
+    table
+        Of times or of speed-ups.
     others
         By a name to head their column.
     """
-    names = shown.results.varying()
-    mine = [one for one in shown.results.results if one.variant != shown.over]
-    prefix = {_row_key(one, names): row for one, row in zip(mine, shown.rows, strict=True)}
-    columns = {head: dict(_cells(some, shown.over, names)) for head, some in others.items()}
-    for key in (key for column in columns.values() for key in column):
-        texts = map(_shown, key)
-        prefix.setdefault(key, (*texts, *[""] * (len(shown.headers) - len(key))))
-    rows = [
-        (*row, *(column.get(key, "") for column in columns.values())) for key, row in prefix.items()
-    ]
-    return Table(shown.caption, (*shown.headers, *columns), rows, shown.notes)
+    mine = [result for result in table.results if result.variant != table.over]
+    names = table.results.varying()
+    key = row_keys([mine], names)
+    columns = {
+        name: {key(result): text for result, text in _cells(results, table.over)}
+        for name, results in others.items()
+    }
+    return Pivot.pivot(
+        table.caption, (*names, "variant"), {**table.cells, **columns}, notes=table.notes
+    )
 
 
-RowKey = tuple[Any, ...]
+def times_faster(time: Estimate, other: Estimate) -> Estimate:
+    """Divide two positive times that were not measured in turns, ``other`` by ``time``.
 
-
-def _shown(parameter: Any) -> str:
-    return f"{parameter:,}" if type(parameter) is int else str(parameter)
-
-
-def _row_key(result: Result, names: Sequence[str]) -> RowKey:
-    return *(result.parameters.get(name, "") for name in names), result.variant
-
-
-def _cells(
-    results: ResultSet, over: str | None, names: Sequence[str]
-) -> Iterator[tuple[RowKey, str]]:
-    for one in results.results:
-        if over is None:
-            yield _row_key(one, names), _time(one)
-        elif one.variant != over:
-            with suppress(ResultsError):  # the other variant may not have been measured there
-                ratio = results.speedup(one.variant, over=over, **one.parameters)
-                yield _row_key(one, names), f"{ratio.short} ({ratio.range}) {ratio.verdict}"
-
-
-Question = tuple[str, tuple[tuple[str, Any], ...]]
-
-
-def _question(result: Result) -> Question:
-    return result.variant, tuple(result.parameters.items())
-
-
-def _table(
-    experiment: str, found: Mapping[str, Mapping[Question, Result]], *, ratios: bool
-) -> Table:
-    first, *others = found
-    compared = others if ratios else []
-    questions = dict.fromkeys(question for some in found.values() for question in some)
-    names = list(dict.fromkeys(name for _, parameters in questions for name, _ in parameters))
-    rows = [
-        (
-            *(_shown(dict(parameters).get(name, "")) for name in names),
-            variant,
-            *(_time(some.get((variant, parameters))) for some in found.values()),
-            *(
-                _ratio(
-                    found[first].get((variant, parameters)), found[other].get((variant, parameters))
-                )
-                for other in compared
-            ),
-        )
-        for variant, parameters in questions
-    ]
-    quotients = [f"{first} / {other}" for other in compared]
-    notes = [
-        f"{name}: {', '.join(dict.fromkeys(str(one.device) for one in some.values())) or 'nothing'}"
-        for name, some in found.items()
-    ]
-    return Table(experiment, (*names, "variant", *found, *quotients), rows, notes)
-
-
-def _time(result: Result | None) -> str:
-    return f"{result.time.short} ({result.time.range})" if result else "none"
-
-
-def _ratio(ours: Result | None, theirs: Result | None) -> str:
-    if not (ours and theirs):
-        return "none"
-    ratio = times_faster(theirs.time, ours.time)
-    return f"{ratio.short} ({ratio.range}) {ratio.verdict}"
-
-
-def times_faster(one: Estimate, other: Estimate) -> Estimate:
-    """Divide two times that were not measured in turns, ``other`` by ``one``.
-
-    The interval reaches from the smallest to the largest quotient of their intervals' ends, so it
-    is wide: nobody knows whether the machines drifted meanwhile.
+    The interval reaches from the smallest to the largest quotient of their intervals' ends. It is
+    wide, because nobody knows whether the machines drifted meanwhile.
     """
     return Estimate(
-        value=other.value / one.value,
-        low=other.low / one.high,
-        high=other.high / one.low,
-        confidence=min(one.confidence, other.confidence),
+        value=other.value / time.value,
+        low=other.low / time.high,
+        high=other.high / time.low,
+        confidence=min(time.confidence, other.confidence),
         unit="",
         basis="separate measurements",
+        kind=time.kind,
+        devices=tuple(dict.fromkeys((*time.devices, *other.devices))),
     )
+
+
+def _cells(results: ResultSet, over: str | None) -> Iterator[tuple[Result, str]]:
+    for result in results:
+        if over is None:
+            yield result, _time(result)
+        elif result.variant != over and (baseline := results.in_turns_with(result, over)):
+            with suppress(ResultsError):  # by a coarse clock it may have taken no time
+                ratio = result.speedup(baseline)
+                yield result, f"{ratio.short} ({ratio.range}) {ratio.verdict}"
+
+
+def _side_by_side(
+    experiment: str, sets: Mapping[str, tuple[Result, ...]], *, ratios: bool
+) -> Table:
+    first, *others = sets
+    names = tuple(dict.fromkeys(n for some in sets.values() for r in some for n in r.parameters))
+    key = row_keys(sets.values(), names)
+    by_row = {name: {key(result): result for result in results} for name, results in sets.items()}
+    cells = {
+        name: {row: _time(result) for row, result in results.items()}
+        for name, results in by_row.items()
+    }
+    for other in others if ratios else ():
+        cells[f"{first} / {other}"] = {
+            row: _ratio(by_row[first][row], result)
+            for row, result in by_row[other].items()
+            if row in by_row[first]
+        }
+    notes = []
+    for name, results in sets.items():
+        devices = dict.fromkeys(str(result.device) for result in results)
+        notes.append(f"{name}: {', '.join(devices) or 'nothing'}")
+    headers = (*names, "variant")
+    if any(len(row) > len(headers) for rows_ in by_row.values() for row in rows_):
+        headers = (*headers, "platform", "allocator")
+    return Pivot.pivot(experiment, headers, cells, missing=_NONE, notes=notes)
+
+
+def _time(result: Result) -> str:
+    return f"{result.time.short} ({result.time.range})"
+
+
+def _ratio(result: Result, other: Result) -> str:
+    if min(result.time.low, other.time.low) <= 0:  # a coarse clock shows zeros
+        return _NONE
+    ratio = times_faster(other.time, result.time)
+    return f"{ratio.short} ({ratio.range}) {ratio.verdict}"

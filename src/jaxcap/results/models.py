@@ -6,12 +6,7 @@ to old files. All times are seconds for one call.
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -24,19 +19,23 @@ from pydantic import (
     StrictBool,
     StrictFloat,
     StrictInt,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
-from jaxcap.results.environment import Device, Environment, PrintableText, Record
-from jaxcap.results.files import write_atomically
+from jaxcap.results.environment import Device, PrintableText, Record
 from jaxcap.results.statistics import Estimate, median_interval, modes, prediction_interval
-from jaxcap.results.tables import Table
+from jaxcap.results.tables import Pivot, shown
 
-SCHEMA_VERSION: Literal[1] = 1
-
-Parameter = StrictBool | StrictInt | StrictFloat | PrintableText
+# Larger numbers than this were made up, and plots could not show them.
+_MAX_NUMBER = 10**20
+Parameter = (
+    StrictBool
+    | Annotated[StrictInt, Field(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
+    | Annotated[StrictFloat, Field(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
+    | PrintableText
+)
+Amount = Annotated[NonNegativeFloat, Field(le=_MAX_NUMBER)]
 Allocator = Literal["steady", "default"]
 
 
@@ -49,12 +48,9 @@ def _six_digits(seconds: float) -> float:
     return float(f"{seconds:.6g}")
 
 
-# A time that is longer than this was not given in seconds.
-_LONGEST_S = 1e6
-Seconds = Annotated[NonNegativeFloat, Field(le=_LONGEST_S), AfterValidator(_six_digits)]
-# Larger files are no results of ours: the longest recording has a tenth of that.
-_LARGEST_BYTES = 2**26
-_LIST_OF_NUMBERS = re.compile(r"\[\s+[-+.\deE,\s]*\]")
+# A longer time than this was not given in seconds.
+_MAX_SECONDS = 1e6
+Seconds = Annotated[NonNegativeFloat, Field(le=_MAX_SECONDS), AfterValidator(_six_digits)]
 
 
 class Cost(NamedTuple):
@@ -104,55 +100,83 @@ class ProcessSamples(Record):
         return self
 
 
+class Key(NamedTuple):
+    """What makes a result distinct from all others of its machine.
+
+    Attributes
+    ----------
+    experiment, variant, device, allocator
+        As in `Result`.
+    parameters
+        Pairs of name and value, sorted by name.
+    """
+
+    experiment: str
+    variant: str
+    parameters: tuple[tuple[str, Parameter], ...]
+    device: Device
+    allocator: Allocator
+
+
 class Result(Record):
     """One variant of an experiment, measured with one set of parameters.
 
     Attributes
     ----------
     experiment
-        What was asked.
+        The name of the question.
     variant
-        Which of the competitors this is.
+        The name of this one of the competitors.
     parameters
         Settings that the variant ran with, such as ``{"size": 1000}``.
     device
-        Where the results of the call lay.
-    rounds_with
-        All variants that took turns with this one, itself included. Sample ``i`` of each of them
-        was taken in the same round.
+        The device that held the results of the call.
+    comparison
+        Identifies the comparison in which this result was measured. Only results of the same
+        comparison took turns: sample ``i`` of each was taken in the same round.
+    code
+        Digest of the code that the experiment imports from jaxcap. With another digest it is
+        another experiment. None where the code was not an experiment's.
     allocator
-        ``"steady"`` if freed memory was kept by the process, ``"default"`` if malloc decided.
+        ``"steady"`` if the process kept the memory that it freed, ``"default"`` if malloc decided.
     working_set_bytes
         Size of the arrays that go in and come out.
     flops
         Floating-point operations of one call, where XLA's cost analysis knows them.
     bytes_moved
-        Memory traffic of one call, likewise.
+        Memory traffic of one call in bytes, where XLA's cost analysis knows it.
     runs
-        One for each process.
+        The samples of each process.
     """
 
     experiment: PrintableText
     variant: PrintableText
     parameters: dict[PrintableText, Parameter]
     device: Device
-    rounds_with: tuple[PrintableText, ...]
+    comparison: PrintableText
+    code: PrintableText | None = None
     allocator: Allocator
-    working_set_bytes: NonNegativeInt
-    flops: NonNegativeFloat | None = None
-    bytes_moved: NonNegativeFloat | None = None
+    working_set_bytes: Annotated[NonNegativeInt, Field(le=_MAX_NUMBER)]
+    flops: Amount | None = None
+    bytes_moved: Amount | None = None
     runs: tuple[ProcessSamples, ...] = Field(min_length=1)
 
     @field_validator("experiment")
     @classmethod
-    def _is_no_path(cls, name: str) -> str:
+    def _is_not_a_path(cls, name: str) -> str:
         if "/" in name or "\\" in name:
-            raise ValueError("a name that files are called by holds no slash")
+            raise ValueError("files are named after experiments, so the name must have no slash")
         return name
 
     @property
+    def key(self) -> Key:
+        """What makes this result distinct, in whichever order its parameters were given."""
+        parameters = tuple(sorted(self.parameters.items()))
+        return Key(self.experiment, self.variant, parameters, self.device, self.allocator)
+
+    @property
     def basis(self) -> str:
-        """What intervals are over, the repeats of one process or several processes."""
+        """What intervals are over: the repeats of one process, or several processes."""
         return f"{len(self.runs)} processes" if len(self.runs) > 1 else "one process"
 
     @property
@@ -168,9 +192,7 @@ class Result(Record):
     @property
     def first_call(self) -> Estimate:
         """Time of the first call, compilation included."""
-        return prediction_interval(
-            [run.first_call_s for run in self.runs], unit="s", basis=self.basis
-        )
+        return self._over_runs(lambda run: [run.first_call_s])
 
     @property
     def faults_per_call(self) -> float | None:
@@ -181,14 +203,8 @@ class Result(Record):
 
     @property
     def modes(self) -> tuple[float, ...]:
-        """Times in seconds around which the samples cluster. Where they are several, a median misleads."""
+        """Times in seconds around which the samples cluster: if there are two, a median misleads."""
         return modes([sample for run in self.runs for sample in run.samples_s])
-
-    def fits_cache(self, environment: Environment) -> bool | None:
-        """Whether repeated calls may have found their data in the CPU's last-level cache."""
-        if self.device.platform != "cpu" or environment.cache_bytes is None:
-            return None
-        return self.working_set_bytes <= environment.cache_bytes
 
     def speedup(self, over: Result) -> Estimate:
         """How many times faster than ``over`` this variant is, from rounds that both took part in.
@@ -196,19 +212,22 @@ class Result(Record):
         Raises
         ------
         ResultsError
-            If the two did not take turns: a ratio of separate measurements has no honest
-            interval on a machine that drifts.
+            If the two did not take turns, because a ratio of separate measurements has no honest
+            interval on a machine that drifts; or if the clock was too coarse for this variant.
         """
-        if over._rounds != self._rounds:
+        if over.comparison != self.comparison or over._sample_counts != self._sample_counts:
+            raise not_in_turns(self.variant, over.variant)
+        if min(min(run.samples_s) for run in self.runs) == 0:
             raise ResultsError(
-                f"{self.variant!r} and {over.variant!r} were not measured in the same rounds: "
-                "pass both to one call of jaxcap.measure.timing.compare"
+                f"a sample of {self.variant!r} took no time by this machine's clock: "
+                "measure a larger input"
             )
         ratios = [
             [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
             for a, b in zip(over.runs, self.runs, strict=True)
         ]
-        return _estimate_runs(ratios, unit="", basis=self.basis)
+        devices = tuple(dict.fromkeys((self.device, over.device)))
+        return _estimate_runs(ratios, unit="", basis=self.basis, devices=devices)
 
     def pays_off_after(self, over: Result) -> Estimate | None:
         """After how many calls this variant, compilation included, is ahead of a warm ``over``.
@@ -224,9 +243,10 @@ class Result(Record):
         Raises
         ------
         ResultsError
-            As `speedup`.
+            As `speedup` does.
         """
-        if self.speedup(over).verdict != "faster":
+        speedup = self.speedup(over)
+        if speedup.verdict != "faster":
             return None
         calls = []
         for ours, theirs in zip(self.runs, over.runs, strict=True):
@@ -235,295 +255,98 @@ class Result(Record):
             if saving <= 0:
                 return None
             calls.append(max((ours.first_call_s - later) / saving, 1.0))
-        return prediction_interval(calls, unit="", basis=self.basis)
+        return prediction_interval(calls, unit="", basis=self.basis, devices=speedup.devices)
 
     def __repr__(self) -> str:
-        return repr(_table_of_times((self,)))
+        return repr(table_of_times((self,)))
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return _table_of_times((self,))._repr_html_()
+        return table_of_times((self,))._repr_html_()
 
     def _over_runs(self, samples: Callable[[ProcessSamples], Sequence[float]]) -> Estimate:
-        return _estimate_runs([samples(run) for run in self.runs], unit="s", basis=self.basis)
+        runs = [samples(run) for run in self.runs]
+        return _estimate_runs(runs, unit="s", basis=self.basis, devices=(self.device,))
 
     @property
-    def _rounds(self) -> tuple[object, ...]:
-        """What results of the same rounds have in common."""
-        samples = [len(run.samples_s) for run in self.runs]
-        return self.experiment, self.parameters, self.rounds_with, self.allocator, samples
-
-    @property
-    def _key(self) -> tuple[object, ...]:
-        parameters = tuple(sorted(self.parameters.items()))
-        return self.experiment, self.variant, parameters, self.device, self.allocator
+    def _sample_counts(self) -> list[int]:
+        return [len(run.samples_s) for run in self.runs]
 
 
-class ResultSet(Record):
-    """Results from one machine.
+def not_in_turns(variant: str, over: str) -> ResultsError:
+    """Explain why two variants cannot be compared."""
+    return ResultsError(
+        f"{variant!r} and {over!r} were not measured in the same rounds: pass both to one call of "
+        "jaxcap.measure.compare"
+    )
 
-    Attributes
-    ----------
-    schema_version
-        Of this file format; a file of another version is refused.
-    environment
-        The machine, and when the first of the results was measured.
-    results
-        No two of the same experiment, variant, parameters, device and allocator.
+
+def row_keys(
+    sets: Iterable[Iterable[Result]], names: Sequence[str]
+) -> Callable[[Result], tuple[Any, ...]]:
+    """Return what heads the row of a result: its parameters and its variant.
+
+    Where that would give two results of one set the same row, the platform and the allocator
+    follow, so that none of them is lost.
     """
 
-    schema_version: Literal[1] = SCHEMA_VERSION
-    environment: Environment
-    results: tuple[Result, ...] = Field(min_length=1)
+    def short(result: Result) -> tuple[Any, ...]:
+        return *(result.parameters.get(name, "") for name in names), result.variant
 
-    @model_validator(mode="after")
-    def _no_duplicates(self) -> Self:
-        seen = set()
-        for result in self.results:
-            if result._key in seen:
-                raise ValueError(
-                    f"two results for {result.experiment!r}, variant {result.variant!r}, "
-                    f"parameters {result.parameters}: keep one, or give them different names"
-                )
-            seen.add(result._key)
-        return self
+    def long(result: Result) -> tuple[Any, ...]:
+        return *short(result), result.device.platform.upper(), result.allocator
 
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __add__(self, other: ResultSet) -> ResultSet:
-        """Join results of one machine.
-
-        Raises
-        ------
-        ValueError
-            If the environments differ in more than the moment, or a result is in both.
-        """
-        self.environment.require_same_machine(other.environment)
-        return ResultSet(environment=self.environment, results=self.results + other.results)
-
-    def select(
-        self, *, experiment: str | None = None, variant: str | None = None, **parameters: Parameter
-    ) -> ResultSet:
-        """Return the results that have these names and parameters.
-
-        Raises
-        ------
-        ResultsError
-            If there is none.
-        """
-        wanted = {"experiment": experiment, "variant": variant}
-        named = {key: value for key, value in wanted.items() if value is not None}
-        chosen = tuple(
-            result
-            for result in self.results
-            if all(getattr(result, key) == value for key, value in named.items())
-            and all(
-                key in result.parameters and result.parameters[key] == value
-                for key, value in parameters.items()
-            )
-        )
-        if not chosen:
-            raise ResultsError(
-                f"no result has {named | parameters}: there are variants "
-                f"{_listed(r.variant for r in self.results)} with parameters "
-                f"{_listed(str(r.parameters) for r in self.results)}"
-            )
-        return self.model_copy(update={"results": chosen})
-
-    def by_experiment(self) -> dict[str, ResultSet]:
-        """Split the results by what was asked."""
-        groups: dict[str, tuple[Result, ...]] = {}
-        for result in self.results:
-            groups[result.experiment] = (*groups.get(result.experiment, ()), result)
-        return {name: self.model_copy(update={"results": some}) for name, some in groups.items()}
-
-    def one(self, variant: str | None = None, **parameters: Parameter) -> Result:
-        """Return the only result that has this name and these parameters.
-
-        Raises
-        ------
-        ResultsError
-            If there is none, or more than one.
-        """
-        chosen = self.select(experiment=None, variant=variant, **parameters).results
-        if len(chosen) > 1:
-            raise ResultsError(
-                f"{len(chosen)} results match {variant!r} with {parameters}: name more parameters"
-            )
-        return chosen[0]
-
-    def speedup(self, variant: str, *, over: str, **parameters: Parameter) -> Estimate:
-        """How many times faster ``variant`` is than ``over``, with these parameters.
-
-        Raises
-        ------
-        ResultsError
-            If either is missing or ambiguous, or they did not take turns.
-        """
-        return self.one(variant, **parameters).speedup(self.one(over, **parameters))
-
-    def varying(self) -> list[str]:
-        """Names of the parameters that differ between these results, in order of appearance."""
-        return _varying(self.results)
-
-    def speedups(self, *, over: str) -> ResultTable:
-        """Tabulate how many times faster than ``over`` the other variants are."""
-        columns = self.varying()
-        rows = []
-        for result in self.results:
-            if result.variant == over:
-                continue
-            speedup = self.speedup(result.variant, over=over, **result.parameters)
-            rows.append(
-                (
-                    *_cells(result, columns),
-                    result.variant,
-                    speedup.short,
-                    speedup.range,
-                    speedup.verdict,
-                )
-            )
-        headers = (*columns, "variant", "speed-up", _interval_header(self.results), "verdict")
-        caption = f"Speed-up over {over} on {_where(self.results)}"
-        return ResultTable(caption, headers, rows, results=self, over=over)
-
-    def table(self) -> ResultTable:
-        """Tabulate times."""
-        table = _table_of_times(self.results)
-        return ResultTable(table.caption, table.headers, table.rows, table.notes, results=self)
-
-    def __repr__(self) -> str:
-        return repr(self.table())
-
-    __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a JSON file, completely or not at all; its folder is made if need be.
-
-        Raises
-        ------
-        OSError
-            If the folder cannot be written to or is full. An existing file is left as it was.
-        """
-        text = self.model_dump_json(indent=1)
-        # A line for each list of numbers: a file that was measured again differs where numbers do.
-        write_atomically(path, _LIST_OF_NUMBERS.sub(_on_one_line, text) + "\n")
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ResultSet:
-        """Read a file that `save` wrote.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        ResultsError
-            If it is not JSON, of another schema version, or not a result file.
-        """
-        size = Path(path).stat().st_size
-        if size > _LARGEST_BYTES:
-            raise ResultsError(
-                f"{path} has {size:,} bytes, and files of results have at most "
-                f"{_LARGEST_BYTES:,}: record fewer experiments in it"
-            )
-        data = Path(path).read_bytes()
-        try:
-            content = json.loads(data, object_pairs_hook=_without_duplicates)
-        except (ValueError, RecursionError) as error:
-            raise ResultsError(
-                f"{path} is not valid JSON, it may have been cut short: measure again or fetch "
-                f"the file again ({error})"
-            ) from None
-        version = content.get("schema_version") if isinstance(content, dict) else None
-        if version != SCHEMA_VERSION:
-            raise ResultsError(
-                f"{path} has schema version {ascii(version)[:50]}, this jaxcap reads version "
-                f"{SCHEMA_VERSION}: measure again, or use the version of jaxcap that wrote it"
-            )
-        try:
-            return cls.model_validate_json(data, strict=True)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            # A place may be a name from the file, which shouldn't reach a terminal as it is.
-            place = ".".join(ascii(part).strip("'")[:50] for part in first["loc"]) or "the file"
-            raise ResultsError(
-                f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
-            ) from None
+    lists = [list(map(short, results)) for results in sets]
+    return long if any(len(set(keys)) < len(keys) for keys in lists) else short
 
 
-@dataclass(frozen=True, repr=False, kw_only=True)
-class ResultTable(Table):
-    """A table that remembers what it shows.
+def pivot_of(
+    caption: str,
+    names: Sequence[str],
+    results: Sequence[Result],
+    columns: Mapping[str, Sequence[str]],
+    *,
+    notes: Sequence[str] = (),
+) -> Pivot:
+    """Make a table with a row for each result.
 
-    Attributes
+    Parameters
     ----------
+    caption, notes
+        See `~jaxcap.results.tables.Table`.
+    names
+        The parameters that head a row, followed by the variant.
     results
         In the order of the rows.
-    over
-        The variant with which the others are compared, which has no rows; None in a table of times.
+    columns
+        By header, a text for each result.
     """
-
-    results: ResultSet
-    over: str | None = None
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of JSON, but not of one that says two things of one name."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"an object has two entries {twice[:50]!r}")
-    return found
+    keys = list(map(row_keys([results], names), results))
+    cells = {header: dict(zip(keys, texts, strict=True)) for header, texts in columns.items()}
+    return Pivot.pivot(caption, (*names, "variant"), cells, notes=notes)
 
 
-def _on_one_line(numbers: re.Match[str]) -> str:
-    return re.sub(r"\s+", "", numbers[0]).replace(",", ", ")
+def table_of_times(results: Sequence[Result]) -> Pivot:
+    """Tabulate the times of results."""
+    names = varying(results)
+    columns: dict[str, list[str]] = {}
+    if len({result.device for result in results}) > 1:
+        columns["device"] = [str(result.device) for result in results]
+    columns |= {
+        "time": [result.time.short for result in results],
+        interval_header(results): [result.time.range for result in results],
+        "until it returns": [result.dispatch.short for result in results],
+        "first call": [result.first_call.short for result in results],
+    }
+    modal = [_modes_in_words(r, names) for r in results if len(r.modes) > 1]
+    notes = [f"Two modes, between which the median lies: {'; '.join(modal)}."] if modal else []
+    caption = f"Time of a call on {devices_of(results)}"
+    return pivot_of(caption, names, results, columns, notes=notes)
 
 
-def json_schema() -> dict[str, Any]:
-    """Describe a file of results by JSON Schema, draft 2020-12, for programs that read or write it."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return schema | ResultSet.model_json_schema() | {"title": "jaxcap results"}
-
-
-def _estimate_runs(
-    runs: Sequence[Sequence[float]], *, unit: Literal["s", ""], basis: str
-) -> Estimate:
-    """Predict from the medians of the runs, or estimate from the samples of a single one."""
-    if len(runs) == 1:
-        return median_interval(runs[0], unit=unit, basis=basis)
-    return prediction_interval([median(samples) for samples in runs], unit=unit, basis=basis)
-
-
-def _table_of_times(results: Sequence[Result]) -> Table:
-    columns = _varying(results)
-    several_devices = len({result.device for result in results}) > 1
-    headers = [*columns, "variant", *(["device"] if several_devices else [])]
-    headers += ["time", _interval_header(results), "until it returns", "first call"]
-    rows = [
-        (
-            *_cells(result, columns),
-            result.variant,
-            *([str(result.device)] if several_devices else []),
-            result.time.short,
-            result.time.range,
-            result.dispatch.short,
-            result.first_call.short,
-        )
-        for result in results
-    ]
-    several = [_modes_in_words(r, columns) for r in results if len(r.modes) > 1]
-    notes = [f"Two modes, between which the median lies: {'; '.join(several)}."] if several else []
-    return Table(f"Time of a call on {_where(results)}", headers, rows, notes)
-
-
-def _varying(results: Sequence[Result]) -> list[str]:
+def varying(results: Sequence[Result]) -> list[str]:
+    """Names of the parameters that differ between results, in order of appearance."""
     values: dict[str, set[object]] = {}
     for result in results:
         for key, value in result.parameters.items():
@@ -532,26 +355,32 @@ def _varying(results: Sequence[Result]) -> list[str]:
     return [key for key, seen in values.items() if len(seen) > 1 or key not in shared]
 
 
-def _where(results: Sequence[Result]) -> str:
-    return _listed(str(result.device) for result in results)
+def devices_of(results: Sequence[Result]) -> str:
+    """Names of the devices of results, in order of appearance."""
+    return ", ".join(dict.fromkeys(str(result.device) for result in results))
 
 
-def _interval_header(results: Sequence[Result]) -> str:
+def interval_header(results: Sequence[Result]) -> str:
+    """Head a column of intervals."""
     confidence = min(result.time.confidence for result in results)
-    return f"{confidence:.0%} interval ({_listed(result.basis for result in results)})"
+    return f"{confidence:.0%} interval ({', '.join(dict.fromkeys(r.basis for r in results))})"
 
 
-def _cells(result: Result, columns: Sequence[str]) -> Iterator[str]:
-    for column in columns:
-        value = result.parameters.get(column, "")
-        is_count = isinstance(value, int) and not isinstance(value, bool)
-        yield f"{value:,}" if is_count else str(value)
+def _modes_in_words(result: Result, names: Sequence[str]) -> str:
+    times = (median_interval([mode], unit="s", basis="").short for mode in result.modes)
+    values = [shown(result.parameters[name]) for name in names if name in result.parameters]
+    return f"{' '.join((*values, result.variant))}, {' and '.join(times)}"
 
 
-def _modes_in_words(result: Result, columns: Sequence[str]) -> str:
-    times = (median_interval([mode], unit="s", basis=result.basis).short for mode in result.modes)
-    return f"{' '.join((*_cells(result, columns), result.variant))}, {' and '.join(times)}"
-
-
-def _listed(texts: Iterator[str] | Any) -> str:
-    return ", ".join(dict.fromkeys(texts))
+def _estimate_runs(
+    runs: Sequence[Sequence[float]],
+    *,
+    unit: Literal["s", ""],
+    basis: str,
+    devices: tuple[Device, ...],
+) -> Estimate:
+    """Predict from the medians of the runs, or estimate from the samples of a single one."""
+    if len(runs) == 1:
+        return median_interval(runs[0], unit=unit, basis=basis, devices=devices)
+    medians = [median(samples) for samples in runs]
+    return prediction_interval(medians, unit=unit, basis=basis, devices=devices)

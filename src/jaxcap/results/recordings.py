@@ -5,23 +5,26 @@ A folder for each device holds a file for each experiment.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from jaxcap.results.environment import Device, Environment
-from jaxcap.results.models import Result, ResultsError, ResultSet
+from jaxcap.results.models import Result, ResultsError
+from jaxcap.results.sets import ResultSet
 
-# What a folder's name doesn't tell of the machine; not a file of results.
+# What the folder's name does not say about the machine; not a file of results.
 ENVIRONMENT = "environment.json"
 
 
-#: How a live recording is called, where others have their day.
+#: What a live recording is called, where others have their date.
 THIS_BUILD = "this build"
 
-# Beyond these, somebody made a number up, and figures could not show it.
-SHORTEST_S, MOST = 1e-12, 1e20
+# A shorter time than this was made up.
+_MIN_SECONDS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class Recording:
     @property
     def environment(self) -> Environment:
         """The machine as it was when the last experiment was measured."""
-        environments = (found.environment for found in self.sets.values())
-        return max(environments, key=lambda one: one.measured_at)
+        environments = (results.environment for results in self.sets.values())
+        return max(environments, key=lambda environment: environment.measured_at)
 
     @property
     def device(self) -> Device:
@@ -51,16 +54,16 @@ class Recording:
         return self.environment.device
 
     def on_each_device(self, experiment: str) -> dict[str, ResultSet]:
-        """Split what was measured of an experiment by device: a name of it, with the day."""
-        found = self.sets.get(experiment)
-        if found is None:
+        """Split what was measured of an experiment by device, named with the date."""
+        results = self.sets.get(experiment)
+        if results is None:
             return {}
-        when = THIS_BUILD if self.live else f"recorded {found.environment.measured_at.date()}"
+        when = THIS_BUILD if self.live else f"recorded {results.environment.measured_at.date()}"
         devices: dict[str, list[Result]] = {}
-        for one in found.results:
-            beside = "" if one.device == self.device else f" beside {self.device.name}"
-            devices.setdefault(f"{one.device}{beside}, {when}", []).append(one)
-        return {k: found.model_copy(update={"results": tuple(v)}) for k, v in devices.items()}
+        for result in results:
+            host = "" if result.device == self.device else f" beside {self.device.name}"
+            devices.setdefault(f"{result.device}{host}, {when}", []).append(result)
+        return {name: results.subset(part) for name, part in devices.items()}
 
 
 def slug(name: str) -> str:
@@ -69,23 +72,58 @@ def slug(name: str) -> str:
 
 
 def file_of(folder: Path, environment: Environment, experiment: str) -> Path:
-    """Where an experiment's results on a device are kept."""
-    return folder / slug(environment.device.name) / f"{slug(experiment)}.json"
+    """Where an experiment's results on a machine are kept.
+
+    The folder is named after the device. Another machine with a device of that name, but another
+    processor, number of cores or the like, gets a folder with a number behind it.
+    """
+    name = slug(environment.device.name)
+    for number in count(1):
+        place = folder / (name if number == 1 else f"{name}-{number}")
+        owner = _owner(place)
+        if owner is None or owner.is_same_hardware(environment):
+            return place / f"{slug(experiment)}.json"
+    raise AssertionError
 
 
-def outdated(recorded: Environment, now: Environment) -> list[str]:
-    """Name what has changed since a recording such that it says nothing of today's code.
+def _owner(place: Path) -> Environment | None:
+    """Read which machine a folder is of, if it says so."""
+    try:
+        content = json.loads((place / ENVIRONMENT).read_bytes())
+        content.pop("code", None)  # which schema version 1 kept here
+        return Environment.model_validate_json(json.dumps(content))
+    except (AttributeError, OSError, TypeError, ValueError):
+        return None
+
+
+def outdated(recorded: ResultSet, now: Environment, code: str | None) -> list[str]:
+    """List what has changed since a recording such that it says nothing about today.
 
     Libraries count if they are installed now; Python and the system don't.
+
+    Parameters
+    ----------
+    recorded
+        Results of one experiment.
+    now
+        This machine as it is.
+    code
+        The digest of the experiment's code; None if there is no such experiment any more.
     """
+    then = recorded.environment
     changed = [
-        f"{name} {recorded.versions.get(name, 'missing')}, now {version}"
+        f"{name} {then.versions.get(name, 'missing')}, now {version}"
         for name, version in now.versions.items()
-        if recorded.versions.get(name) != version
+        if then.versions.get(name) != version
     ]
-    if recorded.device != now.device:
-        changed.append(f"{recorded.device}, now {now.device}")
-    if recorded.code != now.code:
+    changed += [
+        f"{name} {then.flags.get(name, 'not set')}, now {now.flags.get(name, 'not set')}"
+        for name in sorted({*then.flags, *now.flags})
+        if then.flags.get(name) != now.flags.get(name)
+    ]
+    if then.device != now.device:
+        changed.append(f"{then.device}, now {now.device}")
+    if any(result.code != code for result in recorded):
         changed.append("other code")
     return changed
 
@@ -101,33 +139,27 @@ def load(path: Path) -> ResultSet:
     Raises
     ------
     ResultsError
-        If it holds something else than its place says.
+        If it holds something else than its place says, or times that no clock could have taken.
     OSError
         If the file can't be read.
     """
-    found = ResultSet.load(path)
-    experiment = found.results[0].experiment
-    expected = file_of(Path(), found.environment, experiment)
-    if len(found.by_experiment()) > 1 or path.resolve().parts[-2:] != expected.parts:
+    results = ResultSet.load(path)
+    experiment = results[0].experiment
+    device, file = slug(results.environment.device.name), f"{slug(experiment)}.json"
+    *_, folder, name = path.resolve().parts
+    is_in_place = re.fullmatch(rf"{device}(-[1-9]\d*)?", folder) and name == file
+    if len(results.by_experiment()) > 1 or not is_in_place:
         raise ResultsError(
-            f"{path} holds {experiment!r} of another place: it belongs to {expected}, alone"
+            f"{path} holds {experiment!r} of another place: it belongs to {device}/{file}, alone"
         )
-    for result in found.results:
-        if doubt := _doubt(result):
-            raise ResultsError(f"{path}: {result.variant!r} {doubt}: record it again")
-    return found
-
-
-def _doubt(result: Result) -> str | None:
-    """Say what no measurement of ours would hold, although the file is in order."""
-    times = [t for run in result.runs for t in (run.first_call_s, *run.samples_s)]
-    if min(times) < SHORTEST_S:
-        return f"took {min(times)} s, and no clock is as fine as that"
-    amounts = [result.flops, result.bytes_moved, result.working_set_bytes]
-    amounts += [abs(p) for p in result.parameters.values() if not isinstance(p, str)]
-    if max(amount or 0 for amount in amounts) > MOST:
-        return f"has a number above {MOST:g}"
-    return None
+    for result in results:
+        shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))
+        if shortest_s < _MIN_SECONDS:
+            raise ResultsError(
+                f"{path}: {result.variant!r} took {shortest_s} s, and no clock is as fine as that: "
+                "record it again"
+            )
+    return results
 
 
 def recorded(
@@ -156,7 +188,7 @@ def recorded(
 
 
 def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[str, ResultSet]:
-    """Find what other machines measured of the same: by device and day.
+    """Find what other machines measured of the same, by device and date.
 
     Parameters
     ----------
@@ -166,22 +198,27 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
     recordings
         Those that are live are passed over.
     """
-    first = shown.results[0]
+    first = shown[0]
     varying = {"device", *shown.varying()}
     common = {key: value for key, value in first.parameters.items() if key not in varying}
 
     def is_alike(other: Result) -> bool:
-        return other.allocator == first.allocator and common.items() <= other.parameters.items()
+        # Where malloc can't be made steady, all of a machine's results are by the default.
+        return other.allocator in (first.allocator, "default") and (
+            common.items() <= other.parameters.items()
+        )
 
-    found = {}
+    matching = {}
     for recording in recordings:
         if recording.live:
             continue
-        for where, some in recording.on_each_device(first.experiment).items():
-            alike = tuple(one for one in some.results if is_alike(one))
+        for name, results in recording.on_each_device(first.experiment).items():
+            alike = [result for result in results if is_alike(result)]
+            if first.allocator in {result.allocator for result in alike}:
+                alike = [result for result in alike if result.allocator == first.allocator]
             if alike:
-                found[where] = some.model_copy(update={"results": alike})
-    return found
+                matching[name] = results.subset(alike)
+    return matching
 
 
 def _readable(
@@ -198,4 +235,4 @@ def _readable(
         if reason := check(results):
             on_invalid(f"{path}: {reason}: record it again")
         else:
-            yield results.results[0].experiment, results
+            yield results[0].experiment, results

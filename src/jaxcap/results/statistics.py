@@ -1,8 +1,9 @@
 """Medians with honest intervals, modes, and how to write them down.
 
-Timings are skewed, bounded below and sometimes have several modes, so inside a process everything
-is about order statistics: nothing assumes a normal distribution, or that a mean exists. A handful
-of processes is too few for that, and they are no independent samples: see `prediction_interval`.
+Timings are skewed, bounded below and sometimes have several modes. Inside a process, therefore,
+only order statistics are used: nothing assumes a normal distribution, or that a mean exists. A
+handful of processes is too few for that, and they are not independent samples: see
+`prediction_interval`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import bdtr, stdtrit
 
+from jaxcap.results.environment import Device
+
 CONFIDENCE = 0.95
 
 # Two groups of samples are called modes if each holds at least this share of all samples, their
@@ -24,7 +27,11 @@ MODE_RATIO = 1.2
 MODE_SEPARATION = 8.0
 MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
 
+# A speed-up that surely differs from 1 is shown in so many digits at most that it also looks so.
+MAX_DIGITS = 6
+
 Verdict = Literal["faster", "slower", "undecided"]
+Kind = Literal["median", "prediction"]
 
 _SECOND_PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -48,6 +55,11 @@ class Estimate:
         ``"s"`` for a time, ``""`` for a ratio, or another for a rate.
     basis
         What the interval is over, such as ``"6 processes"`` or ``"one process"``.
+    kind
+        What lies in the interval with that confidence: the ``"median"`` that repeats would
+        approach, or what the next process will measure, a ``"prediction"``.
+    devices
+        Where the measured calls ran. Empty for a number that was not measured.
     """
 
     value: float
@@ -56,31 +68,41 @@ class Estimate:
     confidence: float
     unit: str
     basis: str
+    kind: Kind = "median"
+    devices: tuple[Device, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        """What a speed-up says. It is undecided where its interval includes 1."""
-        if self.low > 1:
-            return "faster"
-        return "slower" if self.high < 1 else "undecided"
+        """What a speed-up says.
+
+        It is undecided where the interval includes 1, or where so few samples were taken that its
+        confidence is below 0.95.
+        """
+        if self.confidence < CONFIDENCE or self.low <= 1 <= self.high:
+            return "undecided"
+        return "faster" if self.low > 1 else "slower"
 
     @property
     def short(self) -> str:
         """The value with its unit, in no more digits than the interval supports."""
         scale, unit = self._scale()
-        return f"{self._number(self.value / scale)}{unit}"
+        return f"{_rounded(self.value / scale, self._places())}{unit}"
 
     @property
     def range(self) -> str:
         """The interval, in the unit that `short` shows."""
         scale, _ = self._scale()
-        return f"{self._number(self.low / scale)} to {self._number(self.high / scale)}"
+        places = self._places()
+        if not self.unit and self.verdict != "undecided":
+            while places < MAX_DIGITS and 1 in (round(self.low, places), round(self.high, places)):
+                places += 1  # an interval that excludes 1 must not look as if it ended there
+        return f"{_rounded(self.low / scale, places)} to {_rounded(self.high / scale, places)}"
 
     def __str__(self) -> str:
         return f"{self.short} ({self.confidence:.0%} interval {self.range}, {self.basis})"
 
     def rate(self, amount: float, unit: str = "") -> Estimate:
-        """How much a second, if so much takes this time; pass what an amount of 1 is called."""
+        """Return the rate per second of something of which each call does ``amount`` ``unit``."""
         return replace(
             self,
             value=amount / self.value,
@@ -97,11 +119,11 @@ class Estimate:
         )
         return scale, f" {prefix}"
 
-    def _number(self, number: float) -> str:
-        """Round to the place of the interval's second digit, as far as that is plausible.
+    def _places(self) -> int:
+        """Decimal places of the interval's second digit, as far as that is plausible.
 
         The value shows two to four digits, and two if it is a single sample, without an interval.
-        The ends are rounded to the same place.
+        Negative places stand for zeros before the decimal point.
         """
         spread = (self.high - self.low) / 2
         if spread > 0:
@@ -110,11 +132,20 @@ class Estimate:
             digits = 4 if self.confidence else 2
         scale, _ = self._scale()
         magnitude = floor(log10(abs(self.value / scale))) if self.value else 0
-        return f"{number:.{max(digits - 1 - magnitude, 0)}f}"
+        return digits - 1 - magnitude
+
+
+def _rounded(number: float, places: int) -> str:
+    return f"{round(number, places):.{max(places, 0)}f}"
 
 
 def median_interval(
-    samples: Sequence[float], *, unit: Literal["s", ""], basis: str, confidence: float = CONFIDENCE
+    samples: Sequence[float],
+    *,
+    unit: Literal["s", ""],
+    basis: str,
+    devices: tuple[Device, ...] = (),
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Estimate the median of the distribution that ``samples`` come from.
 
@@ -126,7 +157,7 @@ def median_interval(
     ----------
     samples
         At least one finite number, in any order.
-    unit, basis
+    unit, basis, devices
         As in `Estimate`.
     confidence
         The coverage wanted, between 0 and 1.
@@ -145,7 +176,8 @@ def median_interval(
         raise ValueError("an estimate needs at least one sample, got none")
     ordered = np.sort(np.asarray(samples, dtype=float))
     low, high, reached = _median_interval(ordered, confidence)
-    return Estimate(float(np.median(ordered)), low, high, reached, unit, basis)
+    value = float(np.median(ordered))
+    return Estimate(value, low, high, reached, unit, basis, "median", devices)
 
 
 def _median_interval(ordered: np.ndarray, confidence: float) -> tuple[float, float, float]:
@@ -167,9 +199,14 @@ def _median_interval(ordered: np.ndarray, confidence: float) -> tuple[float, flo
 
 
 def prediction_interval(
-    medians: Sequence[float], *, unit: Literal["s", ""], basis: str, confidence: float = CONFIDENCE
+    medians: Sequence[float],
+    *,
+    unit: Literal["s", ""],
+    basis: str,
+    devices: tuple[Device, ...] = (),
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """Estimate where the next of such medians will lie, each from a process of its own.
+    """Estimate where the next such median will lie, each being from a process of its own.
 
     Processes that follow one another are more alike than those of the next hour, because the
     machine drifts slowly. An interval for the median of them all would take them for independent,
@@ -181,7 +218,7 @@ def prediction_interval(
     medians
         At least one number that is not negative, in any order. A single one, or a zero (from a
         coarse clock), allows no prediction: the answer is that of `median_interval`.
-    unit, basis
+    unit, basis, devices
         As in `Estimate`.
     confidence
         The coverage wanted, between 0 and 1.
@@ -198,11 +235,16 @@ def prediction_interval(
     """
     n = len(medians)
     if n < 2 or min(medians) <= 0:
-        return median_interval(medians, unit=unit, basis=basis, confidence=confidence)
+        return median_interval(
+            medians, unit=unit, basis=basis, devices=devices, confidence=confidence
+        )
     logs = np.log(medians)
     reach = stdtrit(n - 1, (1 + confidence) / 2) * logs.std(ddof=1) * sqrt(1 + 1 / n)
-    low, high = np.exp(logs.mean() + np.array([-reach, reach]))
-    return Estimate(float(np.median(medians)), float(low), float(high), confidence, unit, basis)
+    value = float(np.median(medians))
+    # The exponential of a logarithm may differ from the number in its last digit.
+    low = min(float(np.exp(logs.mean() - reach)), value)
+    high = max(float(np.exp(logs.mean() + reach)), value)
+    return Estimate(value, low, high, confidence, unit, basis, "prediction", devices)
 
 
 def modes(samples: Sequence[float]) -> tuple[float, ...]:
@@ -239,6 +281,9 @@ def modes(samples: Sequence[float]) -> tuple[float, ...]:
     groups = logs[:split], logs[split:]
     centres = [float(np.median(group)) for group in groups]
     deviation = sum(float(np.median(abs(g - c))) for g, c in zip(groups, centres, strict=True)) / 2
+    # A group that is too small alone would be filled up with samples of the other.
+    if not logs[split - 1] < sum(centres) / 2 < logs[split]:
+        return middle
     gap = centres[1] - centres[0]
     if gap < np.log(MODE_RATIO) or gap < MODE_SEPARATION * deviation:
         return middle

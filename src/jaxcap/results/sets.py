@@ -1,0 +1,401 @@
+"""Sets of results from one machine: selected from, tabulated, written to files and read again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from jaxcap.results.environment import Device, Environment, Record
+from jaxcap.results.files import write_atomically
+from jaxcap.results.migration import from_version_1
+from jaxcap.results.models import (
+    Allocator,
+    Parameter,
+    Result,
+    ResultsError,
+    devices_of,
+    interval_header,
+    not_in_turns,
+    pivot_of,
+    table_of_times,
+    varying,
+)
+from jaxcap.results.statistics import Estimate
+from jaxcap.results.tables import Pivot
+
+SCHEMA_VERSION: Literal[2] = 2
+
+# Larger files do not come from us: the longest recording has a tenth of that.
+_MAX_BYTES = 2**26
+# Choices that an error lists at most.
+_MAX_CHOICES = 10
+_LIST_OF_NUMBERS = re.compile(r"\[\s+[-+.\deE,\s]*\]")
+
+
+class ResultSet(Record):
+    """Results from one machine: a sequence of `Result`, which can be selected from and compared.
+
+    Attributes
+    ----------
+    schema_version
+        Of this file format. Files of version 1 are still read.
+    environment
+        The machine, and when the first of the results was measured.
+    results
+        No two of them have the same `Result.key`.
+    """
+
+    schema_version: Literal[2] = SCHEMA_VERSION
+    environment: Environment
+    results: tuple[Result, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _no_duplicates(self) -> Self:
+        seen = set()
+        for result in self.results:
+            if result.key in seen:
+                raise ValueError(
+                    f"two results for {result.experiment!r}, variant {result.variant!r}, "
+                    f"parameters {result.parameters}: keep one, or give them different names"
+                )
+            seen.add(result.key)
+        return self
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:  # type: ignore[override]
+        """Go through the results, not through the fields as pydantic's own models do."""
+        return iter(self.results)
+
+    def __getitem__(self, index: int) -> Result:
+        return self.results[index]
+
+    def __add__(self, other: ResultSet) -> ResultSet:
+        """Join results of one machine.
+
+        Raises
+        ------
+        ValueError
+            If the environments differ in more than the moment, or a result is in both.
+        """
+        self.environment.require_same_machine(other.environment)
+        return ResultSet(environment=self.environment, results=self.results + other.results)
+
+    def subset(self, results: Iterable[Result]) -> ResultSet:
+        """Return a set with some of these results, which must not be none."""
+        return self.model_copy(update={"results": tuple(results)})
+
+    def select(
+        self,
+        *,
+        experiment: str | None = None,
+        variant: str | None = None,
+        device: Device | str | None = None,
+        allocator: Allocator | None = None,
+        **parameters: Parameter,
+    ) -> ResultSet:
+        """Return the results with these names and parameters.
+
+        Parameters
+        ----------
+        experiment, variant, allocator
+            As in `Result`; None for any.
+        device
+            The device, or a platform such as ``"cpu"``; None for any.
+        **parameters
+            The values of some parameters. Others may have any.
+
+        Raises
+        ------
+        ResultsError
+            If there are none.
+        """
+        wanted: dict[str, Any] = {
+            "experiment": experiment,
+            "variant": variant,
+            "device": device,
+            "allocator": allocator,
+            **parameters,
+        }
+        wanted = {name: value for name, value in wanted.items() if value is not None}
+        chosen = tuple(
+            result
+            for result in self.results
+            if all(value in _facts(result, name) for name, value in wanted.items())
+        )
+        if not chosen:
+            asked = ", ".join(f"{name} {value!s}" for name, value in wanted.items())
+            choices = "; ".join(self._choices(name) for name in wanted)
+            raise ResultsError(f"no result has {asked}. There is {choices}")
+        return self.subset(chosen)
+
+    def by_experiment(self) -> dict[str, ResultSet]:
+        """Split the results by experiment."""
+        groups: dict[str, list[Result]] = {}
+        for result in self.results:
+            groups.setdefault(result.experiment, []).append(result)
+        return {name: self.subset(results) for name, results in groups.items()}
+
+    def one(
+        self,
+        variant: str | None = None,
+        *,
+        experiment: str | None = None,
+        device: Device | str | None = None,
+        allocator: Allocator | None = None,
+        **parameters: Parameter,
+    ) -> Result:
+        """Return the only result with this name and these parameters; see `select` for them.
+
+        Raises
+        ------
+        ResultsError
+            If there is none, or more than one.
+        """
+        chosen = self.select(
+            experiment=experiment, variant=variant, device=device, allocator=allocator, **parameters
+        )
+        if len(chosen) > 1:
+            names = [*chosen.varying(), *chosen._varying_names()]
+            raise ResultsError(
+                f"{len(chosen)} results match: choose one of them by {' or '.join(names)}"
+            )
+        return chosen[0]
+
+    def speedup(
+        self,
+        variant: str,
+        *,
+        over: str,
+        experiment: str | None = None,
+        device: Device | str | None = None,
+        allocator: Allocator | None = None,
+        **parameters: Parameter,
+    ) -> Estimate:
+        """How many times faster ``variant`` is than ``over``, with these parameters.
+
+        Parameters
+        ----------
+        variant
+            The result must be the only one with this name and what follows; see `select`.
+        over
+            The variant that took turns with it.
+        device
+            Where ``variant`` ran. The other may have run elsewhere.
+        experiment, allocator, **parameters
+            As in `select`.
+
+        Raises
+        ------
+        ResultsError
+            If the former is missing or ambiguous, or the two did not take turns.
+        """
+        result = self.one(
+            variant, experiment=experiment, device=device, allocator=allocator, **parameters
+        )
+        return self.speedup_of(result, over=over)
+
+    def speedup_of(self, result: Result, *, over: str) -> Estimate:
+        """How many times faster one of these results is than the variant ``over``.
+
+        Raises
+        ------
+        ResultsError
+            If that variant is not here, or did not take turns with the result.
+        """
+        baseline = self.in_turns_with(result, over)
+        if baseline is None:
+            self.select(variant=over)  # which says so if there is none at all
+            raise not_in_turns(result.variant, over)
+        return result.speedup(baseline)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Names of the variants, in order of appearance."""
+        return tuple(dict.fromkeys(result.variant for result in self.results))
+
+    def varying(self) -> list[str]:
+        """Names of the parameters that differ between these results, in order of appearance."""
+        return varying(self.results)
+
+    def speedups(self, *, over: str) -> ResultTable:
+        """Tabulate how many times faster than ``over`` the other variants are.
+
+        Raises
+        ------
+        ResultsError
+            If no other variant took turns with it.
+        """
+        pairs = [
+            (result, result.speedup(baseline))
+            for result in self.results
+            if result.variant != over and (baseline := self.in_turns_with(result, over))
+        ]
+        if not pairs:
+            raise ResultsError(f"no result was measured in turns with {over!r}")
+        shown = [result for result, _ in pairs]
+        columns: dict[str, Sequence[str]] = {
+            "speed-up": [speedup.short for _, speedup in pairs],
+            interval_header(shown): [speedup.range for _, speedup in pairs],
+            "verdict": [speedup.verdict for _, speedup in pairs],
+        }
+        caption = f"Speed-up over {over} on {devices_of(shown)}"
+        return self._table(pivot_of(caption, self.varying(), shown, columns), over)
+
+    def fits_cache(self, result: Result) -> bool | None:
+        """Whether repeated calls may have found their data in the CPU's last-level cache.
+
+        None on other devices, and where the size of the cache is not known.
+        """
+        cache_bytes = self.environment.cache_bytes
+        if result.device.platform != "cpu" or cache_bytes is None:
+            return None
+        return result.working_set_bytes <= cache_bytes
+
+    def table(self) -> ResultTable:
+        """Tabulate times."""
+        return self._table(table_of_times(self.results))
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a JSON file, completely or not at all; its folder is made if need be.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written to or is full. An existing file is left as it was.
+        """
+        text = self.model_dump_json(indent=1)
+        # A line for each list of numbers: a file that was measured again differs where numbers do.
+        write_atomically(path, _LIST_OF_NUMBERS.sub(_on_one_line, text) + "\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ResultSet:
+        """Read a file that `save` wrote, now or with schema version 1.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ResultsError
+            If it is not JSON, of an unknown schema version, or not a file of results.
+        """
+        size = Path(path).stat().st_size
+        if size > _MAX_BYTES:
+            raise ResultsError(
+                f"{path} has {size:,} bytes, and files of results have at most "
+                f"{_MAX_BYTES:,}: record fewer experiments in it"
+            )
+        data = Path(path).read_bytes()
+        try:
+            content = json.loads(data, object_pairs_hook=_without_duplicates)
+        except (ValueError, RecursionError) as error:
+            raise ResultsError(
+                f"{path} is not valid JSON, it may have been cut short: measure again or fetch "
+                f"the file again ({error})"
+            ) from None
+        version = content.get("schema_version") if isinstance(content, dict) else None
+        if version == 1:
+            data = json.dumps(from_version_1(content)).encode()
+        elif version != SCHEMA_VERSION:
+            raise ResultsError(
+                f"{path} has schema version {ascii(version)[:50]}, this jaxcap reads versions 1 "
+                f"and {SCHEMA_VERSION}: measure again, or use the version of jaxcap that wrote it"
+            )
+        try:
+            return cls.model_validate_json(data, strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            # A place may be a name from the file, which shouldn't reach a terminal as it is.
+            place = ".".join(ascii(part).strip("'")[:50] for part in first["loc"]) or "the file"
+            raise ResultsError(
+                f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
+            ) from None
+
+    def _table(self, pivot: Pivot, over: str | None = None) -> ResultTable:
+        fields = {field.name: getattr(pivot, field.name) for field in dataclasses.fields(pivot)}
+        return ResultTable(**fields, results=self, over=over)
+
+    def in_turns_with(self, result: Result, variant: str) -> Result | None:
+        """Return the result of another variant from the same comparison, if it is here."""
+        return next(
+            (
+                other
+                for other in self.results
+                if other.comparison == result.comparison and other.variant == variant
+            ),
+            None,
+        )
+
+    def _varying_names(self) -> list[str]:
+        names = ("variant", "experiment", "device", "allocator")
+        return [name for name in names if len({getattr(r, name) for r in self.results}) > 1]
+
+    def _choices(self, name: str) -> str:
+        """Say which values of a name there are."""
+        values = dict.fromkeys(
+            str(fact) for result in self.results for fact in _facts(result, name)
+        )
+        shown = ", ".join(list(values)[:_MAX_CHOICES]) or "none"
+        return f"{name} {shown}{', ...' if len(values) > _MAX_CHOICES else ''}"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ResultTable(Pivot):
+    """A table of results that remembers them.
+
+    Attributes
+    ----------
+    results
+        All that the table is about.
+    over
+        The variant with which the others are compared, which has no rows; None in a table of times.
+    """
+
+    results: ResultSet
+    over: str | None = None
+
+
+def json_schema() -> dict[str, Any]:
+    """Describe a file of results by JSON Schema, draft 2020-12, for programs that read or write it."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return schema | ResultSet.model_json_schema() | {"title": "jaxcap results"}
+
+
+def _facts(result: Result, name: str) -> tuple[object, ...]:
+    """Return what `ResultSet.select` compares a name with: nothing where the result lacks it."""
+    if name == "device":
+        return result.device, result.device.platform
+    if name in ("experiment", "variant", "allocator"):
+        return (getattr(result, name),)
+    return (result.parameters[name],) if name in result.parameters else ()
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON, but not of one that says two things of one name."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"an object has two entries {name[:50]!r}")
+    return content
+
+
+def _on_one_line(numbers: re.Match[str]) -> str:
+    return re.sub(r"\s+", "", numbers[0]).replace(",", ", ")
