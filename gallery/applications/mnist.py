@@ -304,7 +304,7 @@ Table(
     ("way to train", "share"),
     [
         (one.variant, roofline_fraction(one, ceilings, work=work).short)
-        for one in speeds.results
+        for one in speeds
     ],
 )
 
@@ -459,7 +459,7 @@ paddings = dict(
     [gradient_of("VALID", 64 * 12**2), gradient_of("SAME", 64 * 14**2)]
 )
 padded = compare(paddings, experiment="mnist padding", budget_s=0.1)
-same, valid = reversed(padded.results)
+same, valid = reversed(padded)
 more_time = valid.speedup(over=same)
 padded
 
@@ -517,7 +517,7 @@ print(f"difference: {abs(jax.nn.log_softmax(once) - once).max():.1e}")
 
 def fastest(framework):
     """Fastest way to train in a framework."""
-    ways = [r for r in speeds.results if r.variant.startswith(framework)]
+    ways = [r for r in speeds if r.variant.startswith(framework)]
     return min(ways, key=lambda way: way.time.value).variant
 
 

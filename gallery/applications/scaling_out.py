@@ -237,5 +237,5 @@ sharing_pays
 # says. Whether it is faster is another question. On :measured:`several` it ran at
 # :measured:`at_most` times the speed of one device here, so ask what your devices are before you
 # ask for more.
-several = scaling.results[-1].variant
+several = scaling[-1].variant
 at_most = scaling.speedup(several, over="1 device")

@@ -151,7 +151,7 @@ results.speedups(over=product.NUMPY)
 # %%
 from jaxcap.report import figures
 
-largest = max(result.parameters["size"] for result in results.results)
+largest = max(result.parameters["size"] for result in results)
 _ = figures.bars(
     results.select(size=largest),
     title=f"Product of two {largest} by {largest} matrices",

@@ -106,7 +106,7 @@ from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import Ceilings, roofline_fraction
 
 limits = CEILINGS.run(processes=1, budget_s=0.1)
-devices = dict.fromkeys(result.device for result in limits.results)
+devices = dict.fromkeys(result.device for result in limits)
 ceilings = {device: Ceilings.of(limits, device) for device in devices}
 for device, limit in ceilings.items():
     rates = ", ".join(
@@ -154,7 +154,7 @@ product = results.one("JAX", task="product")
 device = product.device
 done = [
     (result, experiments.least_work(**result.parameters))
-    for result in results.results
+    for result in results
 ]
 _ = roofline.figure(
     ceilings[device], done, title=f"What float64 reaches on {device}"
@@ -235,7 +235,7 @@ _ = plt.title("What a format costs in accuracy")
 # %%
 speeds = compare(variants, experiment="product precision", budget_s=0.3)
 Table(
-    f"Product of matrices of {size} rows on {speeds.results[0].device}",
+    f"Product of matrices of {size} rows on {speeds[0].device}",
     ("setting", "time", "error"),
     [
         (name, speeds.one(name).time.short, f"{errors[name]:.1e}")

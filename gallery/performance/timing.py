@@ -96,7 +96,7 @@ sending = compare(
     experiment="sending",
 )
 pairs["to send the data each time"] = tuple(
-    result.time.value for result in sending.results
+    result.time.value for result in sending
 )
 sending
 

@@ -317,8 +317,8 @@ scan_pays = claim(
 scan_pays
 
 # %%
-names = [result.variant for result in results.results]
-times = [result.time for result in results.results]
+names = [result.variant for result in results]
+times = [result.time for result in results]
 per_loop = np.array([one.value for one in times]) / point["loops"]
 ends = np.transpose([(one.low, one.high) for one in times]) / point["loops"]
 figure, axes = plt.subplots()

@@ -265,11 +265,11 @@ on_cpu
 from matplotlib.ticker import EngFormatter
 
 _, axes = plt.subplots(figsize=(7, 3.2))
-for row, result in enumerate(on_cpu.results):
+for row, result in enumerate(on_cpu):
     time = result.time
     ends = [[time.value - time.low], [time.high - time.value]]
     axes.errorbar(time.value, row, xerr=ends, fmt="o", capsize=4)
-axes.set_yticks(range(len(on_cpu)), [r.variant for r in on_cpu.results])
+axes.set_yticks(range(len(on_cpu)), [r.variant for r in on_cpu])
 axes.invert_yaxis()
 axes.set_xscale("log")
 axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
@@ -293,7 +293,7 @@ ratios = {
     for name, (one, other) in pairs.items()
 }
 rows = [(name, r.short, r.range, r.verdict) for name, r in ratios.items()]
-headers = ("pair", "speed-up", f"95% interval ({on_cpu.results[0].basis})")
+headers = ("pair", "speed-up", f"95% interval ({on_cpu[0].basis})")
 Table("Speed-ups", (*headers, "verdict"), rows)
 
 # %%

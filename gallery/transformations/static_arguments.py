@@ -211,7 +211,7 @@ _ = figures.scaling(results, x="steps", title="What later calls take")
 # loop to run. So static is right for a bound that is small and rarely changes.
 from jaxcap.report.claims import claim
 
-largest = max(result.parameters["steps"] for result in results.results)
+largest = max(result.parameters["steps"] for result in results)
 at_largest = results.select(steps=largest)
 first_unrolled = at_largest.one(UNROLLED).first_call
 first_rolled = at_largest.one(ROLLED).first_call
@@ -222,7 +222,7 @@ unrolling_pays = claim(
     lambda r: r.speedup(
         UNROLLED,
         over=ROLLED,
-        steps=max(result.parameters["steps"] for result in r.results),
+        steps=max(result.parameters["steps"] for result in r),
     ),
 )
 unrolling_pays
