@@ -528,6 +528,10 @@ class TestTables:
             ("10,000,000", "True", "jit"),
         ]
 
+    def test_results_of_several_experiments_have_a_row_each(self) -> None:
+        table = make_set(make_result(), make_result(experiment="other")).table()
+        assert len(table.rows) == 2
+
     def test_devices_are_shown_if_there_are_several(self) -> None:
         table = make_set(make_result(), make_result(device=GPU)).table()
         assert table.caption == "Time of a call on Test CPU (CPU), Test GPU (GPU)"

@@ -287,15 +287,16 @@ def row_keys(
 ) -> Callable[[Result], tuple[Any, ...]]:
     """Return what heads the row of a result: its parameters and its variant.
 
-    Where that would give two results of one set the same row, the platform and the allocator
-    follow, so that none of them is lost.
+    Where that would give two results of one set the same row, the platform, the allocator and the
+    experiment follow, so that none of them is lost.
     """
 
     def short(result: Result) -> tuple[Any, ...]:
         return *(result.parameters.get(name, "") for name in names), result.variant
 
     def long(result: Result) -> tuple[Any, ...]:
-        return *short(result), result.device.platform.upper(), result.allocator
+        platform = result.device.platform.upper()
+        return *short(result), platform, result.allocator, result.experiment
 
     lists = [list(map(short, results)) for results in sets]
     return long if any(len(set(keys)) < len(keys) for keys in lists) else short
