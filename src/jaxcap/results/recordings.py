@@ -85,6 +85,8 @@ def outdated(recorded: Environment, now: Environment) -> list[str]:
     ]
     if recorded.device != now.device:
         changed.append(f"{recorded.device}, now {now.device}")
+    if recorded.flags != now.flags:
+        changed.append("other flags")
     if recorded.code != now.code:
         changed.append("other code")
     return changed
