@@ -15,6 +15,7 @@ from jaxcap.measure import Experiment, grid
 
 
 def prepare_sums(size: int, log: str = os.devnull) -> Mapping[str, Callable[[], Any]]:
+    print("printed by a variant", flush=True)
     with Path(log).open("a", encoding="ascii") as file:
         print(os.getpid(), file=file)
     return {"NumPy": partial(np.sum, np.ones(size)), "JAX": partial(jnp.sum, jnp.ones(size))}
@@ -29,7 +30,7 @@ def prepare_and_raise_in_jax(size: int) -> Mapping[str, Callable[[], Any]]:
 
 
 def prepare_and_exit(size: int) -> Mapping[str, Callable[[], Any]]:
-    os._exit(3)
+    os._exit(size)
 
 
 SUMS = Experiment(

@@ -1,9 +1,12 @@
-"""What XLA says of functions whose kernels and work are known beforehand."""
+"""What XLA says of functions whose kernels and work are known; what first calls compile."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,7 +14,13 @@ import jax.numpy as jnp
 import pytest
 
 from jaxcap.kernels.elementwise import wave
-from jaxcap.measure.compilation import cost_analysis, kernels_compiled, kernels_op_by_op, program
+from jaxcap.measure.compilation import (
+    cost_analysis,
+    kernels_compiled,
+    kernels_op_by_op,
+    persistent_cache_disabled,
+    program,
+)
 
 X = jnp.arange(1024.0)
 
@@ -75,3 +84,55 @@ def test_work_that_xla_cannot_count_is_unknown(monkeypatch: pytest.MonkeyPatch) 
 def test_work_is_never_negative(fn: Callable[..., Any]) -> None:
     counted = cost_analysis(jax.jit(fn), jnp.eye(8))
     assert counted is None or min(counted) >= 0
+
+
+CACHED = """
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+from jaxcap.measure import measure
+
+folder, events = Path(sys.argv[1]), []
+jax.monitoring.register_event_listener(lambda event, **_: events.append(event))
+jax.config.update("jax_compilation_cache_dir", str(folder))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+def count(kind):
+    return sum(event.endswith(kind) for event in events)
+
+x = jnp.ones(10)
+cached = jax.jit(lambda x: jnp.sin(x) + 1)
+cached(x)
+jax.clear_caches()
+cached(x)
+print(count("cache_hits"), end=" ")
+events.clear()
+files = set(folder.iterdir())
+measure(cached, x, budget_s=1e-6)
+measure(jax.jit(lambda x: jnp.cos(x) + 1), x, budget_s=1e-6)
+print(count("cache_hits"), len(set(folder.iterdir()) - files), end=" ")
+jax.jit(lambda x: jnp.tan(x) + 1)(x)
+print(len(set(folder.iterdir()) - files) > 0, jax.config.jax_enable_compilation_cache)
+"""
+
+
+def test_first_calls_neither_read_nor_fill_the_persistent_cache(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CACHED, str(tmp_path)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    # One hit before measuring, neither hit nor new file while measuring; afterwards it works again.
+    assert output.split() == ["1", "0", "0", "True", "True"]
+
+
+def test_a_persistent_cache_that_is_off_stays_off() -> None:
+    setting = "jax_enable_compilation_cache"
+    before = getattr(jax.config, setting)
+    jax.config.update(setting, False)  # type: ignore[no-untyped-call]
+    try:
+        with persistent_cache_disabled():
+            pass
+        assert not getattr(jax.config, setting)
+    finally:
+        jax.config.update(setting, before)  # type: ignore[no-untyped-call]

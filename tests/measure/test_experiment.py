@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 import sample_experiments
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 from sample_experiments import SUMS, prepare_sums
 
 from jaxcap.measure import Experiment, grid, machine, processes
+from jaxcap.measure.experiment import Points
 from jaxcap.measure.machine import capture
 from jaxcap.measure.processes import ProcessError, run_task
 from jaxcap.results import ResultSet
 
-POINT = [{"size": 10}]
+POINT: Points = [{"size": 10}]
+Answering = Callable[..., list[Mapping[str, Any]]]
 
 
-def make_experiment(prepare: Any) -> Experiment:
-    return Experiment(name="broken", prepare=prepare, quick=POINT, full=POINT)
+def make_experiment(prepare: Any, points: Points = POINT) -> Experiment:
+    return Experiment(name="broken", prepare=prepare, quick=points, full=points)
 
 
 def test_grid_combines_all_values() -> None:
@@ -83,10 +94,10 @@ class TestInTwoProcesses:
 
     @pytest.mark.usefixtures("results")
     def test_is_measured_in_fresh_ones(self, log: Path) -> None:
-        one, same, other, too = map(int, log.read_text(encoding="ascii").split())
-        assert one == same
-        assert other == too
-        assert len({one, other, os.getpid()}) == 3
+        first, first_again, second, second_again = log.read_text(encoding="ascii").split()
+        assert first == first_again
+        assert second == second_again
+        assert len({first, second, str(os.getpid())}) == 3
 
     def test_has_a_first_call_in_each(self, results: ResultSet) -> None:
         first_call = results.one("JAX", size=10).first_call
@@ -94,6 +105,9 @@ class TestInTwoProcesses:
 
     def test_speedups_are_over_both(self, results: ResultSet) -> None:
         assert results.speedup("NumPy", over="JAX", size=10).basis == "2 processes"
+
+    def test_records_the_digest_of_their_code(self, results: ResultSet) -> None:
+        assert {result.code for result in results} == {SUMS.code}
 
     def test_records_options_and_machine(self, results: ResultSet) -> None:
         assert {result.allocator for result in results.results} == {"default"}
@@ -123,25 +137,106 @@ def test_the_whole_budget_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(processes, "sweep", record)
     task = {"name": "sums", "reference": SUMS.reference, "points": POINT}
-    given = {"budget_s": 0.5, "allocator": "steady", "empty_caches": True}
+    given = {"budget_s": 0.5, "allocator": "steady", "empty_caches": False}
     run_task(task | given)
     assert options["precision"] == 0
     assert {name: options[name] for name in given} == given
 
 
 @pytest.mark.parametrize(
-    ("prepare", "message"),
+    ("prepare", "size", "message"),
     [
-        (sample_experiments.prepare_and_raise, r"\(exit code 1\): ValueError: no size 10 here$"),
-        (sample_experiments.prepare_and_raise_in_jax, r"\(exit code 1\): TypeError: .*\(11,\)"),
-        (sample_experiments.prepare_and_exit, r"\(exit code 3\): nothing was said$"),
+        (sample_experiments.prepare_and_raise, 10, "code 1): ValueError: no size 10 here"),
+        (sample_experiments.prepare_and_raise_in_jax, 10, "code 1): TypeError: "),
+        (sample_experiments.prepare_and_exit, 3, "code 3): it printed nothing"),
+        (sample_experiments.prepare_and_exit, 0, "code 0): it printed nothing"),
     ],
 )
-def test_failed_process_is_reported_with_its_last_words(
-    prepare: Callable[..., Any], message: str
+def test_failed_process_is_reported_with_its_last_line(
+    prepare: Callable[..., Any], size: int, message: str
 ) -> None:
-    with pytest.raises(ProcessError, match=f"experiment 'broken' failed .* {message}"):
-        make_experiment(prepare).run(processes=1)
+    expected = f"experiment 'broken' failed in a fresh process (exit {message}"
+    with pytest.raises(ProcessError, match=f"^{re.escape(expected)}"):
+        make_experiment(prepare, [{"size": size}]).run(processes=1)
+
+
+def test_a_process_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "START_LIMIT_S", 0.5)
+    monkeypatch.setattr(processes, "POINT_LIMIT_S", 0.2)
+    monkeypatch.setattr(processes, "BUDGETS_LIMIT", 3)
+    with pytest.raises(ProcessError, match="experiment 'broken' was stopped after 1 s in a fresh"):
+        make_experiment(prepare_sums).run(processes=1, budget_s=0.1)
+
+
+def test_processes_import_what_their_parent_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "jaxcap.py").write_text("raise RuntimeError('not this one')", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert SUMS.run(points=POINT, processes=1, budget_s=1e-6)
+    assert capfd.readouterr() == ("", "")  # what variants print stays with them
+
+
+def test_processes_import_from_the_current_folder_where_their_parent_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", "/somewhere/else"])  # an interactive session
+    variables = processes._environment("")
+    assert variables["PYTHONPATH"].split(os.pathsep) == [str(tmp_path), "/somewhere/else"]
+
+
+@pytest.mark.parametrize(("setting", "expected"), [(None, "false"), ("true", "true")])
+def test_processes_leave_memory_of_a_gpu_to_other_libraries(
+    setting: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable = "XLA_PYTHON_CLIENT_PREALLOCATE"
+    monkeypatch.delenv(variable, raising=False)
+    if setting:
+        monkeypatch.setenv(variable, setting)
+    assert processes._environment("")[variable] == expected
+
+
+MEASURE_LONG = """
+import sys
+from sample_experiments import SUMS
+
+SUMS.run(points=[{"size": 10, "log": sys.argv[1]}], processes=1, budget_s=20)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ps and signals")
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_process_ends_with_its_parent_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    log, temporary = tmp_path / "log", tmp_path / "temporary"
+    temporary.mkdir()
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        [sys.executable, "-c", MEASURE_LONG, log], env=os.environ | paths, stderr=subprocess.PIPE
+    ) as parent:
+        wait_until(lambda: log.exists() and bool(log.read_text(encoding="ascii")))
+        worker = int(log.read_text(encoding="ascii"))
+        assert is_running(worker)
+        parent.send_signal(getattr(signal, name))
+    try:
+        wait_until(lambda: not is_running(worker))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+    assert list(temporary.iterdir()) == []
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_running(process: int) -> bool:
+    command = ["ps", "-o", "stat=", "-p", str(process)]
+    state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return bool(state) and not state.startswith("Z")
 
 
 def make_local_function() -> Callable[..., Any]:
@@ -169,6 +264,33 @@ def test_what_cannot_be_imported_is_refused(prepare: Callable[..., Any]) -> None
         make_experiment(prepare).run()
 
 
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([{"size": 10}, {"size": None}], "parameter 'size' is None: give a finite number"),
+        ([{"size": 10}, {"size": 20}, {"size": 10}], r"is given the point \{'size': 10\} twice"),
+    ],
+)
+def test_points_are_checked_before_anything_is_measured(
+    points: Points, message: str, answering: Answering
+) -> None:
+    answering()
+    with pytest.raises(ValueError, match=message):
+        SUMS.run(points=points)
+
+
+def test_names_are_checked_before_anything_is_measured(answering: Answering) -> None:
+    answering()
+    with pytest.raises(ValueError, match="experiment cannot be named 'a/b'"):
+        replace(SUMS, name="a/b").run()
+
+
+def test_scalars_of_numpy_may_be_parameters(answering: Answering) -> None:
+    tasks = answering(make_set())
+    SUMS.run(points=grid(size=np.array([10, 20])), processes=1)
+    assert json.loads(json.dumps(tasks[0]["points"])) == [{"size": 10}, {"size": 20}]
+
+
 def test_points_are_required() -> None:
     with pytest.raises(ValueError, match="experiment 'sums' has no points: give at least one"):
         SUMS.run(points=[])
@@ -181,18 +303,25 @@ def test_processes_are_required(number: int) -> None:
 
 
 @pytest.fixture
-def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let fresh processes return what they are told to."""
+def answering(monkeypatch: pytest.MonkeyPatch) -> Answering:
+    """Let fresh processes return given sets of results. Returns the list of their tasks."""
 
-    def set_up(*sets: ResultSet) -> None:
-        answers: Iterator[ResultSet] = iter(sets)
-        monkeypatch.setattr(processes, "_run_process", lambda *_: next(answers))
+    def set_up(*sets: ResultSet) -> list[Mapping[str, Any]]:
+        answers = iter(sets)
+        tasks: list[Mapping[str, Any]] = []
+
+        def run(task: Mapping[str, Any], _: str) -> ResultSet:
+            tasks.append(task)
+            return next(answers)
+
+        monkeypatch.setattr(processes, "_run_process", run)
+        return tasks
 
     return set_up
 
 
 def test_processes_of_different_machines_are_not_pooled(
-    answering: Callable[..., None],
+    answering: Answering,
 ) -> None:
     other = ENVIRONMENT.model_copy(update={"cores": 1})
     answering(make_set(), make_set().model_copy(update={"environment": other}))
@@ -201,7 +330,7 @@ def test_processes_of_different_machines_are_not_pooled(
 
 
 def test_runs_of_one_result_are_pooled_in_order(
-    answering: Callable[..., None], capsys: pytest.CaptureFixture[str]
+    answering: Answering, capsys: pytest.CaptureFixture[str]
 ) -> None:
     times = (1e-3, 2e-3, 3e-3)
     answering(*(make_set(make_result("jit", make_run([time] * 6))) for time in times))
@@ -211,21 +340,26 @@ def test_runs_of_one_result_are_pooled_in_order(
     assert capsys.readouterr() == ("", "")  # progress is for terminals
 
 
-def test_points_and_options_are_handed_to_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks: list[Mapping[str, Any]] = []
+def test_a_callback_follows_each_process(answering: Answering) -> None:
+    tasks = answering(*[make_set()] * 3)
+    finished: list[int] = []
+    SUMS.run(processes=3, on_process=lambda: finished.append(len(tasks)))
+    assert finished == [1, 2, 3]
 
-    def record(task: Mapping[str, Any], _: str) -> ResultSet:
-        tasks.append(task)
-        return make_set()
 
-    monkeypatch.setattr(processes, "_run_process", record)
-    SUMS.run(budget_s=0.5)
+@pytest.mark.parametrize("empty_caches", [True, False])
+def test_points_and_options_are_handed_to_the_processes(
+    empty_caches: bool, answering: Answering
+) -> None:
+    tasks = answering(*[make_set()] * 4)
+    replace(SUMS, empty_caches=empty_caches).run(budget_s=0.5)
     assert len(tasks) == 4
     assert tasks[0] == {
         "name": "sums",
         "reference": "sample_experiments:prepare_sums",
+        "code": SUMS.code,
         "points": SUMS.quick,
         "budget_s": 0.5,
         "allocator": "steady",
-        "empty_caches": True,
+        "empty_caches": empty_caches,
     }

@@ -8,8 +8,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ BOTH = {name: replace(SUMS, name=name) for name in ("first sums", "second sums")
 
 @pytest.fixture(autouse=True)
 def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    monkeypatch.delenv("JAXCAP_LOCK_HELD", raising=False)
     monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
 
 
@@ -48,9 +50,18 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the experiments that are measured, which is pretended."""
     names: list[str] = []
 
-    def run(experiment: Experiment, **_: Any) -> ResultSet:
+    def run(
+        experiment: Experiment,
+        processes: int,
+        on_process: Callable[[], object] | None = None,
+        **_: Any,
+    ) -> ResultSet:
         names.append(experiment.name)
-        return make_set(make_result(experiment=experiment.name))
+        if on_process:
+            on_process()
+        runs = [make_run()] * processes
+        result = make_result("jit", *runs, experiment=experiment.name, code=experiment.code)
+        return make_set(result)
 
     monkeypatch.setattr(Experiment, "run", run)
     monkeypatch.setattr(recording, "capture", lambda: ENVIRONMENT)
@@ -82,39 +93,69 @@ def test_what_cannot_be_read_is_measured_again(tmp_path: Path, measured: list[st
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "reasons"),
     [
         ({"versions": {"jax": "0.9.0"}}, ["jax 0.9.0, now 0.10.0"]),
         ({"versions": {}}, ["jax missing, now 0.10.0"]),
         ({"device": GPU}, ["Test GPU (GPU), now Test CPU (CPU)"]),
-        ({"code": "another"}, ["other code"]),
+        (
+            {"flags": ENVIRONMENT.flags | {"XLA_FLAGS": "--other"}},
+            ["XLA_FLAGS --other, now not set"],
+        ),
         ({"commit": "another", "python": "3.14.0"}, []),
     ],
 )
 def test_a_recording_is_outdated_by_what_changes_its_meaning(
-    changes: Mapping[str, Any], said: list[str], tmp_path: Path
+    changes: Mapping[str, Any], reasons: list[str], tmp_path: Path
 ) -> None:
     before = ENVIRONMENT.model_copy(update=dict(changes))
-    assert outdated(before, ENVIRONMENT) == said
-    path = file_of(tmp_path, ENVIRONMENT, SUMS.name)
-    make_set().model_copy(update={"environment": before}).save(path)
-    assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == ([SUMS] if said else [])
+    recording = make_set(make_result(code=SUMS.code)).model_copy(update={"environment": before})
+    assert outdated(recording, ENVIRONMENT, SUMS.code) == reasons
+    recording.save(file_of(tmp_path, ENVIRONMENT, SUMS.name))
+    assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == ([SUMS] if reasons else [])
+
+
+def test_a_recording_of_other_code_is_measured_again(tmp_path: Path) -> None:
+    make_set(make_result(code="another")).save(file_of(tmp_path, ENVIRONMENT, SUMS.name))
+    assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == [SUMS]
 
 
 def test_two_recordings_at_once_are_refused(tmp_path: Path, measured: list[str]) -> None:
-    with measuring_alone():
-        script = f"from pathlib import Path; from jaxcap.measure import lock; lock.LOCK = Path({str(lock.LOCK)!r})"
-        other = subprocess.run(
-            [sys.executable, "-c", f"{script}; lock.measuring_alone().__enter__()"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert "BusyError: another recording or build is measuring" in other.stderr
+    with measuring_alone(), pytest.raises(BusyError, match="another recording or build is"):
+        record(tmp_path, BOTH)
     assert record(tmp_path, BOTH)  # the lock is free again
 
 
-def test_a_busy_machine_is_told_in_a_sentence(
+def test_callbacks_say_what_begins_and_what_ends(tmp_path: Path, measured: list[str]) -> None:
+    events: list[str] = []
+    record(
+        tmp_path,
+        BOTH,
+        on_start=lambda experiment: events.append(experiment.name),
+        on_process=lambda: events.append("process"),
+    )
+    assert events == ["first sums", "process", "second sums", "process"]
+
+
+def test_a_recording_with_fewer_processes_is_out_of_date(
+    tmp_path: Path, measured: list[str]
+) -> None:
+    record(tmp_path, BOTH, processes=2)
+    assert record(tmp_path, BOTH, processes=2) == []
+    assert record(tmp_path, BOTH, processes=1) == []
+    assert len(record(tmp_path, BOTH, processes=3)) == 2
+
+
+def test_a_recording_is_as_new_as_its_newest_results() -> None:
+    later = ENVIRONMENT.model_copy(
+        update={"measured_at": ENVIRONMENT.measured_at + timedelta(days=1), "device": GPU}
+    )
+    sets = [make_set(), make_set().model_copy(update={"environment": later}), make_set()]
+    recording = Recording(dict(zip("abc", sets, strict=True)))
+    assert (recording.environment, recording.device) == (later, GPU)
+
+
+def test_a_busy_machine_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy() -> None:
@@ -308,7 +349,7 @@ def test_counterparts_have_what_is_common_to_all_that_is_shown() -> None:
 
 
 def test_a_file_has_a_line_for_each_list_of_numbers(tmp_path: Path, measured: list[str]) -> None:
-    (path, _) = record(tmp_path, BOTH)
+    (path, _) = record(tmp_path, BOTH, processes=1)
     lines = path.read_text(encoding="utf-8").splitlines()
     (samples,) = [line.strip() for line in lines if '"samples_s"' in line]
     assert samples == '"samples_s": [0.001, 0.001, 0.001, 0.001, 0.001, 0.001],'
@@ -324,14 +365,18 @@ from jaxcap.measure import Experiment, lock, recording
 
 def run(experiment, **_):
     time.sleep(0.005)
-    return make_set(make_result(experiment=experiment.name))
+    return make_set(make_result(experiment=experiment.name, code=experiment.code))
 
 lock.LOCK = Path(sys.argv[1], "lock")
 Experiment.run, recording.capture = run, lambda: ENVIRONMENT
 names = [f"sums {number}" for number in range(200)]
 print("ready", flush=True)
-told = lambda one: print(one.name, flush=True)
-recording.record(Path(sys.argv[1], "recorded"), {n: replace(SUMS, name=n) for n in names}, on_start=told)
+recording.record(
+    Path(sys.argv[1], "recorded"),
+    {name: replace(SUMS, name=name) for name in names},
+    processes=1,
+    on_start=lambda experiment: print(experiment.name, flush=True),
+)
 """
 
 
@@ -340,10 +385,10 @@ def test_a_recording_that_is_killed_loses_at_most_the_experiment_in_progress(
 ) -> None:
     moments = random.Random(0)
     kept: set[str] = set()
-    for _ in range(20):
+    for _ in range(5):
         with subprocess.Popen(
             [sys.executable, "-c", KILLED, str(tmp_path)],
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             stdout=subprocess.PIPE,
             text=True,
         ) as process:

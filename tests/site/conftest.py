@@ -17,6 +17,8 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, sync_playwright
 
+from jaxcap.measure.lock import LOCK
+
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "docs" / "_build" / "html"
 TUTORIALS = sorted(
@@ -146,7 +148,7 @@ def nox_docs(
     """Give what builds a copy, and how to start it: from another folder, with a lock of its own."""
     options = {
         "cwd": project.parent,
-        "env": os.environ | {"TMPDIR": str(project)} | environment,
+        "env": os.environ | {"JAXCAP_LOCK": str(project / LOCK.name)} | environment,
         "encoding": "utf-8",
         "errors": "replace",
     }

@@ -24,7 +24,6 @@ from jaxcap.measure.lock import BusyError, measuring_alone
 from jaxcap.measure.machine import capture
 from jaxcap.report import figures
 from jaxcap.results import ResultSet, ResultTable
-from jaxcap.results.environment import Environment
 from jaxcap.results.exports import with_other_machines
 from jaxcap.results.recordings import matching_results, outdated
 from jaxcap_docs import limits, plots, publish, records
@@ -140,7 +139,7 @@ def _note_table(shown: Any) -> None:
     others = matching_results(table.results, records.others())
     if others:
         wider = with_other_machines(table, others)
-        notes = (f"{where}: {state_of(some.environment)}" for where, some in others.items())
+        notes = (f"{where}: {state_of(some)}" for where, some in others.items())
         wider = replace(wider, notes=(*wider.notes, *notes))
         _running.tables[table._repr_html_()] = wider._repr_html_()
 
@@ -155,14 +154,17 @@ def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
         # Not all that the figure shows was measured there, or what was is no number.
         with suppress(KeyError, ValueError):
             other = _save(draw(some), path.with_stem(f"{path.stem}_{number}"), root)
-            other += escape(state_of(some.environment))
+            other += escape(state_of(some))
             saved += f".. dropdown:: {escape(where)}\n\n{indent(other, '   ')}\n\n"
     return saved
 
 
-def state_of(then: Environment) -> str:
-    """Say of what versions results of another machine are, and in what this build differs."""
-    changed = outdated(then, capture().model_copy(update={"device": then.device}))
+def state_of(results: ResultSet) -> str:
+    """Say with which versions another machine measured, and in what this build differs."""
+    then = results.environment
+    experiment = catalogue().get(results[0].experiment)
+    here = capture().model_copy(update={"device": then.device})
+    changed = outdated(results, here, experiment and experiment.code)
     state = f"measured with JAX {then.versions.get('jax')}, commit {then.commit}"
     return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
 

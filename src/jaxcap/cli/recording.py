@@ -60,7 +60,7 @@ def record(
             f"there is no experiment {', '.join(sorted(unknown))}: choose from {', '.join(known)}"
         )
     chosen = {name: known[name] for name in experiments or known}
-    waiting = recording.pending(folder, chosen, capture())
+    waiting = recording.pending(folder, chosen, capture(), processes=processes)
     run = CommandRun(quiet=quiet)
     run.show(
         f"{len(chosen) - len(waiting)} of {len(chosen)} experiments are up to date in {folder}"

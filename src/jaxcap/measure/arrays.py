@@ -1,7 +1,7 @@
-"""The arrays that a call returned: where they are, how large, and how to wait for them.
+"""The arrays that a call returns: where they are, how large, and how to wait for them.
 
-The one place that knows NumPy, JAX and PyTorch arrays apart. PyTorch is never imported here: if
-nobody else has imported it, then no array is one of its tensors.
+This is the only place that distinguishes NumPy, JAX and PyTorch arrays. It never imports PyTorch:
+if nothing else has, no array is a tensor of PyTorch.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Wait = Callable[[Any], object]
 
 
 def leaves(tree: Any) -> list[Any]:
-    """Leaves of a pytree that hold data."""
+    """Return the leaves of a pytree that hold data."""
     return [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "nbytes")]
 
 
 def size_bytes(tree: Any) -> int:
-    """Bytes that the arrays of a pytree occupy."""
+    """Return the number of bytes that the arrays of a pytree occupy."""
     return sum(int(leaf.nbytes) for leaf in leaves(tree))
 
 
 def device_of_result(result: Any) -> Device:
-    """Where the arrays of a result lie, and so where the call that returned them ran.
+    """Return the device that holds a result, which is where the call ran.
 
     Parameters
     ----------
     result
-        A pytree of JAX, PyTorch or NumPy arrays. Anything else counts as computed by the CPU.
+        A pytree of JAX, PyTorch or NumPy arrays. Anything else counts as a result of the CPU.
     """
     for leaf in leaves(result):
         if isinstance(leaf, jax.Array):
@@ -47,18 +47,18 @@ def device_of_result(result: Any) -> Device:
 
 
 def waiter(result: Any) -> Wait | None:
-    """Return a function that returns once a result like this one is computed.
+    """Return a function that waits until a result like this one is computed.
 
-    ``None`` stands for a result that is ready when its call returns, as NumPy's are. A single
-    array is waited for by its own method, which costs a tenth of what walking a pytree does.
+    ``None`` means that such a result is ready when its call returns, as with NumPy. For a single
+    array the function is the array's own method, which costs a tenth of walking a pytree.
     """
-    found = jax.tree.leaves(result)
-    late = any(hasattr(leaf, "block_until_ready") for leaf in found)
-    if any(getattr(leaf, "is_cuda", False) for leaf in found):
+    parts = jax.tree.leaves(result)
+    is_asynchronous = any(hasattr(leaf, "block_until_ready") for leaf in parts)
+    if any(getattr(leaf, "is_cuda", False) for leaf in parts):
         synchronize = sys.modules["torch"].cuda.synchronize
-        if late:
+        if is_asynchronous:
             return lambda tree: (synchronize(), jax.block_until_ready(tree))  # type: ignore[no-untyped-call]
         return lambda _: synchronize()
-    if not late:
+    if not is_asynchronous:
         return None
-    return methodcaller("block_until_ready") if found[0] is result else jax.block_until_ready
+    return methodcaller("block_until_ready") if parts[0] is result else jax.block_until_ready

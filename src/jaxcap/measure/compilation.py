@@ -1,19 +1,22 @@
-"""What the compiler made of a function: its kernels, and the work that they do."""
+"""Compiled functions: their kernels and their cost; and how to have them compiled anew."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import jax
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from jax.stages import Wrapped
 
 from jaxcap.results import Cost
 
-# Instructions of a compiled program that launch nothing: they name or regroup what is there.
+# Instructions of a compiled program that launch nothing: they name or regroup existing values.
 _NO_KERNEL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
+_PERSISTENT_CACHE = "jax_enable_compilation_cache"
 
 
 def kernels_op_by_op(fn: Callable[..., Any], *args: Any) -> int:
@@ -35,7 +38,7 @@ def kernels_compiled(fn: Callable[..., Any], *args: Any) -> int:
 def program(fn: Callable[..., Any], *args: Any) -> str:
     """Return the main part of the compiled ``fn(*args)``, in XLA's notation (HLO).
 
-    Fused computations are left out, and so are references to source files.
+    It leaves out fused computations and references to source files.
     """
     text = jax.jit(fn).lower(*args).compile().as_text() or ""
     main = re.search(r"^ENTRY .*?^}", text, re.MULTILINE | re.DOTALL)
@@ -45,13 +48,13 @@ def program(fn: Callable[..., Any], *args: Any) -> str:
 
 
 def cost_analysis(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Cost | None:
-    """Return what XLA's cost analysis says of a call of ``fn``, if ``fn`` is compiled.
+    """Return XLA's cost analysis of a call of ``fn``, if ``fn`` is compiled.
 
     Parameters
     ----------
     fn
-        A function from `jax.jit`, or a `functools.partial` of one. For any other the answer is
-        ``None``: what Python code does is not known before it runs.
+        A function from `jax.jit`, or a `functools.partial` of one. For any other function the
+        result is ``None``, because the cost of Python code is unknown before it runs.
     """
     if isinstance(fn, partial):
         return cost_analysis(fn.func, *fn.args, *args, **(fn.keywords | keywords))
@@ -61,3 +64,22 @@ def cost_analysis(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Cos
     if "flops" not in costs or "bytes accessed" not in costs:
         return None
     return Cost(float(costs["flops"]), float(costs["bytes accessed"]))
+
+
+@contextmanager
+def persistent_cache_disabled() -> Iterator[None]:
+    """Compile without JAX's persistent cache, which may hold programs from earlier processes.
+
+    The user's setting applies again afterwards.
+    """
+    is_enabled: bool = getattr(jax.config, _PERSISTENT_CACHE)
+    try:
+        _enable_persistent_cache(False)
+        yield
+    finally:
+        _enable_persistent_cache(is_enabled)
+
+
+def _enable_persistent_cache(value: bool) -> None:
+    jax.config.update(_PERSISTENT_CACHE, value)  # type: ignore[no-untyped-call]
+    reset_cache()  # otherwise JAX looks at the setting only when it compiles for the first time

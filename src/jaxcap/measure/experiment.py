@@ -1,8 +1,8 @@
 """Experiments: comparisons that can be imported, and so repeated in fresh processes.
 
-Inside one process, repeats agree far better with one another than the next process will with them:
-memory layout, the allocator and the order of compilation are drawn once for each process. What a
-reader who reruns a page sees is therefore the spread over processes.
+Repeats inside one process agree far better with one another than with the next process, because
+memory layout, the state of the allocator and the order of compilation are drawn once for each
+process. What readers see when they rerun a page is therefore the spread over processes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 
 import jax
 
+from jaxcap.measure.digest import digest
+from jaxcap.measure.parameters import validated
 from jaxcap.measure.processes import run_in_processes
 from jaxcap.results import Allocator, Parameter, ResultSet
 
@@ -25,24 +27,24 @@ Prepare = Callable[..., Mapping[str, Callable[[], Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A question to several variants, asked at several points.
+    """Variants that do the same work, to be compared at several points.
 
     Attributes
     ----------
     name
         Recorded in the results.
     prepare
-        Makes the inputs for one point, given as keyword arguments, and returns the variants: by
-        name, callables without arguments. It must be importable: a function at the top level of a
-        module, or a method of a class there.
+        Makes the inputs for one point, which is passed as keyword arguments, and returns the
+        variants: callables without arguments, by name. It must be importable: a function at the
+        top level of a module, or a method of a class there.
     quick
         Points for a CPU.
     full
         Points for an accelerator.
     empty_caches
-        As of `jaxcap.measure.timing.compare`.
+        See `jaxcap.measure.timing.compare`.
     title
-        The title of a page about it; its name, if not given.
+        Title of its page, which is the name if none is given.
     """
 
     name: str
@@ -54,8 +56,13 @@ class Experiment:
 
     @property
     def points(self) -> Points:
-        """The points that suit this machine's default device."""
+        """The points suited to this machine's default device."""
         return self.quick if jax.default_backend() == "cpu" else self.full
+
+    @property
+    def code(self) -> str:
+        """`~jaxcap.measure.digest.digest` of the code that it measures and is measured by."""
+        return digest(self.prepare.__module__)
 
     @property
     def reference(self) -> str:
@@ -87,22 +94,22 @@ class Experiment:
     ) -> ResultSet:
         """Measure all variants at all points, in fresh processes, one after another.
 
-        Each process compares the variants as `jaxcap.measure.timing.compare` does, and uses its
-        whole budget, because a few precise moments say little about a machine that drifts.
+        Each process compares the variants with `jaxcap.measure.timing.compare` and uses its whole
+        budget, because a few precise moments say little about a machine that drifts.
 
         Parameters
         ----------
         points
-            The sets of parameters to measure at; by default those that suit the device.
+            The sets of parameters to measure with; by default those suited to the device.
         processes
-            How many fresh processes. The intervals say where the next process will lie (see
+            How many fresh processes. The intervals predict the next process (see
             `~jaxcap.results.statistics.prediction_interval`).
         budget_s
             Seconds of sampling for each variant, in each process and at each point.
         allocator
-            As of `jaxcap.measure.timing.measure`.
+            See `jaxcap.measure.timing.measure`.
         on_process
-            Called after each process, for a progress display. Without it, a bar is shown where
+            Called after each process, for a progress display. By default a bar is shown if
             standard error is a terminal.
 
         Returns
@@ -113,10 +120,11 @@ class Experiment:
         Raises
         ------
         ProcessError
-            If a process fails.
+            If a process fails or hangs.
         ValueError
-            If other processes cannot import the experiment, there is no point or process, or the
-            budget is not positive.
+            If other processes cannot import the experiment, there is no point or process, a point
+            is given twice, results cannot record the name or a parameter, or the budget is not
+            positive.
         """
         points = self.points if points is None else points
         if not points:
@@ -125,9 +133,14 @@ class Experiment:
             raise ValueError(f"processes must be at least 1, got {processes}")
         if not 0 < budget_s < inf:
             raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
+        points = [validated(point, experiment=self.name) for point in points]
+        for number, point in enumerate(points):
+            if point in points[:number]:
+                raise ValueError(f"experiment {self.name!r} is given the point {point} twice")
         task = {
             "name": self.name,
             "reference": self.reference,
+            "code": self.code,
             "points": points,
             "budget_s": budget_s,
             "allocator": allocator,

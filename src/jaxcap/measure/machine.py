@@ -1,6 +1,6 @@
 """What this machine is: everything that a timing depends on and that a reader may know.
 
-Whatever could identify a person or a host (host name, user, paths) is left out, and a fact that
+It leaves out whatever could identify a person or a host (host name, user, paths). A fact that
 cannot be found out is ``None`` or absent rather than guessed.
 """
 
@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
-from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 
@@ -22,7 +21,8 @@ import jax
 from jaxcap.results.environment import Device, Environment
 
 LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")
-PLUGINS = re.compile(r"jax[-_]cuda\d*[-_](plugin|pjrt)", re.IGNORECASE)
+# The plugins through which JAX uses NVIDIA devices; the first group is the version of CUDA.
+PLUGINS = re.compile(r"jax[-_]cuda(\d+)[-_](plugin|pjrt)", re.IGNORECASE)
 
 
 def capture() -> Environment:
@@ -46,7 +46,7 @@ def capture() -> Environment:
 
 
 def _os() -> str:
-    """Name the system and its release, without what somebody who builds kernels adds to that."""
+    """Name the system and its release, without the suffix of those who build their own kernel."""
     release = re.match(r"\d+(\.\d+)*", platform.release())
     return f"{platform.system()} {release[0] if release else ''}".strip()
 
@@ -65,13 +65,13 @@ def cpu() -> Device:
 
 @cache
 def cpu_name() -> str:
-    """Model of the CPU, or its architecture where the system does not tell."""
+    """Return the model of the CPU, or its architecture where the system does not name it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         text = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found.group(1).strip() if found else platform.processor() or platform.machine()
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return model[1].strip() if model else platform.processor() or platform.machine()
 
 
 def _cores() -> int:
@@ -81,40 +81,39 @@ def _cores() -> int:
 
 
 def _cache_bytes() -> int | None:
-    """Largest cache that the first core sees, as Linux tells it."""
+    """Return the size of the first core's largest cache, which Linux knows."""
     sizes = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
-        found = re.fullmatch(r"(\d+)([KM]?)", path.read_text(encoding="ascii").strip())
-        if found:
-            sizes.append(int(found.group(1)) * {"": 1, "K": 1024, "M": 1024**2}[found.group(2)])
+        size = re.fullmatch(r"(\d+)([KM]?)", path.read_text(encoding="ascii").strip())
+        if size:
+            sizes.append(int(size[1]) * {"": 1, "K": 1024, "M": 1024**2}[size[2]])
     return max(sizes, default=None)
 
 
 def free_memory_bytes(platform: str) -> int | None:
-    """Memory that the first device of a platform could still give, where that can be known."""
+    """Return the free memory of a platform's first device, where that can be known."""
     if platform != "cpu":
-        told = jax.devices(platform)[0].memory_stats() or {}
-        free: int = told.get("bytes_limit", 0) - told.get("bytes_in_use", 0)
-        return free if told else None
+        stats = jax.devices(platform)[0].memory_stats()
+        return stats.get("bytes_limit", 0) - stats.get("bytes_in_use", 0) if stats else None
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return None
-    found = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
-    return int(found.group(1)) * 1024 if found else None
+    available = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
+    return int(available[1]) * 1024 if available else None
 
 
 def nvidia_driver() -> str | None:
-    """Version of the driver of NVIDIA's devices, if there is one."""
+    """Return the version of the driver for NVIDIA's devices, if there is one."""
     try:
         text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
     except OSError:
         return None
-    found = re.search(r"\d+\.\d+(\.\d+)?", text)
-    return found.group(0) if found else None
+    version = re.search(r"\d+\.\d+(\.\d+)?", text)
+    return version[0] if version else None
 
 
-@cache  # each comparison asks, and it takes reading a file for each package
+@cache  # every comparison needs them, and finding them reads a file for each package
 def _installed() -> tuple[tuple[str, str], ...]:
     return tuple(_versions())
 
@@ -128,17 +127,6 @@ def _versions() -> Iterator[tuple[str, str]]:
             continue
 
 
-@cache
-def _code() -> str:
-    """Hash the sources that a timing depends on."""
-    package = Path(__file__).parent
-    sources = [package / f"{name}.py" for name in ("arrays", "compilation", "experiment", "timing")]
-    for folder in "experiments", "kernels", "mnist":
-        sources += sorted(package.glob(f"{folder}/[!_]*.py"))
-    digest = sha256(b"".join(source.read_bytes() for source in sources))
-    return digest.hexdigest()[:12]
-
-
 def _flags() -> dict[str, str]:
     flags = {
         name: str(getattr(jax.config, name))
@@ -150,21 +138,20 @@ def _flags() -> dict[str, str]:
     }
     xla = os.environ.get("XLA_FLAGS", "")
     if xla:
-        # A flag's value, or the file that flags are read from, may tell who built the page.
+        # A path, as a flag's value or as the file to read flags from, may identify a person.
         flags["XLA_FLAGS"] = re.sub(r"[^\s=]*[/\\]\S*", "(path)", xla)
     return flags
 
 
 def _commit() -> str | None:
-    """Commit of the sources: told by the build, or asked of git where they are a checkout."""
-    told = os.environ.get("JAXCAP_COMMIT")
-    if told:
-        return told
+    """Return the commit of the sources: from the environment, or from git in a checkout."""
+    if commit := os.environ.get("JAXCAP_COMMIT"):
+        return commit
     here = Path(__file__)
 
     def git(*command: str) -> str | None:
         try:
-            asked = subprocess.run(
+            finished = subprocess.run(
                 ["git", "-C", here.parent, *command],
                 capture_output=True,
                 text=True,
@@ -173,7 +160,7 @@ def _commit() -> str | None:
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return asked.stdout.strip() if asked.returncode == 0 else None
+        return finished.stdout.strip() if finished.returncode == 0 else None
 
     # An installed copy may lie inside somebody else's repository: only tracked sources count.
     if git("ls-files", "--error-unmatch", here.name) is None:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
@@ -16,9 +15,13 @@ from jaxcap.measure import machine
 from jaxcap.measure.timing import sweep
 from jaxcap.results import Result, ResultSet
 
+# A fresh process hangs if it takes longer: so long to start, and at each point so long and so many
+# budgets. First calls may take minutes, and the fewest rounds far more than the budget.
+START_LIMIT_S, POINT_LIMIT_S, BUDGETS_LIMIT = 600, 1200, 100
+
 
 class ProcessError(RuntimeError):
-    """A fresh process failed to measure; the message ends with what it said last."""
+    """A fresh process failed to measure; the message ends with the last line that it printed."""
 
 
 def run_in_processes(
@@ -29,25 +32,25 @@ def run_in_processes(
     Parameters
     ----------
     task
-        As `run_task` takes it; JSON can hold it.
+        See `run_task`; it must fit into JSON.
     processes, on_process
-        As of `jaxcap.measure.experiment.Experiment.run`.
+        See `jaxcap.measure.experiment.Experiment.run`.
 
     Raises
     ------
     ProcessError
-        If a process fails.
+        If a process fails or hangs.
     """
-    # Asked once for all processes, because somebody may commit in the meantime.
+    # The same for all processes, even if somebody commits in the meantime.
     commit = machine.capture().commit or ""
-    # A caller that wants to be told has a display of progress already.
+    # A caller with a callback has a progress display already.
     repeats = range(processes) if on_process else _with_progress(processes, task["name"])
     sets = []
     for _ in repeats:
         sets.append(_run_process(task, commit))
         if on_process:
             on_process()
-    return _pool(sets)
+    return _pool(sets, task["code"])
 
 
 def run_task(task: Mapping[str, Any]) -> ResultSet:
@@ -64,52 +67,69 @@ def run_task(task: Mapping[str, Any]) -> ResultSet:
 
 
 def _run_process(task: Mapping[str, Any], commit: str) -> ResultSet:
-    with tempfile.TemporaryDirectory(prefix="jaxcap-") as folder:
-        output = Path(folder, "results.json")
+    limit_s = START_LIMIT_S + len(task["points"]) * (
+        POINT_LIMIT_S + BUDGETS_LIMIT * task["budget_s"]
+    )
+    stdin, parent_is_alive = os.pipe()  # the system closes this end when the parent dies
+    try:
         finished = subprocess.run(
-            [sys.executable, "-m", "jaxcap.measure.worker", output],
-            input=json.dumps(task),
-            env=os.environ
-            | {
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                "JAXCAP_COMMIT": commit,
-                "JAX_TRACEBACK_FILTERING": "off",  # it would have the last word
-            },
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            [sys.executable, "-P", "-m", "jaxcap.measure.worker", json.dumps(task)],
+            stdin=stdin,
+            env=_environment(commit),
+            capture_output=True,
             text=True,
             encoding="utf-8",
             errors="replace",
+            timeout=limit_s,
             check=False,
         )
-        if finished.returncode != 0 or not output.exists():
-            said = finished.stderr.strip().splitlines()
-            last = said[-1] if said else "nothing was said"
-            raise ProcessError(
-                f"experiment {task['name']!r} failed in a fresh process "
-                f"(exit code {finished.returncode}): {last}"
-            )
-        return ResultSet.load(output)
+    except subprocess.TimeoutExpired:
+        raise ProcessError(
+            f"experiment {task['name']!r} was stopped after {limit_s:,.0f} s in a fresh process, "
+            "which is far more than its budget: measure it in this process to see where it hangs"
+        ) from None
+    finally:
+        os.close(stdin)
+        os.close(parent_is_alive)
+    if finished.returncode != 0 or not finished.stdout:
+        last_line = (finished.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+        raise ProcessError(
+            f"experiment {task['name']!r} failed in a fresh process "
+            f"(exit code {finished.returncode}): {last_line}"
+        )
+    return ResultSet.model_validate_json(finished.stdout, strict=True)
 
 
-def _pool(sets: Sequence[ResultSet]) -> ResultSet:
-    """Join the runs that several processes made of the same results."""
+def _environment(commit: str) -> dict[str, str]:
+    """Environment variables of a fresh process, which imports from where this one does."""
+    return {
+        # Variants of other libraries need memory on a GPU, too.
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+        "JAXCAP_COMMIT": commit,
+        "JAX_TRACEBACK_FILTERING": "off",  # its note would be the last line
+    }
+
+
+def _pool(sets: Sequence[ResultSet], code: str) -> ResultSet:
+    """Join what several processes measured with the same code, variants and points."""
     first, *others = sets
     for other in others:
         first.environment.require_same_machine(other.environment)
 
     def pooled(results: tuple[Result, ...]) -> Result:
         runs = tuple(run for result in results for run in result.runs)
-        return results[0].model_copy(update={"runs": runs})
+        return results[0].model_copy(update={"runs": runs, "code": code})
 
-    together = zip(*(results.results for results in sets), strict=True)
-    return first.model_copy(update={"results": tuple(map(pooled, together))})
+    same_results = zip(*(results.results for results in sets), strict=True)
+    return first.model_copy(update={"results": tuple(map(pooled, same_results))})
 
 
 def _with_progress(processes: int, name: str) -> Iterable[int]:
     """Count processes, with a bar on a terminal.
 
-    Its thread would take time from what is measured, so it is drawn between processes only.
+    It is drawn between processes only, because a thread would take time from the samples.
     """
     from rich.console import Console
     from rich.progress import track

@@ -1,7 +1,8 @@
-"""Record experiments on this machine's best device, in files that travel.
+"""Record experiments on this machine's best device, in files that other machines can read.
 
-What was recorded is kept when a recording is interrupted, and measured again only where it is out
-of date: another version of a library, another device, or other code.
+An interrupted recording keeps what it has saved. An experiment is measured again only if its file
+is out of date (another version of a library, device or setting, or other code) or has fewer
+processes.
 """
 
 from __future__ import annotations
@@ -19,18 +20,27 @@ from jaxcap.results.recordings import ENVIRONMENT, file_of, outdated
 
 
 def pending(
-    folder: Path, experiments: Mapping[str, Experiment], now: Environment
+    folder: Path, experiments: Mapping[str, Experiment], now: Environment, *, processes: int = 1
 ) -> list[Experiment]:
-    """Choose the experiments of which there is no recording, or one that is out of date."""
+    """Choose the experiments that have no recording, or one that is out of date.
 
-    def is_current(name: str) -> bool:
+    Parameters
+    ----------
+    folder, experiments, processes
+        See `record`. A recording with fewer processes is out of date.
+    now
+        The machine as it is.
+    """
+
+    def is_current(experiment: Experiment) -> bool:
         try:
-            found = ResultSet.load(file_of(folder, now, name))
+            results = ResultSet.load(file_of(folder, now, experiment.name))
         except (OSError, ResultsError):
             return False
-        return not outdated(found.environment, now)
+        fewest = min(len(result.runs) for result in results)
+        return fewest >= processes and not outdated(results, now, experiment.code)
 
-    return [one for name, one in experiments.items() if not is_current(name)]
+    return [experiment for experiment in experiments.values() if not is_current(experiment)]
 
 
 def record(
@@ -42,18 +52,18 @@ def record(
     on_start: Callable[[Experiment], object] | None = None,
     on_process: Callable[[], object] | None = None,
 ) -> list[Path]:
-    """Measure experiments that are `pending`, one after another, and save each when it is done.
+    """Measure the experiments that are `pending`, one after another, and save each when done.
 
     Parameters
     ----------
     folder
-        Holds a folder for each device.
+        Folder that holds a folder for each device.
     experiments
         By name.
     processes, budget_s
-        As of `jaxcap.measure.experiment.Experiment.run`.
+        See `jaxcap.measure.experiment.Experiment.run`.
     on_start
-        Called with each experiment before it begins.
+        Called with each experiment before it starts.
     on_process
         Called after each process.
 
@@ -65,17 +75,20 @@ def record(
     Raises
     ------
     BusyError
-        If another recording or build is measuring.
+        If another recording or build is measuring on this machine.
+    ProcessError
+        If a process fails or hangs. What was recorded before is kept.
     """
     written = []
     with measuring_alone():
         now = capture()
-        for experiment in pending(folder, experiments, now):
+        for experiment in pending(folder, experiments, now, processes=processes):
             if on_start:
                 on_start(experiment)
-            found = experiment.run(processes=processes, budget_s=budget_s, on_process=on_process)
-            written.append(file_of(folder, now, experiment.name))
-            found.save(written[-1])
-            place = written[-1].with_name(ENVIRONMENT)
-            write_atomically(place, found.environment.model_dump_json(indent=1) + "\n")
+            results = experiment.run(processes=processes, budget_s=budget_s, on_process=on_process)
+            path = file_of(folder, now, experiment.name)
+            results.save(path)
+            environment = results.environment.model_dump_json(indent=1)
+            write_atomically(path.with_name(ENVIRONMENT), environment + "\n")
+            written.append(path)
     return written

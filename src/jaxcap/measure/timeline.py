@@ -1,4 +1,4 @@
-"""When calls returned, and when their results were there: asynchronous dispatch, recorded."""
+"""Asynchronous dispatch, recorded: when calls returned, and when their results were computed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Calls in a chain, in their order: each takes the result of the one before."""
+    """Calls in a chain, in order: each takes the result of the previous one."""
 
     calls: tuple[Call, ...]
 
@@ -41,7 +41,7 @@ class Timeline:
     def executions(self) -> tuple[tuple[float, float], ...]:
         """The longest time that each execution can have taken, as start and end in seconds.
 
-        It cannot have begun before its call, nor before its input was there.
+        It cannot have started before its call, nor before its input was computed.
         """
         ready_s = [call.ready_s for call in self.calls]
         inputs_s = (0.0, *ready_s[:-1])
@@ -59,11 +59,11 @@ def record(
     awaited: bool = False,
     clock: Clock = time.perf_counter,
 ) -> Timeline:
-    """Call ``fn`` on ``x``, then on its own result, and so on, and note the times.
+    """Call ``fn`` on ``x``, then on its own result, and so on, and record the times.
 
-    A second thread waits for the results in their order, so that waiting delays no call. It takes
-    a moment to wake up, which blurs results that take no longer than that. Before all this, ``fn``
-    is called once and awaited, which compiles what has to be compiled.
+    A second thread waits for the results in order, so that waiting delays no call. It takes a
+    moment to wake up, which blurs results that take no longer than that. Before the recording,
+    ``fn`` is called once and awaited, so that everything is compiled.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ def record(
     calls
         How many calls to record.
     awaited
-        Whether each call waits until the result of the one before is there.
+        Whether each call waits until the result of the previous one is computed.
     clock
         Returns seconds; for tests.
 
     Raises
     ------
     ValueError
-        If there is no call to record.
+        If ``calls`` is less than 1.
     """
     if calls < 1:
         raise ValueError(f"calls must be at least 1, got {calls}")

@@ -1,8 +1,8 @@
-"""How long a call takes, and how surely.
+"""How long a call takes, and how certain that is.
 
 JAX and CUDA return before the work is done, compile on the first call, and run on machines that
 drift. So the clock here stops when the result is there, the first call is timed apart, variants
-take turns in random order, and every figure has an interval. All times are seconds for one call.
+take turns in random order, and every estimate has an interval. All times are seconds for one call.
 """
 
 from __future__ import annotations
@@ -23,31 +23,33 @@ from uuid import uuid4
 import jax
 
 from jaxcap.measure import machine
-from jaxcap.measure.allocator import steady_allocator
-from jaxcap.measure.arrays import device_of_result, size_bytes, waiter
-from jaxcap.measure.compilation import cost_analysis
-from jaxcap.results import Allocator, Parameter, ProcessSamples, Result, ResultSet
+from jaxcap.measure.allocator import use_allocator
+from jaxcap.measure.arrays import Wait, device_of_result, leaves, size_bytes, waiter
+from jaxcap.measure.compilation import cost_analysis, persistent_cache_disabled
+from jaxcap.measure.parameters import validated
+from jaxcap.results import Allocator, Cost, Parameter, ProcessSamples, Result, ResultSet
+from jaxcap.results.environment import Device
 from jaxcap.results.statistics import median_interval
 
 # A sample lasts at least this many ticks of the clock, so that they blur it by at most 0.1 %.
 TICKS_PER_SAMPLE = 1000
-# Sampling may stop when the interval of each median is within this share of it.
+# Sampling may stop when the interval of each median reaches no further than this share of it.
 PRECISION = 0.01
-# Fewer rounds give no 95 % interval, more make files large and improve little: a long budget makes
-# longer samples instead.
-FEWEST_ROUNDS, MOST_ROUNDS = 6, 100
-# The stopping rule looks after this many rounds, and then at growing distances, and believes what
-# it saw twice in a row: to look after each round would be to stop at the luckiest.
+# Fewer rounds give no 95 % interval. More make files large and improve little, so a long budget is
+# spent on longer samples instead.
+MIN_ROUNDS, MAX_ROUNDS = 6, 100
+# The stopping rule looks after this many rounds and then at growing distances, and stops only when
+# it sees precise times twice in a row: looking after each round would stop at the luckiest one.
 FIRST_LOOK, NEXT_LOOK = 20, 1.5
 
-_MOST_CALLS_PER_SAMPLE = 1_000_000
+_MAX_CALLS_PER_SAMPLE = 1_000_000
 
 Clock = Callable[[], float]
 Variants = Mapping[str, Callable[..., Any]]
 
 
 class MeasurementError(RuntimeError):
-    """A variant raised while it was measured; its own exception is the cause."""
+    """A variant cannot be measured; if it raised an exception, that is the cause."""
 
 
 def measure(
@@ -67,7 +69,7 @@ def measure(
     Parameters
     ----------
     fn
-        Any callable. Its result may be a pytree of NumPy, JAX or PyTorch arrays, of any shapes
+        Any callable. Its result may be a pytree of NumPy, JAX or PyTorch arrays of any shapes
         and dtypes; the clock stops when all of them are computed.
     *args
         Passed to each call.
@@ -79,23 +81,24 @@ def measure(
         Sampling ends early when the interval reaches no further than this share of the median to
         either side. Zero uses the whole budget.
     allocator
-        ``"steady"`` keeps freed memory in the process (see `steady_allocator`).
+        ``"steady"`` keeps freed memory in the process, for the rest of its life (see
+        `~jaxcap.measure.allocator.use_allocator`). The result names the allocator in effect.
     clock
         Returns seconds; for tests.
 
     Returns
     -------
     Result
-        With one run: its interval is over repeats inside this process, which agree with one
-        another better than the next process will. To know about that one too, run an
+        With one run. Its interval covers repeats inside this process, which agree better with
+        one another than with the next process. To cover that one too, run an
         `~jaxcap.measure.experiment.Experiment`.
 
     Raises
     ------
     MeasurementError
-        If ``fn`` raises.
+        If ``fn`` raises, or donates its arguments and so cannot be called again.
     ValueError
-        If the budget is not positive.
+        If the budget is not positive, or a result cannot record a name or parameter.
     """
     name = variant or str(getattr(fn, "__name__", type(fn).__name__))
     return compare(
@@ -123,12 +126,12 @@ def compare(
     empty_caches: bool = True,
     on_round: Callable[[], object] | None = None,
 ) -> ResultSet:
-    """Time variants that do the same work, taking turns.
+    """Time variants that do the same work and take turns.
 
-    In each round every variant is sampled once, in a new random order, so that a machine that
-    drifts hits them alike; speed-ups come from the ratios within rounds. First all variants are
-    called once with empty compilation caches (`jax.clear_caches`), which gives their first-call
-    times, and again to warm up.
+    In each round every variant is sampled once, in a new random order, so that a drifting machine
+    affects them alike; speed-ups come from the ratios within rounds. Before that, each variant is
+    called once with empty compilation caches (`jax.clear_caches`, and the persistent cache is
+    switched off meanwhile), which gives its first-call time, and again to warm up.
 
     Parameters
     ----------
@@ -141,13 +144,13 @@ def compare(
     budget_s
         Seconds of sampling for each variant.
     precision, allocator, clock
-        As in `measure`; sampling ends when all variants are precise enough.
+        See `measure`; sampling ends when all variants are precise enough.
     empty_caches
         Whether to empty JAX's caches before each first call, so that it is the first in every
-        respect. Then all but the last have to be compiled again. That can be saved where the
-        variants share no compiled function.
+        respect. All variants but the last are then compiled again. Where the variants share no
+        compiled function, that time can be saved.
     on_round
-        Called after each round: for a progress display that takes no time from what is measured.
+        Called after each round, so that a progress display takes no time from the samples.
 
     Returns
     -------
@@ -157,30 +160,32 @@ def compare(
     Raises
     ------
     MeasurementError
-        If a variant raises; the message names it.
+        If a variant raises, or donates its arguments; the message names it.
     ValueError
-        If there is no variant, or the budget is not positive.
+        If there is no variant, the budget is not positive, or a result cannot record a name or
+        parameter.
     """
     if not 0 < budget_s < inf:
         raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
     if not variants:
         raise ValueError("variants is empty: give at least one callable by name")
-    if allocator == "steady":
-        steady_allocator()
+    parameters = validated(parameters or {}, experiment=experiment, variants=variants)
+    allocator = use_allocator(allocator)
     here = machine.capture()
     samplers = [_Sampler(name, fn, args, clock) for name, fn in variants.items()]
-    for sampler in samplers:
-        sampler.call_first(empty_caches=empty_caches)
-    for sampler in samplers:
-        sampler.warm_up(budget_s / MOST_ROUNDS)
-    with _no_garbage_collection():
-        _take_turns(samplers, budget_s * len(samplers), precision, clock, on_round)
+    with persistent_cache_disabled():
+        for sampler in samplers:
+            sampler.call_first(empty_caches=empty_caches)
+        for sampler in samplers:
+            sampler.warm_up(budget_s / MAX_ROUNDS)
+        with _no_garbage_collection():
+            _take_turns(samplers, budget_s * len(samplers), precision, clock, on_round)
     comparison = uuid4().hex[:12]
     results = tuple(
         Result(
             experiment=experiment,
             variant=sampler.name,
-            parameters=dict(parameters or {}),
+            parameters=parameters,
             device=sampler.device,
             comparison=comparison,
             allocator=allocator,
@@ -206,13 +211,13 @@ def sweep(
     Parameters
     ----------
     prepare
-        Makes the variants for a point, given as keyword arguments.
+        Makes the variants for one point, which is passed as keyword arguments.
     points
         At least one set of parameters.
     experiment
         Recorded in the results.
     **options
-        As of `compare`.
+        See `compare`.
     """
     sets = [
         compare(prepare(**point), experiment=experiment, parameters=point, **options)
@@ -226,12 +231,21 @@ def sweep(
 
 @dataclass
 class _Sampler:
-    """One variant, its calibration and the samples taken of it so far."""
+    """One variant, its calibration, and the samples taken so far."""
 
     name: str
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     clock: Clock
+    # From the first call:
+    wait: Wait | None = field(init=False)
+    first_call_s: float = field(init=False)
+    device: Device = field(init=False)
+    working_set_bytes: int = field(init=False)
+    # From the warm-up:
+    work: Cost | None = field(init=False)
+    calls: int = field(init=False, default=1)
+    # By sample:
     samples_s: list[float] = field(default_factory=list)
     dispatch_s: list[float] = field(default_factory=list)
     minor_faults: list[int] = field(default_factory=list)
@@ -246,34 +260,41 @@ class _Sampler:
             if self.wait:
                 self.wait(result)
             self.first_call_s = self.clock() - start
+        bound = (self.fn.args, self.fn.keywords) if isinstance(self.fn, partial) else ()
+        inputs = (self.args, bound)
+        if any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves(inputs)):
+            raise MeasurementError(
+                f"variant {self.name!r} cannot be called again, because it donates an argument to "
+                "the compiler: measure it without donation (donate_argnums, donate_argnames)"
+            )
         self.device = device_of_result(result)
-        inputs = (self.fn.args, self.fn.keywords) if isinstance(self.fn, partial) else ()
-        self.working_set_bytes = size_bytes((self.args, inputs, result))
+        self.working_set_bytes = size_bytes((inputs, result))
 
     def warm_up(self, sample_s: float) -> None:
-        """Compile again what other variants' first calls emptied, and find the sample size.
+        """Compile again if other variants' first calls emptied the caches, and find the sample size.
 
         A sample takes at least ``sample_s`` seconds.
         """
         with self._naming_the_variant():
             self._time_calls(1)
             self.work = cost_analysis(self.fn, *self.args)
-            self.calls = 1
             enough = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
-            while self._time_calls(self.calls)[0] < enough and self.calls < _MOST_CALLS_PER_SAMPLE:
+            while self._time_calls(self.calls)[0] < enough and self.calls < _MAX_CALLS_PER_SAMPLE:
                 self.calls *= 2
 
     def sample(self) -> None:
         faults_before = _minor_faults()
         with self._naming_the_variant():
             total_s, dispatch_s = self._time_calls(self.calls)
-        self.minor_faults.append(_minor_faults() - faults_before)
+        if faults_before is not None:
+            self.minor_faults.append((_minor_faults() or 0) - faults_before)
         self.samples_s.append(total_s / self.calls)
         self.dispatch_s.append(dispatch_s / self.calls)
 
     def is_precise(self, precision: float) -> bool:
         time_s = median_interval(self.samples_s, unit="s", basis="")
-        return time_s.high - time_s.low < 2 * precision * time_s.value
+        reach_s = max(time_s.high - time_s.value, time_s.value - time_s.low)
+        return reach_s < precision * time_s.value
 
     def run(self) -> ProcessSamples:
         return ProcessSamples(
@@ -325,13 +346,13 @@ def _take_turns(
     next_look: float = FIRST_LOOK
     is_precise = False
     start = clock()
-    for rounds in range(1, MOST_ROUNDS + 1):
+    for rounds in range(1, MAX_ROUNDS + 1):
         shuffle(order)
         for sampler in order:
             sampler.sample()
         if on_round:
             on_round()
-        if rounds < FEWEST_ROUNDS:
+        if rounds < MIN_ROUNDS:
             continue
         if clock() - start >= budget_s:
             return
@@ -343,16 +364,16 @@ def _take_turns(
 
 
 def tick(clock: Clock = time.perf_counter) -> float:
-    """Smallest step in seconds by which a clock was seen to advance."""
+    """Return the smallest step, in seconds, by which a clock advances."""
     readings = [clock() for _ in range(100)]
     steps = [b - a for a, b in pairwise(readings) if b > a]
     return min(steps, default=time.get_clock_info("perf_counter").resolution)
 
 
-def _minor_faults() -> int:
+def _minor_faults() -> int | None:
     """Memory pages that the kernel has mapped for this process so far, where it counts them."""
     if sys.platform == "win32":
-        return 0
+        return None
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -1,0 +1,110 @@
+"""An experiment's digest covers what it imports of ours and what measures it, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sample_experiments import SUMS
+
+from jaxcap.experiments import catalogue
+from jaxcap.measure import digest
+
+MEASURING = {
+    f"measure.{name}"
+    for name in (
+        *("allocator", "arrays", "compilation", "experiment", "processes", "timing", "worker"),
+    )
+}
+MNIST = {"mnist throughput", "mnist scaling"}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "expected"),
+    [
+        ("keys", {"experiments.keys", "prng"}),
+        ("typed_jit", {"experiments.typed", "kernels.elementwise", "transforms"}),
+        ("ceilings", {"kernels.ceilings", "kernels.precision"}),
+        (
+            "gradients",  # imports PyTorch's part inside a function
+            {"experiments.gradients", "kernels.autodiff_torch", "kernels.elementwise"},
+        ),
+        (
+            "published matrices",  # imports other experiments
+            {
+                *("experiments.replicas", "experiments.dispatch", "experiments.linear_algebra"),
+                *("kernels.dispatch", "kernels.linalg", "kernels.precision"),
+            },
+        ),
+    ],
+)
+def test_covers_what_an_experiment_imports(experiment: str, expected: set[str]) -> None:
+    module = catalogue()[experiment].prepare.__module__
+    covered = {name.removeprefix("jaxcap.") for name in digest.sources(module)}
+    assert covered == expected | MEASURING
+
+
+def test_covers_the_module_of_an_experiment_of_others() -> None:
+    covered = digest.sources("sample_experiments")
+    assert set(covered) == {"sample_experiments", *(f"jaxcap.{name}" for name in MEASURING)}
+    assert "SUMS = Experiment(" in covered["sample_experiments"]
+    assert SUMS.code == digest.digest("sample_experiments")
+    assert len(SUMS.code) == 12
+
+
+@pytest.fixture
+def outdated_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str, str], set[str]]]:
+    """Names of the experiments whose digest changes with a line at the end of a file."""
+    root = tmp_path / "jaxcap"
+    shutil.copytree(digest.ROOT, root, ignore=shutil.ignore_patterns("__pycache__", "subset"))
+    monkeypatch.setattr(digest, "ROOT", root)
+
+    def codes() -> dict[str, str]:
+        digest.digest.cache_clear()
+        return {name: experiment.code for name, experiment in catalogue().items()}
+
+    def change(file: str, line: str) -> set[str]:
+        before = codes()
+        with (root / file).open("a", encoding="utf-8") as changed:
+            changed.write(f"{line}\n")
+        after = codes()
+        return {name for name in before if after[name] != before[name]}
+
+    yield change
+    digest.digest.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("file", "experiments"),
+    [
+        ("prng.py", {"keys"}),
+        ("transforms.py", {"typed_jit"}),
+        ("mnist/idx.py", MNIST),
+        ("kernels/elementwise.py", {"jit", "gradients", "typed_jit"}),
+        ("measure/worker.py", set(catalogue())),
+        ("measure/timing.py", set(catalogue())),
+        ("measure/machine.py", set()),
+        ("measure/__init__.py", set()),
+        ("results/models.py", set()),
+        ("report/roofline.py", set()),
+        ("experiments/__init__.py", set()),
+    ],
+)
+def test_changes_with_these_files(
+    file: str, experiments: set[str], outdated_by: Callable[[str, str], set[str]]
+) -> None:
+    assert outdated_by(file, "# a comment") == experiments & set(catalogue())
+
+
+def test_packages_count_where_they_define_what_is_imported(
+    outdated_by: Callable[[str, str], set[str]],
+) -> None:
+    assert outdated_by("prng.py", "import jaxcap.experiments") == {"keys"}
+    assert outdated_by("experiments/__init__.py", "") == {"keys"}
+    assert outdated_by("transforms.py", "from .kernels import linalg, __doc__") == {"typed_jit"}
+    assert outdated_by("kernels/__init__.py", "") == {"typed_jit"}
+    assert "typed_jit" in outdated_by("kernels/linalg.py", "")
