@@ -15,7 +15,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from jaxcap.measure.doctor import Facts
+from jaxcap.doctor import Facts
 from jaxcap.measure.machine import capture
 from jaxcap.results.environment import Environment, Record, provenance
 from jaxcap_docs import plots, records

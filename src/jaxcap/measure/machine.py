@@ -19,10 +19,10 @@ from pathlib import Path
 
 import jax
 
+from jaxcap.doctor import cuda_plugins, nvidia_driver
 from jaxcap.results.environment import Device, Environment
 
 LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")
-PLUGINS = re.compile(r"jax[-_]cuda\d*[-_](plugin|pjrt)", re.IGNORECASE)
 
 
 def capture() -> Environment:
@@ -105,28 +105,18 @@ def free_memory_bytes(platform: str) -> int | None:
     return int(found.group(1)) * 1024 if found else None
 
 
-def nvidia_driver() -> str | None:
-    """Version of the driver of NVIDIA's devices, if there is one."""
-    try:
-        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    found = re.search(r"\d+\.\d+(\.\d+)?", text)
-    return found.group(0) if found else None
-
-
 @cache  # each comparison asks, and it takes reading a file for each package
 def _installed() -> tuple[tuple[str, str], ...]:
     return tuple(_versions())
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    plugins = {d.name for d in metadata.distributions() if d.name and PLUGINS.fullmatch(d.name)}
-    for name in (*LIBRARIES, *sorted(plugins)):
+    for name in LIBRARIES:
         try:
             yield name, metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
+    yield from sorted(cuda_plugins().items())
 
 
 @cache

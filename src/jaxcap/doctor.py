@@ -1,0 +1,241 @@
+"""Whether JAX computes on what this machine has, and what to do if it doesn't.
+
+Importing this module doesn't import JAX, which may be what is broken.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass, field
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+# The oldest drivers that run programs for CUDA 12 and 13, according to JAX's installation guide.
+OLDEST_DRIVER = {"12": "525", "13": "580"}
+
+_PLUGIN = re.compile(r"jax[-_]cuda(\d+)[-_](plugin|pjrt)", re.IGNORECASE)
+_NO_PREALLOCATION = ("false", "0")
+_INSTALL_CUDA = "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'"
+# Values of variables that let JAX use a GPU.
+_ALLOWS_GPU = {"JAX_PLATFORMS": r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
+
+
+class Finding(NamedTuple):
+    """One line of a diagnosis.
+
+    Attributes
+    ----------
+    subject
+        The part of the installation that was examined.
+    found
+        Its state.
+    remedy
+        What to do; empty if all is well.
+    """
+
+    subject: str
+    found: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts about a machine that `diagnose` judges.
+
+    Attributes
+    ----------
+    jax
+        Version of JAX.
+    jaxlib
+        Version of jaxlib.
+    backend
+        Platform of JAX's default device; None if JAX doesn't start.
+    failure
+        First line of the error if JAX doesn't start.
+    imports
+        Whether JAX can be imported.
+    driver
+        Version of the NVIDIA driver, empty if it is unknown; None without a driver.
+    plugins
+        Version of each installed package of JAX's CUDA plugin.
+    torch
+        Version of PyTorch; None if it isn't installed.
+    torch_sees_gpu
+        Whether PyTorch can compute on a GPU.
+    variables
+        The environment variables that influence all this, if they are set.
+    """
+
+    jax: str
+    jaxlib: str
+    backend: str | None
+    failure: str = ""
+    imports: bool = True
+    driver: str | None = None
+    plugins: dict[str, str] = field(default_factory=dict)
+    torch: str | None = None
+    torch_sees_gpu: bool = False
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def examine() -> Facts:
+    """Collect the facts about this machine.
+
+    Starts JAX's backend, and imports PyTorch if it is installed.
+    """
+    failure, backend = "", None
+    try:
+        import jax
+
+        backend = jax.default_backend()
+    # Of versions, of libraries, of backends; the last for CUDA where its plugin isn't installed.
+    except (ImportError, OSError, RuntimeError, AssertionError) as error:
+        failure = str(error).strip().partition("\n")[0] or "no reason given"
+    has_torch = find_spec("torch") is not None
+    names = (*_ALLOWS_GPU, "XLA_PYTHON_CLIENT_PREALLOCATE")
+    return Facts(
+        jax=_version("jax"),
+        jaxlib=_version("jaxlib"),
+        backend=backend,
+        failure=failure,
+        imports="jax" in sys.modules,
+        driver=nvidia_driver() or ("" if shutil.which("nvidia-smi") else None),
+        plugins=cuda_plugins(),
+        torch=_version("torch") if has_torch else None,
+        torch_sees_gpu=has_torch and _torch_sees_gpu(),
+        variables={name: os.environ[name] for name in names if name in os.environ},
+    )
+
+
+def nvidia_driver() -> str | None:
+    """Version of the driver of NVIDIA's devices, if there is one."""
+    try:
+        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    match = re.search(r"\d+\.\d+(\.\d+)?", text)
+    return match[0] if match else None
+
+
+def cuda_plugins() -> dict[str, str]:
+    """Version of each installed package of JAX's CUDA plugin, by name."""
+    return {
+        package.name: package.version
+        for package in metadata.distributions()
+        if package.name and _PLUGIN.fullmatch(package.name)
+    }
+
+
+def diagnose(facts: Facts) -> list[Finding]:
+    """Judge facts, and say what to do about each problem."""
+    findings = [_jax(facts), _accelerator(facts)]
+    if facts.plugins:
+        findings.append(_plugins(facts))
+    if facts.plugins and facts.driver:
+        findings.append(_driver(facts, facts.driver))
+    findings.append(_torch(facts))
+    if facts.backend == "gpu" and facts.torch_sees_gpu:
+        findings.append(_memory(facts))
+    return findings
+
+
+def _jax(facts: Facts) -> Finding:
+    state = f"jax {facts.jax}, jaxlib {facts.jaxlib}"
+    if facts.backend:
+        return Finding("JAX", state)
+    state += f"; it doesn't start: {facts.failure}"
+    has_driver = facts.driver is not None
+    forbids_gpu = not _allows_gpu(facts, "JAX_PLATFORMS")
+    if not facts.imports:
+        return Finding("JAX", state, _reinstall(facts))
+    if forbids_gpu or (facts.variables.get("JAX_PLATFORMS") and not has_driver):
+        return _variable("JAX", state, facts, "JAX_PLATFORMS")
+    return _no_gpu("JAX", state, facts) if has_driver else Finding("JAX", state, _reinstall(facts))
+
+
+def _accelerator(facts: Facts) -> Finding:
+    has_driver = facts.driver is not None
+    state = f"{'an' if has_driver else 'no'} NVIDIA driver"
+    if facts.backend is None:  # the line on JAX has the remedy
+        return Finding("Accelerator", state)
+    if facts.backend == "gpu":
+        return Finding("Accelerator", "JAX computes on the GPU")
+    state += f"{', and' if has_driver else ';'} JAX computes on {facts.backend.upper()}"
+    return _no_gpu("Accelerator", state, facts) if has_driver else Finding("Accelerator", state)
+
+
+def _no_gpu(subject: str, state: str, facts: Facts) -> Finding:
+    """Find out why JAX doesn't use a GPU whose driver is there."""
+    if not facts.plugins:
+        return Finding(subject, state, _INSTALL_CUDA)
+    for name in _ALLOWS_GPU:
+        if not _allows_gpu(facts, name):
+            return _variable(subject, state, facts, name)
+    return Finding(subject, state, "see whether nvidia-smi lists the GPU")
+
+
+def _allows_gpu(facts: Facts, variable: str) -> bool:
+    value = facts.variables.get(variable)
+    return value is None or re.fullmatch(_ALLOWS_GPU[variable], value) is not None
+
+
+def _variable(subject: str, state: str, facts: Facts, name: str) -> Finding:
+    return Finding(subject, f"{state}; {name} is {facts.variables[name]!r}", f"unset {name}")
+
+
+def _plugins(facts: Facts) -> Finding:
+    """JAX ignores a plugin whose version isn't that of jaxlib."""
+    state = ", ".join(f"{name} {version}" for name, version in sorted(facts.plugins.items()))
+    matches = set(facts.plugins.values()) == {facts.jaxlib}
+    return Finding("CUDA plugin", state, "" if matches else _reinstall(facts))
+
+
+def _driver(facts: Facts, driver: str) -> Finding:
+    cuda = max((m[1] for name in facts.plugins if (m := _PLUGIN.fullmatch(name))), key=int)
+    needed = OLDEST_DRIVER.get(cuda, "0")
+    is_old = int(driver.partition(".")[0]) < int(needed)
+    remedy = f"install the NVIDIA driver {needed} or a newer one" if is_old else ""
+    return Finding("Driver", f"driver {driver}, for CUDA {cuda}", remedy)
+
+
+def _torch(facts: Facts) -> Finding:
+    if facts.torch is None:
+        return Finding("PyTorch", "not installed; only comparisons with it need it")
+    state = f"{facts.torch}, {'sees' if facts.torch_sees_gpu else 'sees no'} GPU"
+    if facts.backend == "gpu" and not facts.torch_sees_gpu:
+        remedy = "install PyTorch for CUDA (https://pytorch.org/get-started), or compare on the CPU"
+        return Finding("PyTorch", state, remedy)
+    return Finding("PyTorch", state)
+
+
+def _memory(facts: Facts) -> Finding:
+    name = "XLA_PYTHON_CLIENT_PREALLOCATE"
+    if facts.variables.get(name, "").lower() in _NO_PREALLOCATION:
+        return Finding("GPU memory", "JAX takes what it needs")
+    state = "JAX takes three quarters of it when it starts, which may leave PyTorch too little"
+    return Finding("GPU memory", state, f"export {name}=false")
+
+
+def _reinstall(facts: Facts) -> str:
+    extra = "[cuda]" if facts.plugins else ""
+    return f"install matching versions: python -m pip install --upgrade 'jaxcap{extra}'"
+
+
+def _torch_sees_gpu() -> bool:
+    try:
+        import torch
+    except (ImportError, OSError):  # a broken installation sees no GPU either
+        return False
+    return torch.cuda.is_available()
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
