@@ -20,9 +20,9 @@ OLDEST_DRIVER = {"12": "525", "13": "580"}
 
 _PLUGIN = re.compile(r"jax[-_]cuda(\d+)[-_](plugin|pjrt)", re.IGNORECASE)
 _NO_PREALLOCATION = ("false", "0")
-_INSTALL_CUDA = "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'"
+_PLATFORMS = "JAX_PLATFORMS"
 # Values of variables that let JAX use a GPU.
-_ALLOWS_GPU = {"JAX_PLATFORMS": r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
+_ALLOWS_GPU = {_PLATFORMS: r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
 
 
 class Finding(NamedTuple):
@@ -150,29 +150,29 @@ def _jax(facts: Facts) -> Finding:
         return Finding("JAX", state)
     state += f"; it doesn't start: {facts.failure}"
     has_driver = facts.driver is not None
-    forbids_gpu = not _allows_gpu(facts, "JAX_PLATFORMS")
     if not facts.imports:
         return Finding("JAX", state, _reinstall(facts))
-    if forbids_gpu or (facts.variables.get("JAX_PLATFORMS") and not has_driver):
-        return _variable("JAX", state, facts, "JAX_PLATFORMS")
+    if facts.variables.get(_PLATFORMS) and not (has_driver and _allows_gpu(facts, _PLATFORMS)):
+        return _variable("JAX", state, facts, _PLATFORMS)
     return _no_gpu("JAX", state, facts) if has_driver else Finding("JAX", state, _reinstall(facts))
 
 
 def _accelerator(facts: Facts) -> Finding:
-    has_driver = facts.driver is not None
-    state = f"{'an' if has_driver else 'no'} NVIDIA driver"
-    if facts.backend is None:  # the line on JAX has the remedy
-        return Finding("Accelerator", state)
     if facts.backend == "gpu":
         return Finding("Accelerator", "JAX computes on the GPU")
-    state += f"{', and' if has_driver else ';'} JAX computes on {facts.backend.upper()}"
-    return _no_gpu("Accelerator", state, facts) if has_driver else Finding("Accelerator", state)
+    state = f"{'no' if facts.driver is None else 'an'} NVIDIA driver"
+    if facts.backend is None:  # the line on JAX has the remedy
+        return Finding("Accelerator", state)
+    if facts.driver is None:
+        return Finding("Accelerator", f"{state}; JAX computes on {facts.backend.upper()}")
+    return _no_gpu("Accelerator", f"{state}, and JAX computes on {facts.backend.upper()}", facts)
 
 
 def _no_gpu(subject: str, state: str, facts: Facts) -> Finding:
     """Find out why JAX doesn't use a GPU whose driver is there."""
     if not facts.plugins:
-        return Finding(subject, state, _INSTALL_CUDA)
+        remedy = "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'"
+        return Finding(subject, state, remedy)
     for name in _ALLOWS_GPU:
         if not _allows_gpu(facts, name):
             return _variable(subject, state, facts, name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ def show(file: Path, experiment: str | None, variant: str | None) -> None:
     from jaxcap.results.environment import provenance
     from jaxcap.results.tables import Table
 
-    selection = _select(_load(file), experiment, variant)
+    selection = _load(file, experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
     CommandRun().show(facts, *(each.table() for each in selection.by_experiment().values()))
 
@@ -76,16 +76,15 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
     """
     from jaxcap.results.exports import side_by_side
 
-    loaded = list(_load_all(paths))
+    loaded = list(_load_all(paths, experiment, variant))
     if not 2 <= len(loaded) <= len(ascii_uppercase):
         raise InputError(
             f"compare takes 2 to {len(ascii_uppercase)} files, and there are {len(loaded)}"
         )
-    files = dict(zip(ascii_uppercase, loaded, strict=False))
-    sets = {label: _select(found, experiment, variant) for label, (_, found) in files.items()}
-    _require_common(list(sets.values()))
-    legend = "\n".join(f"{label}: {path}" for label, (path, _) in files.items())
-    CommandRun().show(legend, *side_by_side(sets))
+    files, sets = zip(*loaded, strict=True)
+    _require_common(sets)
+    legend = [f"{label}: {file}" for label, file in zip(ascii_uppercase, files, strict=False)]
+    CommandRun().show(*legend, *side_by_side(dict(zip(ascii_uppercase, sets, strict=False))))
 
 
 @results.command(epilog="Example: jaxcap results export jit.json --format markdown")
@@ -112,7 +111,7 @@ def export(
     from jaxcap.results.exports import FORMATS
 
     require_writable(output, "--output")
-    write(output, FORMATS[kind](_select(_load(file), experiment, variant)))
+    write(output, FORMATS[kind](_load(file, experiment, variant)))
 
 
 @results.command(epilog="Example: jaxcap results validate recorded")
@@ -129,7 +128,7 @@ def validate(paths: Sequence[Path]) -> None:
     for path in _expand(paths):
         is_recording = path != DASH and path.with_name(recordings.ENVIRONMENT).exists()
         try:
-            found = _load(path, recordings.load if is_recording else None)
+            found = _load(path, read=recordings.load if is_recording else None)
         except InputError as error:
             invalid += 1
             click.echo(f"Error: {error.message}", err=True)
@@ -149,7 +148,14 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=1))
 
 
-def _load(path: Path, read: Callable[[Path], ResultSet] | None = None) -> ResultSet:
+def _load(
+    path: Path,
+    experiment: str | None = None,
+    variant: str | None = None,
+    *,
+    read: Callable[[Path], ResultSet] | None = None,
+) -> ResultSet:
+    """Load the results of a file that have these names, or all."""
     from jaxcap.results import ResultsError, ResultSet
 
     if path == DASH:
@@ -160,44 +166,33 @@ def _load(path: Path, read: Callable[[Path], ResultSet] | None = None) -> Result
             "where the file is -"
         )
     try:
-        return (read or ResultSet.load)(path)
+        return (read or ResultSet.load)(path).select(experiment=experiment, variant=variant)
     except ResultsError as error:
         raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from error
 
 
-def _select(found: ResultSet, experiment: str | None, variant: str | None) -> ResultSet:
-    from jaxcap.results import ResultsError
-
-    try:
-        return found.select(experiment=experiment, variant=variant)
-    except ResultsError as error:
-        raise InputError(str(error)) from error
-
-
 def _require_common(sets: Sequence[ResultSet]) -> None:
     """Refuse to compare files of which no two have a result of the same."""
-    counts = Counter(
-        key
+    keys = [
+        {(r.experiment, r.variant, frozenset(r.parameters.items())) for r in found.results}
         for found in sets
-        for key in {
-            (result.experiment, result.variant, frozenset(result.parameters.items()))
-            for result in found.results
-        }
-    )
-    if max(counts.values()) == 1:
+    ]
+    if not any(a & b for a, b in combinations(keys, 2)):
         raise InputError(
             "the files have nothing in common: no two of them hold the same experiment, variant "
             "and parameters"
         )
 
 
-def _load_all(paths: Sequence[Path]) -> Iterator[tuple[Path, ResultSet]]:
-    """Load files; skip what a folder holds that is not a file of results."""
+def _load_all(
+    paths: Sequence[Path], experiment: str | None = None, variant: str | None = None
+) -> Iterator[tuple[Path, ResultSet]]:
+    """Load files; skip what a folder holds that is not a file of such results."""
     for path in _expand(paths):
         try:
-            found = _load(path)
+            found = _load(path, experiment, variant)
         except InputError as error:
             if path in paths:
                 raise

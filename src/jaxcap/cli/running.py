@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
@@ -53,15 +53,7 @@ class InputError(click.ClickException):
 
 
 class Value(NamedTuple):
-    """A computed value, and what it should be.
-
-    Attributes
-    ----------
-    name, found, expected
-        The texts to show.
-    holds
-        Whether the two agree, within rounding.
-    """
+    """A computed value as text, what it should be, and whether the two agree within rounding."""
 
     name: str
     found: str
@@ -92,15 +84,7 @@ class CommandRun:
     quiet: bool = False
 
     def start(self) -> None:
-        """Choose the device, and make sure that results can be saved, before anything runs.
-
-        Raises
-        ------
-        InputError
-            If JAX doesn't start, or has another device.
-        click.BadParameter
-            If the file can't be written.
-        """
+        """Choose the device, and make sure that results can be saved, before anything runs."""
         if self.json:
             require_writable(self.json, "--json")
         if self.device == "cpu":
@@ -115,13 +99,7 @@ class CommandRun:
             )
 
     def platforms(self, library: str = "jax") -> list[str]:
-        """Platforms to compute on: the one of the option, or JAX's default and the CPU beside it.
-
-        Raises
-        ------
-        InputError
-            If the library can't use the one of the option.
-        """
+        """Platforms that a library can use: the option's, or JAX's default and the CPU."""
         wanted = [self.device] if self.device != "auto" else [start_backend(), "cpu"]
         usable = [platform for platform in dict.fromkeys(wanted) if _can_use(library, platform)]
         if not usable:
@@ -137,16 +115,12 @@ class CommandRun:
             _print(contents, err=self.json == DASH)
 
     def check(self, caption: str, values: Iterable[Value]) -> None:
-        """Show values beside what they should be. Those of an iterator are computed here.
-
-        Raises
-        ------
-        click.ClickException
-            If one of them is wrong.
-        """
+        """Show values, which may be computed only here, beside what they should be; check them."""
         from jaxcap.results.tables import Table
 
-        with _status(f"Computing: {caption}", hidden=self.quiet):
+        with progress(hidden=self.quiet) as bar:
+            bar.add_task(f"Computing: {caption}", total=None)
+            bar.refresh()
             values = list(values)
         rows = [(v.name, v.found, v.expected, "yes" if v.holds else "NO") for v in values]
         self.show(Table(caption, ("", "found", "expected", "as expected"), rows))
@@ -154,13 +128,7 @@ class CommandRun:
             raise click.ClickException(f"not as expected: {', '.join(wrong)}")
 
     def measure(self, experiment: str, prepare: Prepare, points: Points) -> ResultSet:
-        """Measure variants at each point.
-
-        Raises
-        ------
-        click.ClickException
-            If a measurement fails.
-        """
+        """Measure variants at each point."""
         from jaxcap.measure.timing import MeasurementError, sweep
 
         with progress(hidden=self.quiet) as bar:
@@ -181,13 +149,7 @@ class CommandRun:
         self.save(results)
 
     def save(self, results: ResultSet) -> None:
-        """Save results where ``--json`` says, if it is given.
-
-        Raises
-        ------
-        InputError
-            If the file can't be written.
-        """
+        """Save results where ``--json`` says, if it is given."""
         if self.json == DASH:
             click.echo(results.model_dump_json(indent=1))
         elif self.json:
@@ -196,13 +158,7 @@ class CommandRun:
 
 
 def start_backend() -> str:
-    """Start JAX, and name the platform of its default device.
-
-    Raises
-    ------
-    InputError
-        If JAX doesn't start.
-    """
+    """Start JAX, and name the platform of its default device."""
     try:
         import jax
 
@@ -266,13 +222,7 @@ quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but err
 
 
 def require_library(name: str) -> None:
-    """Refuse to go on without an optional library, before anything is measured.
-
-    Raises
-    ------
-    InputError
-        If it isn't installed.
-    """
+    """Refuse to go on without an optional library, before anything is measured."""
     library = LIBRARIES[name]
     if find_spec(library.module) is None:
         raise InputError(
@@ -289,13 +239,7 @@ def _can_use(library: str, platform: str) -> bool:
 
 
 def require_memory(needed_bytes: int, platform: str, option: str, value: int) -> None:
-    """Refuse a size that can't fit on a device of this platform.
-
-    Raises
-    ------
-    click.BadParameter
-        If the device has less memory than that.
-    """
+    """Refuse a size that can't fit on a device of this platform."""
     from rich.filesize import decimal
 
     from jaxcap.measure.machine import free_memory_bytes
@@ -310,13 +254,7 @@ def require_memory(needed_bytes: int, platform: str, option: str, value: int) ->
 
 
 def require_writable(path: Path, option: str) -> None:
-    """Find out whether a file can be written, without touching it.
-
-    Raises
-    ------
-    click.BadParameter
-        If it can't.
-    """
+    """Refuse a file that can't be written, without touching it."""
     from jaxcap.results import files
 
     if path == DASH:
@@ -332,7 +270,7 @@ def require_writable(path: Path, option: str) -> None:
 
 @contextmanager
 def refusing_unwritable(path: Path) -> Iterator[None]:
-    """Turn a failure to write a file, although that was possible before, into a sentence."""
+    """Say in a sentence that a file, although it was writable before, can't be written."""
     try:
         yield
     except OSError as error:
@@ -340,13 +278,7 @@ def refusing_unwritable(path: Path) -> Iterator[None]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write text to a file, or to standard output if that is what the path says.
-
-    Raises
-    ------
-    InputError
-        If the file can't be written.
-    """
+    """Write text to a file, or to standard output if the path is ``-``."""
     from jaxcap.results.files import write_atomically
 
     if path == DASH:
@@ -354,14 +286,6 @@ def write(path: Path, text: str) -> None:
     else:
         with refusing_unwritable(path):
             write_atomically(path, text)
-
-
-def _status(text: str, *, hidden: bool) -> AbstractContextManager[object]:
-    """Show on a terminal what is being done."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return nullcontext() if hidden or not console.is_terminal else console.status(text)
 
 
 @contextmanager

@@ -43,19 +43,12 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 
 def require_writable(path: str | os.PathLike[str], *, room_bytes: int = 0) -> None:
-    """Find out whether a file can be written, without touching it.
-
-    Parameters
-    ----------
-    path
-        The file. Its folder must exist.
-    room_bytes
-        How much the folder must still have room for.
+    """Find out whether a file of this size can be written, without touching it.
 
     Raises
     ------
     OSError
-        If it can't be written.
+        As `write_atomically`, and if the folder doesn't exist.
     """
     _require_permission(Path(path))
     if not _is_stream(path):
