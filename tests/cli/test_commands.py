@@ -399,6 +399,12 @@ def test_an_interrupted_command_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interrupt_while_the_command_is_imported_is_said_in_a_word(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt", encoding="ascii")
+    result = run("jit", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (130, "Interrupted.\n")
+
+
 def test_a_closed_pipe_is_no_error() -> None:
     script = f"{' '.join(JAXCAP)} scipy numpy --budget 0.001 | head -n 1"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)

@@ -87,7 +87,7 @@ def main() -> NoReturn:
     except OSError as error:
         click.echo(f"Error: {_explain(error)}", err=True)
         code = 1
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         click.echo("Interrupted.", err=True)
         code = 130  # 128 and the number of SIGINT
     sys.exit(code)

@@ -18,7 +18,7 @@ from jaxcap.cli.running import CommandRun, write
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     is_flag=False,
     flag_value="-",
-    help="Write it as JSON, such as for a bug report: to a file, or else to standard output.",
+    help="Print a report as JSON, such as for a bug report, or save it in a file.",
 )
 @click.option(
     "--require",

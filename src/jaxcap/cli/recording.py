@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("recorded"),
+    default="recorded",
     show_default=True,
     help="Where to save: a folder for each device, a file for each experiment.",
 )

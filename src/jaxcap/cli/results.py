@@ -99,7 +99,7 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    default=DASH,
+    default="-",
     help="The file to write; by default, standard output.",
 )
 @_experiment

@@ -288,15 +288,14 @@ def write(path: Path, text: str) -> None:
             write_atomically(path, text)
 
 
-@contextmanager
-def progress(*, hidden: bool, with_remaining_time: bool = False) -> Iterator[Progress]:
-    """Show progress on a terminal, redrawn on request: a thread would disturb what is timed."""
+def progress(*, hidden: bool, with_remaining_time: bool = False) -> Progress:
+    """Make a display for terminals, redrawn on request: a thread would disturb what is timed."""
     from rich import progress as bars
     from rich.console import Console
 
     console = Console(stderr=True)
     time = bars.TimeRemainingColumn() if with_remaining_time else bars.TimeElapsedColumn()
-    with bars.Progress(
+    return bars.Progress(
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
         bars.MofNCompleteColumn(),
@@ -305,8 +304,7 @@ def progress(*, hidden: bool, with_remaining_time: bool = False) -> Iterator[Pro
         transient=True,
         auto_refresh=False,
         disable=hidden or not console.is_terminal,
-    ) as bar:
-        yield bar
+    )
 
 
 def _with_progress(bar: Progress, name: str, points: Points) -> Iterator[Point]:
