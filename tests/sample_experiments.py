@@ -11,7 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 
 def prepare_sums(size: int, log: str = os.devnull) -> Mapping[str, Callable[[], Any]]:

@@ -52,7 +52,7 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # :func:`jax.jit`, in several fresh processes (the loop only where it ends soon):
 from jaxcap.report import figures
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 evaluations = CALIBRATION.run(processes=3, budget_s=0.05)
 _ = figures.scaling(

@@ -185,7 +185,7 @@ Source(convolution.by_columns)
 from functools import partial
 
 from jaxcap.report import figures
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 images = jnp.ones((2, 8, 26, 26, 32))
 kernel = jnp.ones((3, 3, 32, 64))

@@ -108,7 +108,7 @@ float(abs(fast_wave(x) - wave(x)).max())
 # And it is meant to be faster. A timing of JAX goes wrong easily, so this site has
 # :func:`~jaxcap.measure.timing.compare`: it waits for results, lets both take turns, and says how sure it
 # is.
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 results = compare(
     {"op by op": wave, "jit": fast_wave},

@@ -26,7 +26,7 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # %%
 from functools import partial
 
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 one_call = compare(
     {"NumPy": partial(np.dot, a, b), "JAX": partial(jnp.dot, a_jax, b_jax)},

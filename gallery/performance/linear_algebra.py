@@ -73,7 +73,7 @@ flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
 # %%
 # How long it takes
 # -----------------
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 results = experiments.LINEAR_ALGEBRA.run(processes=3, budget_s=0.05)
 results

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcap.measure import compare, measure
+from jaxcap.measure.timing import compare, measure
 
 
 def stopwatch(function, *args):

@@ -106,7 +106,7 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 # :func:`jax.block_until_ready`. Whatever needs only shape and type doesn't wait, and neither do
 # other JAX functions. :func:`~jaxcap.measure.timing.compare` notes both when a call returns and when its
 # results are there:
-from jaxcap.measure import compare, measure
+from jaxcap.measure.timing import compare, measure
 
 uses = {
     "its shape": lambda y: y.shape,

@@ -173,7 +173,7 @@ float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 # Now both are measured for more and more steps, in several fresh processes. The unrolled loop
 # should take longer to compile the more steps it has; the other should not care.
 from jaxcap.experiments.static_arguments import LOOPS, ROLLED, UNROLLED
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 results = LOOPS.run(processes=3, budget_s=0.05)
 results

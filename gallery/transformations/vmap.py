@@ -175,7 +175,7 @@ for name, call in calls.items():
 # compiled loop drops that. ``vmap`` and batching by hand do the same operations and should come out
 # alike, and hardly grow until there is enough work.
 from jaxcap.report import figures
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 results = rivals.BATCHING.run(processes=3, budget_s=0.05)
 _ = figures.scaling(results, x="batch", title="Losses of a batch")

@@ -1,5 +1,18 @@
-"""``python -m jaxcap`` is the command ``jaxcap``."""
+"""The ``jaxcap`` command, as ``python -m jaxcap`` too."""
 
-from jaxcap.cli import main
+import sys
+from typing import NoReturn
 
-main()
+
+def main() -> NoReturn:
+    """Run the command. Its import takes long enough to be interrupted."""
+    try:
+        from jaxcap.cli import main as run
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -25,9 +25,9 @@ from rich.progress import track
 from rich.table import Table
 
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
-from jaxcap.measure import compare
 from jaxcap.measure.experiment import Point
 from jaxcap.measure.machine import capture
+from jaxcap.measure.timing import compare
 from jaxcap.results.statistics import Estimate
 
 REPEATS = 10

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
+import stat
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -28,7 +34,13 @@ def results(*arguments: object) -> Result:
     return CliRunner().invoke(cli, ["results", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_list_tells_what_is_in_the_files_of_a_folder(folder: Path) -> None:
+def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own, with a standard input that is not the test's."""
+    command = [sys.executable, "-m", "jaxcap", "results", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_list_says_what_is_in_the_files_of_a_folder(folder: Path) -> None:
     lines = results("list", folder).output.splitlines()
     (a,) = [line for line in lines if "a.json" in line]
     (b,) = [line for line in lines if "b.json" in line]
@@ -46,9 +58,8 @@ def test_show_has_a_table_for_each_experiment_and_the_machine(folder: Path) -> N
 def test_compare_puts_files_side_by_side(folder: Path) -> None:
     shown = results("compare", folder / "a.json", folder / "b.json", "--variant", "jit").output
     (row,) = [line for line in shown.splitlines() if line.strip().startswith("jit")]
-    assert "1.0 ms" in row or "1.000 ms" in row
-    assert "0.5" in row
-    assert "slower" in row
+    times, ratio = "1.000 ms (1.000 to 1.000)", "0.5000 (0.5000 to 0.5000) slower"
+    assert re.split(r" {2,}", row.strip()) == ["jit", times, times.replace("1.000", "2.000"), ratio]
     assert "Test GPU (GPU)" in shown
 
 
@@ -58,10 +69,39 @@ def test_compare_keeps_what_only_one_file_has(folder: Path) -> None:
     assert row.count("none") == 2
 
 
-def test_compare_takes_two_files_or_more(folder: Path) -> None:
-    result = results("compare", folder / "a.json")
+def test_compare_labels_columns_and_explains_them(folder: Path) -> None:
+    lines = results("compare", folder / "a.json", folder / "b.json").output.splitlines()
+    assert lines[:2] == [f"A: {folder / 'a.json'}", f"B: {folder / 'b.json'}"]
+    (header,) = {line for line in lines if "variant" in line and "size" in line}
+    assert header.split()[-5:] == ["A", "B", "A", "/", "B"]
+
+
+def test_compare_shows_a_file_that_is_named_twice_twice(folder: Path) -> None:
+    shown = results("compare", folder / "a.json", folder / "a.json").output
+    (row,) = [line for line in shown.splitlines() if line.strip().startswith("jit")]
+    assert row.count("1.000 ms") == 2
+
+
+@pytest.mark.parametrize("count", [1, 27])
+def test_compare_takes_two_files_or_more(count: int, folder: Path) -> None:
+    result = results("compare", *[folder / "a.json"] * count)
     assert result.exit_code == 2
-    assert "name another" in result.stderr
+    assert f"compare takes 2 to 26 files, and there are {count}" in result.stderr
+
+
+def test_compare_refuses_files_that_have_nothing_in_common(folder: Path) -> None:
+    make_set(make_result("jit", parameters={"size": 7})).save(folder / "c.json")
+    result = results("compare", folder / "a.json", folder / "c.json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the files have nothing in common" in result.stderr
+
+
+def test_compare_matches_parameters_in_any_order(folder: Path) -> None:
+    parameters = {"size": 7, "device": "cpu"}
+    make_set(make_result(parameters=parameters)).save(folder / "c.json")
+    reordered = dict(reversed(parameters.items()))
+    make_set(make_result(parameters=reordered)).save(folder / "d.json")
+    assert results("compare", folder / "c.json", folder / "d.json").exit_code == 0
 
 
 def test_csv_has_a_row_for_each_result_and_a_column_for_each_parameter(folder: Path) -> None:
@@ -92,21 +132,83 @@ def test_export_writes_to_a_file(folder: Path) -> None:
     assert target.read_text(encoding="utf-8") == results("export", folder / "a.json").output
 
 
+def test_export_writes_to_a_pipe(folder: Path) -> None:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        assert run("export", folder / "a.json", "--output", pipe).returncode == 0
+        received, _ = reader.communicate(timeout=60)
+    assert received == results("export", folder / "a.json").output
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_full_disk_is_said_in_a_sentence(folder: Path) -> None:
+    result = run("export", folder / "a.json", "--output", "/dev/full")
+    assert result.returncode == 2
+    assert result.stderr == "Error: /dev/full can't be written: No space left on device\n"
+
+
+def test_a_dash_is_standard_input(folder: Path) -> None:
+    result = run("export", "-", input=(folder / "a.json").read_text(encoding="utf-8"))
+    assert result.stdout == results("export", folder / "a.json").output
+    assert "is not valid JSON" in run("show", "-", input="{").stderr
+
+
+def test_a_pipe_is_not_read_as_a_file(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    result = run("show", folder / "pipe", timeout=60)
+    assert result.returncode == 2
+    assert "pipe is not a regular file" in result.stderr
+
+
+def test_other_files_of_a_folder_are_skipped_and_named(folder: Path) -> None:
+    (folder / "other.json").write_text("{}", encoding="utf-8")
+    for command in "list", "compare":
+        result = results(command, folder)
+        assert result.exit_code == 0
+        assert result.stderr.startswith(f"Skipped: {folder / 'other.json'} has schema version")
+        assert result.stderr.count("\n") == 1
+    named = results("list", folder / "a.json", folder / "other.json")
+    assert named.exit_code == 2
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text("{}", encoding="utf-8")
+    result = results("list", tmp_path)
+    assert result.exit_code == 2
+    assert "there is no file of results" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["list", "show", "export", "compare", "validate", "schema"])
+def test_no_command_imports_what_measures(command: str, folder: Path) -> None:
+    files = {"schema": [], "compare": ["a.json"] * 2}.get(command, ["a.json"])
+    arguments = ["results", command, *files]
+    script = (
+        "import sys; from jaxcap.cli import cli\n"
+        f"cli.main({arguments}, standalone_mode=False)\n"
+        "print({'jax', 'torch', 'flax'} & sys.modules.keys(), file=sys.stderr)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert result.stderr == "set()\n"
+
+
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("{", "is not valid JSON"),
         ('{"schema_version": 99}', "has schema version 99"),
         ('{"schema_version": 1}', "is not a valid result file"),
     ],
 )
-def test_files_that_hold_no_results_are_refused(content: str, said: str, tmp_path: Path) -> None:
+def test_files_that_hold_no_results_are_refused(content: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     file.write_text(content, encoding="utf-8")
     for command in ["show"], ["list"], ["export"], ["compare", file]:
         result = results(*command, file)
         assert result.exit_code == 2
-        assert said in result.stderr
+        assert message in result.stderr
 
 
 def test_a_variant_that_is_not_there_is_refused(folder: Path) -> None:

@@ -27,7 +27,7 @@ from jaxcap.experiments.dispatch import (
     overtakes_at,
     prepare,
 )
-from jaxcap.measure import Experiment
+from jaxcap.measure.experiment import Experiment
 from jaxcap.results import ResultSet
 
 EPSILON = float(np.finfo(np.float32).eps)

@@ -92,7 +92,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-from jaxcap.measure import measure
+from jaxcap.measure.timing import measure
 
 folder, events = Path(sys.argv[1]), []
 jax.monitoring.register_event_listener(lambda event, **_: events.append(event))

@@ -1,8 +1,13 @@
-"""What the doctor says of machines, this one and others."""
+"""What the doctor finds on machines, this one and others."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -26,7 +31,7 @@ GPU = Facts(
 
 
 def remedies(facts: Facts) -> dict[str, str]:
-    return {one.subject: one.remedy for one in diagnose(facts) if one.remedy}
+    return {finding.subject: finding.remedy for finding in diagnose(facts) if finding.remedy}
 
 
 @pytest.mark.installation
@@ -67,19 +72,73 @@ def test_a_good_installation_has_no_problem(facts: Facts) -> None:
         (replace(GPU, torch_sees_gpu=False), "PyTorch", "install PyTorch for CUDA"),
         (replace(GPU, variables={}), "GPU memory", "XLA_PYTHON_CLIENT_PREALLOCATE=false"),
         (replace(CPU, backend=None, failure="jaxlib is too old"), "JAX", "--upgrade"),
+        (replace(GPU, backend=None, imports=False, failure="too old"), "JAX", "--upgrade"),
+        (replace(GPU, backend=None, failure="no device"), "JAX", "nvidia-smi"),
+        (replace(GPU, backend=None, plugins={}), "JAX", "'jaxcap[cuda]'"),
+        (replace(GPU, backend=None, variables={"JAX_PLATFORMS": "cuda"}), "JAX", "nvidia-smi"),
+        (
+            replace(GPU, backend=None, variables={"JAX_PLATFORMS": "nonsense"}),
+            "JAX",
+            "unset JAX_PLATFORMS",
+        ),
+        (
+            replace(CPU, backend=None, variables={"JAX_PLATFORMS": "cuda"}),
+            "JAX",
+            "unset JAX_PLATFORMS",
+        ),
+        (replace(CPU, backend=None, variables={"JAX_PLATFORMS": ""}), "JAX", "--upgrade"),
     ],
 )
 def test_each_problem_comes_with_its_remedy(facts: Facts, subject: str, remedy: str) -> None:
-    found = remedies(facts)
-    assert list(found) == [subject]
-    assert remedy in found[subject]
+    (finding,) = [finding for finding in diagnose(facts) if finding.remedy]
+    assert finding.subject == subject
+    assert remedy in finding.remedy
+    assert facts.failure in finding.found
 
 
 @pytest.mark.parametrize("variable", ["CUDA_VISIBLE_DEVICES=0,1", "JAX_PLATFORMS=cuda,cpu"])
 def test_variables_that_allow_the_gpu_are_not_blamed(variable: str) -> None:
     name, _, value = variable.partition("=")
-    found = remedies(replace(GPU, backend="cpu", variables={name: value}))
-    assert "unset" not in found["Accelerator"]
+    assert (
+        "nvidia-smi"
+        in remedies(replace(GPU, backend="cpu", variables={name: value}))["Accelerator"]
+    )
+
+
+@pytest.mark.parametrize("platforms", ["cuda", "gpu", "nonsense"])
+def test_a_platform_that_is_not_there_is_advised_against(platforms: str) -> None:
+    if doctor.nvidia_driver():
+        pytest.skip("there is a GPU")
+    result = subprocess.run(
+        [sys.executable, "-m", "jaxcap", "doctor"],
+        env=os.environ | {"JAX_PLATFORMS": platforms},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 1
+    assert f"JAX_PLATFORMS is '{platforms}'" in result.stdout
+    assert "unset JAX_PLATFORMS" in result.stdout
+    assert "--upgrade" not in result.stdout
+    assert "Traceback" not in result.stderr
+
+
+def test_a_broken_jax_beside_a_driver_is_diagnosed(tmp_path: Path) -> None:
+    broken = tmp_path / "jax.py"
+    broken.write_text("raise RuntimeError('jaxlib is too old')", encoding="ascii")
+    script = (
+        "from jaxcap.measure import doctor\n"
+        "doctor.nvidia_driver = lambda: '580.65.06'\n"
+        "facts = doctor.examine()\n"
+        "print(facts.driver, facts.imports, facts.failure)\n"
+        "print(doctor.diagnose(facts)[0].remedy)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    facts, remedy = result.stdout.splitlines()
+    assert facts == "580.65.06 False jaxlib is too old"
+    assert "--upgrade" in remedy
 
 
 def test_the_command_fails_if_there_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,3 +154,35 @@ def test_the_command_succeeds_if_there_is_none(monkeypatch: pytest.MonkeyPatch) 
     result = CliRunner().invoke(cli, ["doctor"])
     assert result.exit_code == 0
     assert "No problem was found." in result.output
+
+
+def test_the_report_for_others_has_the_findings_and_the_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda: GPU)
+    printed = CliRunner().invoke(cli, ["doctor", "--json"])
+    report = json.loads(printed.stdout)
+    assert report["findings"][0] == {
+        "subject": "JAX",
+        "found": "jax 0.11.2, jaxlib 0.11.2",
+        "remedy": "",
+    }
+    assert report["machine"]["Versions"].startswith("jaxcap ")
+    CliRunner().invoke(cli, ["doctor", "--json", str(tmp_path / "report.json")])
+    saved = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert saved["findings"] == report["findings"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        (CPU, "Error: JAX computes on CPU, not on GPU\n"),
+        (replace(CPU, backend=None), "Error: JAX computes on nothing, not on GPU\n"),
+        (GPU, ""),
+    ],
+)
+def test_a_gpu_can_be_required(facts: Facts, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda: facts)
+    result = CliRunner().invoke(cli, ["doctor", "--require", "gpu"])
+    assert result.exit_code == (1 if message else 0)
+    assert result.stderr == message

@@ -23,8 +23,8 @@ import sample_experiments
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 from sample_experiments import SUMS, prepare_sums
 
-from jaxcap.measure import Experiment, grid, machine, processes
-from jaxcap.measure.experiment import Points
+from jaxcap.measure import machine, processes
+from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.machine import capture
 from jaxcap.measure.processes import ProcessError, run_task
 from jaxcap.results import ResultSet

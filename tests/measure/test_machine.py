@@ -20,7 +20,7 @@ import pytest
 from fakes import ENVIRONMENT
 
 import jaxcap
-from jaxcap.measure import machine
+from jaxcap.measure import doctor, machine
 from jaxcap.measure.machine import capture, cpu, cpu_name, device_of
 from jaxcap.results.environment import Device, Environment, provenance
 
@@ -32,7 +32,8 @@ def write_system_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str, str], None]]:
     """Let the module find its system files, and no others, below a temporary folder."""
-    monkeypatch.setattr(machine, "Path", lambda path: tmp_path / str(path).lstrip("/"))
+    for module in machine, doctor:
+        monkeypatch.setattr(module, "Path", lambda path: tmp_path / str(path).lstrip("/"))
     cpu_name.cache_clear()
 
     def write(path: str, text: str) -> None:
@@ -105,7 +106,10 @@ def test_capture_describes_this_process() -> None:
 
 def test_versions_include_the_plugins_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {"jax": "0.10.0", "jax-cuda13-plugin": "0.10.1", "jax_cuda13_pjrt": "0.10.2"}
-    found = [SimpleNamespace(name=name) for name in (*versions, "jaxtyping", None)]
+    found = [
+        SimpleNamespace(name=name, version=versions.get(str(name)))
+        for name in (*versions, "jaxtyping", None)
+    ]
 
     def version(name: str) -> str:
         if name not in versions:

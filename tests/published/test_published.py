@@ -14,7 +14,7 @@ from fakes import CPU, ENVIRONMENT, GPU, make_result, make_run
 
 from jaxcap import published
 from jaxcap.experiments import catalogue
-from jaxcap.measure import Experiment
+from jaxcap.measure.experiment import Experiment
 from jaxcap.mnist.model import PARAMETERS
 from jaxcap.published import Published, Verdict, judge, load
 from jaxcap.published.recomputed import VALUES, parameters

@@ -207,6 +207,21 @@ def test_parameters_that_no_file_can_hold_are_refused(value: object) -> None:
         make_result(parameters={"size": value})
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"flops": 1.1e20},
+        {"bytes_moved": 1.1e20},
+        {"working_set_bytes": 10**20 + 1},
+        {"parameters": {"size": 10**400}},
+        {"parameters": {"size": -1.1e20}},
+    ],
+)
+def test_numbers_that_nobody_can_have_measured_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        make_result(**changes)
+
+
 def test_two_results_of_one_name_are_refused() -> None:
     with pytest.raises(ValidationError, match="two results for 'test', variant 'jit'"):
         make_set(make_result(), make_result())
@@ -425,7 +440,7 @@ class TestSpeedup:
     def test_is_refused_without_common_rounds(self, change: dict[str, object]) -> None:
         expected = (
             "'jit' and 'op by op' were not measured in the same rounds: "
-            "pass both to one call of jaxcap.measure.compare"
+            "pass both to one call of jaxcap.measure.timing.compare"
         )
         over = make_result("op by op").model_copy(update=change)
         with pytest.raises(ResultsError, match=expected):

@@ -41,7 +41,7 @@ It measures :measured:`speedup`.
 """
 # %%
 import matplotlib.pyplot as plt
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
 speedup = wave_speedup = scan = results.speedup("a", over="b")

@@ -28,7 +28,7 @@ It measures :measured:`speedup`.
 # %%
 import matplotlib.pyplot as plt
 from jaxcap.report.claims import claim
-from jaxcap.measure import compare
+from jaxcap.measure.timing import compare
 
 results = compare({"a": list, "b": dict}, experiment="dictionaries", budget_s=0.01)
 speedup = results.speedup("a", over="b")

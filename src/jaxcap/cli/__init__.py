@@ -1,16 +1,19 @@
 """The ``jaxcap`` command.
 
-Its modules import click alone when they are imported, so that help and completion are there at
-once: a command imports what it measures with when it runs.
+When they are imported, its modules import click alone, so that help and completion appear at once:
+a command imports what it measures with when it runs.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 import click
 
+from jaxcap import __version__
 from jaxcap.cli.doctor import doctor
 from jaxcap.cli.measuring import autograd, dispatch, jit, scipy, xla
 from jaxcap.cli.mnist import mnist
@@ -20,36 +23,7 @@ from jaxcap.cli.results import results
 PROGRAM = "jaxcap"
 
 
-def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or context.resilient_parsing:
-        return
-    from jaxcap import __version__
-    from jaxcap.measure.machine import capture
-    from jaxcap.results.environment import provenance
-
-    click.echo(f"{PROGRAM} {__version__}")
-    for label, text in provenance(capture()).items():
-        click.echo(f"{label}: {text}")
-    context.exit()
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Show the version and what timings here depend on.",
-)
-def cli() -> None:
-    """Learn JAX by measuring it: the tutorials' experiments from the command line.
-
-    Each command prints values that can be checked, then times, each with its interval.
-    """
-
-
-@click.command()
+@click.command(epilog="Example: jaxcap completion zsh")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion(shell: str) -> None:
     """Print a script for shell completion.
@@ -63,12 +37,45 @@ def completion(shell: str) -> None:
     click.echo(script(cli, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
 
 
-for command in xla, jit, scipy, autograd, dispatch, mnist, record, doctor, results, completion:
-    cli.add_command(command)
+SECTIONS = {
+    "Measure": (xla, jit, scipy, autograd, dispatch),
+    "Train": (mnist,),
+    "Record": (record,),
+    "Results": (results,),
+    "This installation": (doctor, completion),
+}
+
+
+class SectionedGroup(click.Group):
+    """A group whose help lists commands by section."""
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a list of commands for each of the sections."""
+        width = max(map(len, self.commands))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(str(c.name).ljust(width), c.get_short_help_str(80)) for c in commands]
+                formatter.write_dl(rows)
+
+
+@click.group(
+    cls=SectionedGroup,
+    commands=[command for commands in SECTIONS.values() for command in commands],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\b\nExample: jaxcap jit --budget 0.1\nTutorials: https://jaxcap.github.io/jaxcap",
+)
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Learn JAX by measuring it: the tutorials' experiments from the command line.
+
+    Each command prints values that can be checked, then times, each with its interval.
+    """
 
 
 def main() -> NoReturn:
     """Run the command that the arguments name, and exit as the shell expects."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # no encoding is too small for a table
     try:
         code = cli.main(prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as error:
@@ -77,7 +84,20 @@ def main() -> NoReturn:
     except MemoryError:
         click.echo("Error: there is not enough memory for that: choose a smaller size.", err=True)
         code = 2
+    except OSError as error:
+        click.echo(f"Error: {_explain(error)}", err=True)
+        code = 1
     except click.Abort:
         click.echo("Interrupted.", err=True)
         code = 130  # 128 and the number of SIGINT
     sys.exit(code)
+
+
+def _explain(error: OSError) -> str:
+    try:
+        print(end="", flush=True)
+    except OSError:
+        # What is left in the buffer would be written at exit again, and fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return f"standard output can't be written: {error.strerror}"
+    return str(error)

@@ -2,25 +2,62 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import click
 
-from jaxcap.cli.running import CommandRun
+from jaxcap.cli.running import CommandRun, write
 
 
-@click.command()
+@click.command(epilog="Example: jaxcap doctor --require gpu")
+@click.option(
+    "--json",
+    "report",
+    metavar="[FILE]",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    is_flag=False,
+    flag_value="-",
+    help="Print a report as JSON, such as for a bug report, or save it in a file.",
+)
+@click.option(
+    "--require",
+    type=click.Choice(("gpu", "tpu")),
+    help="Also fail if JAX computes on anything else.",
+)
 @click.pass_context
-def doctor(context: click.Context) -> None:
+def doctor(context: click.Context, report: Path | None, require: str | None) -> None:
     """Find what is wrong with an installation.
 
-    Does JAX use what this machine has? Looks at the device, the versions of JAX, its plugin and the driver, PyTorch, and memory. Exits
-    with 1 if there is a problem, and says what to do.
+    Does JAX use what this machine has? Looks at the device, the versions of JAX, its plugin and
+    the driver, PyTorch, and memory. Exits with 1 if there is a problem, and says what to do.
     """
     from jaxcap.measure.doctor import diagnose, examine
-    from jaxcap.results.tables import Table
 
-    findings = diagnose(examine())
-    rows = [(one.subject, one.found, one.remedy or "in order") for one in findings]
-    problems = sum(bool(one.remedy) for one in findings)
-    note = f"Problems: {problems}." if problems else "No problem was found."
-    CommandRun().show(Table("Installation", ("", "found", "what to do"), rows, [note]))
-    context.exit(1 if problems else 0)
+    facts = examine()
+    findings = diagnose(facts)
+    machine = _machine() if facts.backend else {}
+    if report:
+        content = {"findings": [finding._asdict() for finding in findings], "machine": machine}
+        write(report, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    else:
+        from jaxcap.results.tables import Table
+
+        problems = sum(bool(finding.remedy) for finding in findings)
+        note = f"Problems: {problems}." if problems else "No problem was found."
+        rows = [(subject, found, remedy or "in order") for subject, found, remedy in findings]
+        run = CommandRun()
+        run.show(Table("Installation", ("", "found", "what to do"), rows, [note]))
+        if machine:
+            run.show("", Table("What timings depend on", ("", "found"), list(machine.items())))
+    if require and facts.backend != require:
+        computes_on = f"on {facts.backend.upper()}" if facts.backend else "on nothing"
+        raise click.ClickException(f"JAX computes {computes_on}, not on {require.upper()}")
+    context.exit(1 if any(finding.remedy for finding in findings) else 0)
+
+
+def _machine() -> dict[str, str]:
+    from jaxcap.measure.machine import capture
+    from jaxcap.results.environment import provenance
+
+    return dict(provenance(capture()))

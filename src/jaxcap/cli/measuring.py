@@ -20,22 +20,22 @@ from jaxcap.cli.running import (
 if TYPE_CHECKING:
     from jaxcap.experiments.linear_algebra import Library
 
-_ROUNDING = 1e-5  # what float32 leaves after a few operations, relative to the largest value
-_DEVIATIONS = 6  # beyond so many standard deviations it isn't chance
-_FIT = 1e-3  # finite differences don't lead to the very minimum
-_FEWEST_READINGS = 10
+_ROUNDING = 1e-5  # error of a few float32 operations, relative to the largest value
+_DEVIATIONS = 6  # a mean that is more standard deviations off is wrong, not unlucky
+_FIT = 1e-3  # finite differences end near the minimum, not at it
+_MIN_READINGS = 10
 
 
 def _library(*names: str) -> Callable[..., Any]:
     return click.argument("library", type=click.Choice(names))
 
 
-def _size(option: str, default: int, meaning: str, least: int = 1) -> Callable[..., Any]:
-    kind = click.IntRange(min=least)
-    return click.option(option, type=kind, default=default, show_default=True, help=meaning)
+def _size(option: str, default: int, description: str, minimum: int = 1) -> Callable[..., Any]:
+    kind = click.IntRange(min=minimum)
+    return click.option(option, type=kind, default=default, show_default=True, help=description)
 
 
-@click.command()
+@click.command(epilog="Example: jaxcap xla jax --matrix-size 1000")
 @_library("numpy", "pytorch", "jax")
 @_size("--matrix-size", 5000, "Rows and columns of each matrix.")
 @measuring
@@ -46,9 +46,9 @@ def xla(run: CommandRun, library: str, matrix_size: int) -> None:
     """
     require_library(library)
     from jaxcap.experiments import linear_algebra
-    from jaxcap.measure import grid
+    from jaxcap.measure.experiment import grid
 
-    # Five matrices: what goes in and comes out, and what the inverse works with.
+    # Five matrices: inputs, output, and the workspace of the inverse.
     platform = run.platforms(library)[0]
     require_memory(5 * 8 * matrix_size**2, platform, "--matrix-size", matrix_size)
     chosen = linear_algebra.library(LIBRARIES[library].name)
@@ -58,13 +58,13 @@ def xla(run: CommandRun, library: str, matrix_size: int) -> None:
     run.finish(run.measure(linear_algebra.LINEAR_ALGEBRA.name, prepare, points))
 
 
-@click.command()
+@click.command(epilog="Example: jaxcap jit --device cpu --json jit.json")
 @measuring
 def jit(run: CommandRun) -> None:
     """Measure what compiling buys.
 
-    The function is 0.2 x + sin x + cos 2x, element by element, on ten thousand to ten million numbers, op by op and
-    compiled.
+    The function is 0.2 x + sin x + cos 2x, element by element, on ten thousand to ten million
+    numbers, op by op and compiled.
     """
     import jax
     import jax.numpy as jnp
@@ -72,7 +72,7 @@ def jit(run: CommandRun) -> None:
 
     from jaxcap.experiments.jit import JIT, OP_BY_OP, SIZES
     from jaxcap.kernels.elementwise import wave
-    from jaxcap.measure import grid
+    from jaxcap.measure.experiment import grid
     from jaxcap.transforms import typed_jit
 
     x = jnp.linspace(0, 4 * np.pi, 6)
@@ -83,14 +83,14 @@ def jit(run: CommandRun) -> None:
     }
     expected = _wave(np.asarray(x, np.float64))
     values = (_close(name, fn(x), expected) for name, fn in functions.items())
-    run.check(f"f(x) = 0.2 x + sin x + cos 2x at x = {_written(x)}", values)
+    run.check(f"f(x) = 0.2 x + sin x + cos 2x at x = {_text(x)}", values)
     points = grid(function=("wave",), device=run.platforms(), size=SIZES)
     run.finish(run.measure(JIT.name, JIT.prepare, points), over=OP_BY_OP)
 
 
-@click.command()
+@click.command(epilog="Example: jaxcap scipy jax --array-length 1000000")
 @_library("numpy", "jax")
-@_size("--array-length", 10_000, "Readings of each sensor.", least=_FEWEST_READINGS)
+@_size("--array-length", 10_000, "Readings of each sensor.", minimum=_MIN_READINGS)
 @measuring
 def scipy(run: CommandRun, library: str, array_length: int) -> None:
     """Calibrate a sensor.
@@ -110,7 +110,7 @@ def scipy(run: CommandRun, library: str, array_length: int) -> None:
     run.finish(errors + fits)
 
 
-@click.command()
+@click.command(epilog="Example: jaxcap autograd pytorch --json slopes.json")
 @_library("pytorch", "jax")
 @measuring
 def autograd(run: CommandRun, library: str) -> None:
@@ -123,7 +123,7 @@ def autograd(run: CommandRun, library: str) -> None:
     import numpy as np
 
     from jaxcap.experiments.gradients import GRADIENTS, prepare_jax, prepare_torch
-    from jaxcap.measure import grid
+    from jaxcap.measure.experiment import grid
 
     evaluate = _slopes_by_torch if library == "pytorch" else _slopes_by_jax
     for caption, x in ("3", np.array([3.0])), ("20 points", np.linspace(0, 4 * np.pi, 20)):
@@ -135,7 +135,7 @@ def autograd(run: CommandRun, library: str) -> None:
     run.finish(run.measure(GRADIENTS.name, prepare, points))
 
 
-@click.command()
+@click.command(epilog="Example: jaxcap dispatch --budget 0.1")
 @measuring
 def dispatch(run: CommandRun) -> None:
     """Measure what a call costs by itself.
@@ -157,16 +157,16 @@ def _matrix_values(library: Library, size: int) -> Iterator[Value]:
 
     x = library.tasks[tasks.GENERATE](size)
     expected = linalg.uniform_moments(size)
-    found = map(float, library.tasks[tasks.MEAN_AND_SUM](x))
-    for one, (name, (mean, deviation)) in zip(found, expected.items(), strict=True):
-        is_chance = abs(one - mean) <= _DEVIATIONS * deviation
-        yield Value(name, f"{one:,.6g}", f"{mean:,} ± {deviation:.2g}", is_chance)
+    moments = map(float, library.tasks[tasks.MEAN_AND_SUM](x))
+    for moment, (name, (mean, deviation)) in zip(moments, expected.items(), strict=True):
+        is_chance = abs(moment - mean) <= _DEVIATIONS * deviation
+        yield Value(name, f"{moment:,.6g}", f"{mean:,} ± {deviation:.2g}", is_chance)
     inverse = library.tasks[tasks.INVERSE](x)
     identity = tasks.as_numpy(library.tasks[tasks.PRODUCT](x, inverse))
-    off = float(linalg.offsets_from_identity(identity).max())
+    error = float(linalg.offsets_from_identity(identity).max())
     norms = np.linalg.norm(tasks.as_numpy(x)) * np.linalg.norm(tasks.as_numpy(inverse))
-    most = float(size * np.finfo(np.float64).eps * norms)
-    yield Value("largest error of the inverse", f"{off:.1e}", f"below {most:.1e}", off < most)
+    bound = float(size * np.finfo(np.float64).eps * norms)
+    yield Value("largest error of the inverse", f"{error:.1e}", f"below {bound:.1e}", error < bound)
 
 
 def _fit_values(library: str, size: int) -> Iterator[Value]:
@@ -174,15 +174,15 @@ def _fit_values(library: str, size: int) -> Iterator[Value]:
     from jaxcap.kernels import calibration
 
     (fit,) = experiments.prepare_fit(LIBRARIES[library].name, size).values()
-    found = fit()
-    report = f"{'success' if found.success else 'failure'} after {found.nit} steps"
-    yield Value("BFGS reports", report, "success", bool(found.success))
+    result = fit()
+    report = f"{'success' if result.success else 'failure'} after {result.nit} steps"
+    yield Value("BFGS reports", report, "success", bool(result.success))
     reference, reading = calibration.sensors(size=size)
     exact = calibration.least_squares(reference, reading)
-    least = calibration.rmse(exact, reference, reading)
+    minimum = calibration.rmse(exact, reference, reading)
     names = ("slope", "offset", "error there")
-    for name, one, best in zip(names, (*found.x, found.fun), (*exact, least), strict=True):
-        yield Value(name, f"{one:.6g}", f"{best:.6g}", abs(one - best) <= _FIT * abs(best))
+    for name, value, best in zip(names, (*result.x, result.fun), (*exact, minimum), strict=True):
+        yield Value(name, f"{value:.6g}", f"{best:.6g}", abs(value - best) <= _FIT * abs(best))
 
 
 def _dispatch_values() -> Iterator[Value]:
@@ -191,10 +191,11 @@ def _dispatch_values() -> Iterator[Value]:
     from jaxcap.experiments.dispatch import NUMPY, NUMPY_ARRAYS, prepare
 
     for operation, number in ("dot", np.sum), ("einsum", np.sum), ("eig", _trace):
-        found = {k: number(call()) for k, call in prepare(operation, NUMPY_ARRAYS, 10).items()}
-        expected = found.pop(NUMPY)
-        for name, one in found.items():
-            yield _close(f"{operation}, {name}", one, expected)
+        variants = prepare(operation, NUMPY_ARRAYS, 10)
+        numbers = {name: number(variant()) for name, variant in variants.items()}
+        expected = numbers.pop(NUMPY)
+        for name, value in numbers.items():
+            yield _close(f"{operation}, {name}", value, expected)
 
 
 def _slopes_by_jax(x: Any) -> tuple[Any, Any]:
@@ -215,7 +216,7 @@ def _slopes_by_torch(x: Any) -> tuple[Any, Any]:
 
 
 def _wave(x: Any) -> Any:
-    """Evaluate 0.2 x + sin x + cos 2x by NumPy, in the type of ``x``."""
+    """Evaluate 0.2 x + sin x + cos 2x by NumPy, which checks the other libraries."""
     import numpy as np
 
     return 0.2 * x + np.sin(x) + np.cos(2 * x)
@@ -228,7 +229,7 @@ def _wave_slope(x: Any) -> Any:
 
 
 def _trace(eigen: Any) -> Any:
-    """Sum of eigenvalues: libraries may order them differently."""
+    """Add up eigenvalues, since libraries may order them differently."""
     values, _ = eigen
     return values.sum().real
 
@@ -236,12 +237,12 @@ def _trace(eigen: Any) -> Any:
 def _close(name: str, found: Any, expected: Any) -> Value:
     import numpy as np
 
-    off = np.abs(np.asarray(found, np.float64) - expected).max()
-    holds = bool(off <= _ROUNDING * np.abs(expected).max())
-    return Value(name, _written(found), _written(expected), holds)
+    error = np.abs(np.asarray(found, np.float64) - expected).max()
+    holds = bool(error <= _ROUNDING * np.abs(expected).max())
+    return Value(name, _text(found), _text(expected), holds)
 
 
-def _written(x: Any) -> str:
+def _text(x: Any) -> str:
     import numpy as np
 
     return np.array2string(np.asarray(x), precision=4, floatmode="fixed", threshold=8, edgeitems=2)

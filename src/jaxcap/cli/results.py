@@ -3,58 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.running import CommandRun, InputError, require_writable
+from jaxcap.cli.running import DASH, CommandRun, InputError, require_writable, write
 
 if TYPE_CHECKING:
     from jaxcap.results import ResultSet
 
-_file = click.argument(
-    "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE"
-)
-_files = click.argument(
-    "paths",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, path_type=Path),
-    metavar="FILE...",
-)
+_PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
+_file = click.argument("file", type=_PATH, metavar="FILE")
+_files = click.argument("paths", nargs=-1, required=True, type=_PATH, metavar="FILE...")
 _experiment = click.option("--experiment", help="Only results of this experiment.")
 _variant = click.option("--variant", help="Only results of this variant.")
 
 
-@click.group()
+@click.group(epilog="Wherever a file is read, - is standard input.")
 def results() -> None:
     """Read, compare and convert results."""
 
 
-@results.command("list")
+@results.command("list", epilog="Example: jaxcap results list recorded")
 @_files
 def list_(paths: Sequence[Path]) -> None:
-    """Tell what is in files; of a folder, in all that it holds."""
+    """Say what is in files; of a folder, in all that it holds."""
     from jaxcap.results.tables import Table
 
     rows = [
         (
             str(path),
             str(found.environment.device),
-            ", ".join(dict.fromkeys(one.experiment for one in found.results)),
+            ", ".join(dict.fromkeys(result.experiment for result in found.results)),
             str(len(found)),
             found.environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
         )
-        for path in _unfolded(paths)
-        for found in [_load(path)]
+        for path, found in _load_all(paths)
     ]
+    if not rows:
+        raise InputError("there is no file of results")
     CommandRun().show(
         Table("Results", ("file", "device", "experiments", "results", "measured"), rows)
     )
 
 
-@results.command()
+@results.command(epilog="Example: jaxcap results show jit.json")
 @_file
 @_experiment
 @_variant
@@ -63,12 +59,12 @@ def show(file: Path, experiment: str | None, variant: str | None) -> None:
     from jaxcap.results.environment import provenance
     from jaxcap.results.tables import Table
 
-    found = _selected(_load(file), experiment, variant)
-    facts = Table("Measured on", ("", "found"), list(provenance(found.environment).items()))
-    CommandRun().show(facts, *(some.table() for some in found.by_experiment().values()))
+    selection = _load(file, experiment, variant)
+    facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
+    CommandRun().show(facts, *(each.table() for each in selection.by_experiment().values()))
 
 
-@results.command()
+@results.command(epilog="Example: jaxcap results compare before.json after.json")
 @_files
 @_experiment
 @_variant
@@ -80,14 +76,18 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
     """
     from jaxcap.results.exports import side_by_side
 
-    files = list(_unfolded(paths))
-    if len(files) < 2:
-        raise InputError("there is one file to compare, and it takes two or more: name another")
-    sets = {str(path): _selected(_load(path), experiment, variant) for path in files}
-    CommandRun().show(*side_by_side(sets))
+    loaded = list(_load_all(paths, experiment, variant))
+    if not 2 <= len(loaded) <= len(ascii_uppercase):
+        raise InputError(
+            f"compare takes 2 to {len(ascii_uppercase)} files, and there are {len(loaded)}"
+        )
+    files, sets = zip(*loaded, strict=True)
+    _require_common(sets)
+    legend = [f"{label}: {file}" for label, file in zip(ascii_uppercase, files, strict=False)]
+    CommandRun().show(*legend, *side_by_side(dict(zip(ascii_uppercase, sets, strict=False))))
 
 
-@results.command()
+@results.command(epilog="Example: jaxcap results export jit.json --format markdown")
 @_file
 @click.option(
     "--format",
@@ -98,52 +98,47 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
 )
 @click.option(
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A file instead of the screen.",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default="-",
+    help="The file to write; by default, standard output.",
 )
 @_experiment
 @_variant
 def export(
-    file: Path, kind: str, output: Path | None, experiment: str | None, variant: str | None
+    file: Path, kind: str, output: Path, experiment: str | None, variant: str | None
 ) -> None:
     """Convert a file: a row for each result, times in seconds."""
     from jaxcap.results.exports import FORMATS
-    from jaxcap.results.files import write_atomically
 
-    if output:
-        require_writable(output, "--output")
-    text = FORMATS[kind](_selected(_load(file), experiment, variant))
-    if output:
-        write_atomically(output, text)
-    else:
-        click.echo(text, nl=False)
+    require_writable(output, "--output")
+    write(output, FORMATS[kind](_load(file, experiment, variant)))
 
 
-@results.command()
+@results.command(epilog="Example: jaxcap results validate recorded")
 @_files
 def validate(paths: Sequence[Path]) -> None:
-    """Check files, of others for example.
+    """Check whether files can be used, such as those that others sent.
 
-    A recording, beside its environment.json, must also be where its device and its experiment
-    belong. Exits with 2 if a file can't be used, and says why.
+    A recording, beside its environment.json, must also be in the folder and have the name of its
+    device and its experiment. Exits with 2 if a file can't be used, and says why.
     """
     from jaxcap.results import recordings
 
-    refused = 0
-    for path in _unfolded(paths):
-        is_recording = path.with_name(recordings.ENVIRONMENT).exists()
+    invalid = 0
+    for path in _expand(paths):
+        is_recording = path != DASH and path.with_name(recordings.ENVIRONMENT).exists()
         try:
-            found = _load(path, recordings.load if is_recording else None)
+            found = _load(path, read=recordings.load if is_recording else None)
         except InputError as error:
-            refused += 1
+            invalid += 1
             click.echo(f"Error: {error.message}", err=True)
         else:
             click.echo(f"{path}: valid, {len(found)} results, {found.environment.device}")
-    if refused:
+    if invalid:
         raise click.exceptions.Exit(2)
 
 
-@results.command()
+@results.command(epilog="Example: jaxcap results schema > schema.json")
 def schema() -> None:
     """Print the JSON Schema that files of results follow."""
     import json
@@ -153,27 +148,60 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=1))
 
 
-def _load(path: Path, read: Callable[[Path], ResultSet] | None = None) -> ResultSet:
+def _load(
+    path: Path,
+    experiment: str | None = None,
+    variant: str | None = None,
+    *,
+    read: Callable[[Path], ResultSet] | None = None,
+) -> ResultSet:
+    """Load the results of a file that have these names, or all."""
     from jaxcap.results import ResultsError, ResultSet
 
+    if path == DASH:
+        path = Path("/dev/stdin")
+    elif not path.is_file():
+        raise InputError(
+            f"{path} is not a regular file: results are read from files, and from standard input "
+            "where the file is -"
+        )
     try:
-        return (read or ResultSet.load)(path)
+        return (read or ResultSet.load)(path).select(experiment=experiment, variant=variant)
     except ResultsError as error:
         raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from error
 
 
-def _selected(found: ResultSet, experiment: str | None, variant: str | None) -> ResultSet:
-    from jaxcap.results import ResultsError
+def _require_common(sets: Sequence[ResultSet]) -> None:
+    """Refuse to compare files of which no two have a result of the same."""
+    keys = [
+        {(r.experiment, r.variant, frozenset(r.parameters.items())) for r in found.results}
+        for found in sets
+    ]
+    if not any(a & b for a, b in combinations(keys, 2)):
+        raise InputError(
+            "the files have nothing in common: no two of them hold the same experiment, variant "
+            "and parameters"
+        )
 
-    try:
-        return found.select(experiment=experiment, variant=variant)
-    except ResultsError as error:
-        raise InputError(str(error)) from error
+
+def _load_all(
+    paths: Sequence[Path], experiment: str | None = None, variant: str | None = None
+) -> Iterator[tuple[Path, ResultSet]]:
+    """Load files; skip what a folder holds that is not a file of such results."""
+    for path in _expand(paths):
+        try:
+            found = _load(path, experiment, variant)
+        except InputError as error:
+            if path in paths:
+                raise
+            click.echo(f"Skipped: {error.message}", err=True)
+        else:
+            yield path, found
 
 
-def _unfolded(paths: Sequence[Path]) -> Iterator[Path]:
+def _expand(paths: Sequence[Path]) -> Iterator[Path]:
     """Take each file, and for a folder all files of results in it."""
     from jaxcap.results.recordings import ENVIRONMENT
 

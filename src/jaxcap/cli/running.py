@@ -1,13 +1,14 @@
-"""What commands that run something have in common: options, checks of input, output."""
+"""What commands have in common: options, checks of input, progress and output."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+#: As a file, standard output or standard input.
+DASH = Path("-")
+
+_ROOM_BYTES = 2**20  # what most files of results need
+
+
 class LibraryName(NamedTuple):
-    """What a library calls itself, its module, and the extra that it comes with."""
+    """The name of a library, its module, and the extra of jaxcap that installs it."""
 
     name: str
     module: str
@@ -40,21 +47,13 @@ LIBRARIES = {
 
 
 class InputError(click.ClickException):
-    """Something that was given can't be used, or isn't there: one sentence says what to do."""
+    """Input that can't be used. The message is one sentence that says what to do."""
 
     exit_code = 2
 
 
 class Value(NamedTuple):
-    """A value that a command found, and what it should be.
-
-    Attributes
-    ----------
-    name, found, expected
-        As shown.
-    holds
-        Whether one is the other, within rounding.
-    """
+    """A computed value as text, what it should be, and whether the two agree within rounding."""
 
     name: str
     found: str
@@ -69,13 +68,14 @@ class CommandRun:
     Attributes
     ----------
     device
-        ``"auto"``, or the platform that was asked for.
+        The platform to compute on, or ``"auto"``.
     budget_s
         Seconds of sampling for each measurement.
     json
-        Where results are to be saved.
+        The file to save results in. If it is ``-``, they go to standard output, and all else to
+        standard error.
     quiet
-        Whether nothing is to be printed.
+        Whether to print nothing.
     """
 
     device: str = "auto"
@@ -91,45 +91,36 @@ class CommandRun:
             import jax
 
             jax.config.update("jax_platforms", "cpu")  # type: ignore[no-untyped-call]
-        elif self.device != "auto":
-            self._require_platform()
+        platform = start_backend()
+        if self.device not in ("auto", platform):
+            raise InputError(
+                f"--device {self.device}: JAX finds no {self.device.upper()} here (its device is "
+                f"{platform.upper()}); leave the option out, or see what `jaxcap doctor` says"
+            )
 
     def platforms(self, library: str = "jax") -> list[str]:
-        """Devices to compute on: the one asked for, or JAX's default and the CPU beside it.
-
-        Raises
-        ------
-        InputError
-            If the library can't use the one that was asked for.
-        """
-        import jax
-
-        default = jax.default_backend()
-        wanted = dict.fromkeys([default, "cpu"] if self.device == "auto" else [self.device])
-        usable = [platform for platform in wanted if _can_use(library, platform)]
+        """Platforms that a library can use: the option's, or JAX's default and the CPU."""
+        wanted = [self.device] if self.device != "auto" else [start_backend(), "cpu"]
+        usable = [platform for platform in dict.fromkeys(wanted) if _can_use(library, platform)]
         if not usable:
             raise InputError(
                 f"--device {self.device}: {LIBRARIES[library].name} can't compute there; leave the "
-                "option out, or ask `jaxcap doctor` for the reason"
+                "option out, or see what `jaxcap doctor` says"
             )
         return usable
 
-    def show(self, *what: Any) -> None:
+    def show(self, *contents: Any) -> None:
         """Print tables or texts."""
         if not self.quiet:
-            _print(what)
+            _print(contents, err=self.json == DASH)
 
     def check(self, caption: str, values: Iterable[Value]) -> None:
-        """Show values beside what they should be. They are computed here if they come one by one.
-
-        Raises
-        ------
-        click.ClickException
-            If one of them isn't.
-        """
+        """Show values, which may be computed only here, beside what they should be; check them."""
         from jaxcap.results.tables import Table
 
-        with _status(f"Computing: {caption}", hidden=self.quiet):
+        with progress(hidden=self.quiet) as bar:
+            bar.add_task(f"Computing: {caption}", total=None)
+            bar.refresh()
             values = list(values)
         rows = [(v.name, v.found, v.expected, "yes" if v.holds else "NO") for v in values]
         self.show(Table(caption, ("", "found", "expected", "as expected"), rows))
@@ -141,11 +132,10 @@ class CommandRun:
         from jaxcap.measure.timing import MeasurementError, sweep
 
         with progress(hidden=self.quiet) as bar:
-            at_each = _telling(bar, experiment, points)
             try:
                 return sweep(
                     prepare,
-                    at_each,
+                    _with_progress(bar, experiment, points),
                     experiment=experiment,
                     budget_s=self.budget_s,
                     on_round=bar.refresh,
@@ -154,34 +144,37 @@ class CommandRun:
                 raise click.ClickException(str(error)) from error
 
     def finish(self, results: ResultSet, *, over: str | None = None) -> None:
-        """Show and save results; also show how many times faster they are than a variant."""
+        """Show results, and how many times faster they are than a variant; save them."""
         self.show(results.table(), *([results.speedups(over=over)] if over else []))
         self.save(results)
 
     def save(self, results: ResultSet) -> None:
-        """Save results if that was asked for."""
-        if self.json:
-            try:
+        """Save results where ``--json`` says, if it is given."""
+        if self.json == DASH:
+            click.echo(results.model_dump_json(indent=1))
+        elif self.json:
+            with refusing_unwritable(self.json):
                 results.save(self.json)
-            except OSError as error:  # it could be written before
-                raise InputError(f"{self.json} can't be written: {error.strerror}") from error
 
-    def _require_platform(self) -> None:
+
+def start_backend() -> str:
+    """Start JAX, and name the platform of its default device."""
+    try:
         import jax
 
-        try:
-            found = jax.default_backend()
-        except RuntimeError:  # the environment forbids what there is
-            found = "none"
-        if found != self.device:
+        return jax.default_backend()
+    except (AssertionError, ImportError, RuntimeError) as error:  # the first by JAX_PLATFORMS=cuda
+        if platforms := os.environ.get("JAX_PLATFORMS"):
             raise InputError(
-                f"--device {self.device}: JAX finds no {self.device.upper()} here (its device is "
-                f"{found.upper()}); leave the option out, or ask `jaxcap doctor` for the reason"
-            )
+                f"the variable JAX_PLATFORMS is {platforms!r}, and JAX can't start that here: "
+                "unset JAX_PLATFORMS, or see what `jaxcap doctor` says"
+            ) from error
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"JAX doesn't start ({reason}): see what `jaxcap doctor` says") from error
 
 
 def measuring(command: Command) -> Command:
-    """Give a command the options of all that measure, and a `Run` in their place."""
+    """Give a command the options of all that measure, and a `CommandRun` in their place."""
 
     @device_option
     @budget_option(CommandRun.budget_s, "Time for each measurement.")
@@ -198,7 +191,7 @@ def measuring(command: Command) -> Command:
     return with_run  # type: ignore[return-value]
 
 
-def budget_option(default_s: float, what: str) -> Callable[[Command], Command]:
+def budget_option(default_s: float, description: str) -> Callable[[Command], Command]:
     """Make the option for how long to sample, in seconds."""
     return click.option(
         "--budget",
@@ -207,8 +200,8 @@ def budget_option(default_s: float, what: str) -> Callable[[Command], Command]:
         type=float,
         default=default_s,
         show_default=True,
-        callback=_positive,
-        help=what,
+        callback=_require_positive,
+        help=description,
     )
 
 
@@ -217,25 +210,19 @@ device_option = click.option(
     type=click.Choice(("auto", "cpu", "gpu", "tpu")),
     default="auto",
     show_default=True,
-    help="Where to compute; auto is the best there is.",
+    help="Where to compute; auto is the best device.",
 )
 json_option = click.option(
     "--json",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Save the results, for jaxcap results to read.",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    help="Save the results, for jaxcap results to read; - is standard output.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 
 def require_library(name: str) -> None:
-    """Refuse to go on without an optional library, before it is missed half-way.
-
-    Raises
-    ------
-    InputError
-        If it isn't installed.
-    """
+    """Refuse to go on without an optional library, before anything is measured."""
     library = LIBRARIES[name]
     if find_spec(library.module) is None:
         raise InputError(
@@ -252,13 +239,7 @@ def _can_use(library: str, platform: str) -> bool:
 
 
 def require_memory(needed_bytes: int, platform: str, option: str, value: int) -> None:
-    """Refuse a size that can't fit on a device of this platform.
-
-    Raises
-    ------
-    click.BadParameter
-        If the device has less memory than that.
-    """
+    """Refuse a size that can't fit on a device of this platform."""
     from rich.filesize import decimal
 
     from jaxcap.measure.machine import free_memory_bytes
@@ -273,47 +254,48 @@ def require_memory(needed_bytes: int, platform: str, option: str, value: int) ->
 
 
 def require_writable(path: Path, option: str) -> None:
-    """Find out whether a file can be written, without touching it.
+    """Refuse a file that can't be written, without touching it."""
+    from jaxcap.results import files
 
-    Raises
-    ------
-    click.BadParameter
-        If it can't.
-    """
-    from tempfile import TemporaryFile
-
+    if path == DASH:
+        return
     try:
-        with TemporaryFile(dir=path.parent):
-            pass
+        files.require_writable(path, room_bytes=_ROOM_BYTES)
     except OSError as error:
         raise click.BadParameter(
-            f"{path} can't be written ({error.strerror}): choose a file in a folder that can.",
+            f"{path} can't be written ({error.strerror}): choose another.",
             param_hint=f"'{option}'",
         ) from error
 
 
 @contextmanager
-def _status(text: str, *, hidden: bool) -> Iterator[None]:
-    """Show on a terminal that something is being done."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if hidden or not console.is_terminal:
+def refusing_unwritable(path: Path) -> Iterator[None]:
+    """Say in a sentence that a file, although it was writable before, can't be written."""
+    try:
         yield
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror}") from error
+
+
+def write(path: Path, text: str) -> None:
+    """Write text to a file, or to standard output if the path is ``-``."""
+    from jaxcap.results.files import write_atomically
+
+    if path == DASH:
+        click.echo(text, nl=False)
     else:
-        with console.status(text):
-            yield
+        with refusing_unwritable(path):
+            write_atomically(path, text)
 
 
-@contextmanager
-def progress(*, hidden: bool, with_remaining_time: bool = False) -> Iterator[Progress]:
-    """Show progress on a terminal. It is drawn when told: a thread would take time from timings."""
+def progress(*, hidden: bool, with_remaining_time: bool = False) -> Progress:
+    """Make a display for terminals, redrawn on request: a thread would disturb what is timed."""
     from rich import progress as bars
     from rich.console import Console
 
     console = Console(stderr=True)
     time = bars.TimeRemainingColumn() if with_remaining_time else bars.TimeElapsedColumn()
-    with bars.Progress(
+    return bars.Progress(
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
         bars.MofNCompleteColumn(),
@@ -322,37 +304,37 @@ def progress(*, hidden: bool, with_remaining_time: bool = False) -> Iterator[Pro
         transient=True,
         auto_refresh=False,
         disable=hidden or not console.is_terminal,
-    ) as bar:
-        yield bar
+    )
 
 
-def _telling(bar: Progress, name: str, points: Points) -> Iterator[Point]:
-    """Go through points, and say which is being measured."""
+def _with_progress(bar: Progress, name: str, points: Points) -> Iterator[Point]:
+    """Go through points, and show which of them is being measured."""
     task = bar.add_task(name, total=len(points))
     for point in points:
-        at = ", ".join(f"{key} {value}" for key, value in point.items())
-        bar.update(task, description=f"{name}: {at}", refresh=True)
+        parameters = ", ".join(f"{key} {value}" for key, value in point.items())
+        bar.update(task, description=f"{name}: {parameters}", refresh=True)
         yield point
         bar.advance(task)
 
 
-def _print(what: Iterable[Any]) -> None:
+def _print(contents: Iterable[Any], *, err: bool) -> None:
     from rich.console import Console
 
     plain: Any = {"highlight": False, "emoji": False, "markup": False}
-    console = Console(**plain)
+    console = Console(**plain, stderr=err)
     if console.is_terminal:
-        console.print(*what, sep="\n")
+        console.print(*contents, sep="\n")
         return
-    # Lines for files and programs are as long as they are, and end where their text does.
-    text = Console(**plain, file=StringIO(), width=10_000)
-    text.print(*what, sep="\n")
-    lines = text.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    click.echo("\n".join(line.rstrip() for line in lines))
+    # In files and for programs, lines are as long as their text. What the encoding lacks, such as
+    # the rules of tables, is replaced.
+    text = TextIOWrapper(BytesIO(), console.encoding, errors="backslashreplace")
+    Console(**plain, file=text, width=10_000).print(*contents, sep="\n")
+    text.seek(0)
+    click.echo("\n".join(line.rstrip() for line in text.read().splitlines()), err=err)
 
 
-def _positive(_: click.Context, __: click.Parameter, seconds: float) -> float:
-    """Refuse what is no time, as a callback of an option."""
+def _require_positive(_: click.Context, __: click.Parameter, seconds: float) -> float:
+    """Refuse what is not a time, as a callback of an option."""
     if not (isfinite(seconds) and seconds > 0):
         raise click.BadParameter(f"{seconds} is not a positive number of seconds.")
     return seconds

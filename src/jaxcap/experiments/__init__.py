@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from jaxcap.measure import Experiment
+from jaxcap.measure.experiment import Experiment
 from jaxcap.results import ResultSet
 
 
-def catalogue() -> Mapping[str, Experiment]:
-    """All experiments whose libraries are installed, by name."""
-    values = (value for module in _modules() for value in vars(module).values())
+def catalogue(
+    on_missing: Callable[[str, str], object] = lambda *_: None,
+) -> Mapping[str, Experiment]:
+    """All experiments whose libraries are installed, by name.
+
+    Parameters
+    ----------
+    on_missing
+        Called with the name of each module that is left out, and the library that it lacks.
+    """
+    modules = _modules(on_missing)
+    values = (value for module in modules for value in vars(module).values())
     return {value.name: value for value in values if isinstance(value, Experiment)}
 
 
@@ -38,10 +47,11 @@ def unknown_parameters(results: ResultSet) -> str | None:
     return None
 
 
-def _modules() -> Iterator[ModuleType]:
-    for found in iter_modules(__path__):
+def _modules(on_missing: Callable[[str, str], object]) -> Iterator[ModuleType]:
+    for info in iter_modules(__path__):
         try:
-            yield import_module(f"{__name__}.{found.name}")
+            yield import_module(f"{__name__}.{info.name}")
         except ModuleNotFoundError as error:
-            if error.name and error.name.startswith("jaxcap"):
+            if not error.name or error.name.startswith("jaxcap"):
                 raise
+            on_missing(info.name, error.name)

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from jaxcap.kernels.random_model import batched, chained, my_model, step
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 OP_BY_OP, COMPILED, AWAITED = "op by op", "jit", "jit, each awaited"
 STEP, SCAN, VMAP = "jit with split", "scan", "vmap"

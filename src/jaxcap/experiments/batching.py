@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxcap.kernels.batching import logistic_loss, logistic_losses
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 LOOP, COMPILED_LOOP, VMAP, BY_HAND = "Python loop", "compiled loop", "vmap", "by hand"
 FEATURES = 64

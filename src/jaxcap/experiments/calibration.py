@@ -12,7 +12,7 @@ import numpy as np
 import scipy.optimize
 
 from jaxcap.kernels import calibration
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 SIZES = (1_000, 10_000, 1_000_000)
 LARGEST_FOR_LOOP = 10_000  # beyond it takes long and teaches nothing new

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import jax
 
 from jaxcap.kernels.ceilings import CALL, COPY, DTYPES, PRODUCT, SUM, TRANSFER, prepare
-from jaxcap.measure import Experiment, grid
-from jaxcap.measure.experiment import Points
+from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.timing import sweep
 from jaxcap.report.roofline import Ceilings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxcap.kernels.elementwise import wave
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 OP_BY_OP, INNER_JIT, JIT = "vmap(grad)", "vmap(jit(grad))", "jit(vmap(grad))"
 LOOP, BACKWARD, FUNC = "PyTorch loop", "PyTorch backward", "torch.func"
@@ -25,7 +26,7 @@ Variants = Mapping[str, Callable[[], Any]]
 def prepare(points: int, device: str) -> Variants:
     """Prepare all variants on as many float32 numbers from 0 to ten pi.
 
-    PyTorch's are left out on a GPU that it can't use.
+    PyTorch's are left out where it isn't installed, and on a GPU that it can't use.
     """
     return {**prepare_jax(points, device), **prepare_torch(points, device)}
 
@@ -42,7 +43,9 @@ def prepare_jax(points: int, device: str) -> Variants:
 
 
 def prepare_torch(points: int, device: str) -> Variants:
-    """Prepare the variants by PyTorch: none on a GPU that it can't use."""
+    """Prepare the variants by PyTorch: none without it, or on a GPU that it can't use."""
+    if find_spec("torch") is None:
+        return {}
     import torch
 
     from jaxcap.kernels import autodiff_torch

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcap.kernels import elementwise
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 

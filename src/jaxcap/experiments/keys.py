@@ -9,7 +9,7 @@ from typing import Any
 import jax
 from jax import Array
 
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.prng import KeyStream
 
 SPLIT_EACH, NEXT_EACH = "split one by one", "next(stream)"

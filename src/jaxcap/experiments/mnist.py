@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import torch
 
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxcap.kernels import linalg
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 JAX_ARRAYS, NUMPY, JAX_ON_NUMPY = "jnp on JAX arrays", "NumPy", "jnp on NumPy arrays"
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxcap.experiments import dispatch, linear_algebra
 from jaxcap.experiments.linear_algebra import GENERATE, INVERSE, MEAN_AND_SUM, NUMPY, PRODUCT
 from jaxcap.kernels import linalg
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 
 SIZE = 5000
 WITH_TRANSPOSE = "product with the transpose"

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer, data_mesh

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcap.kernels.loops import cosines, cosines_unrolled
-from jaxcap.measure import Experiment, grid
+from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.timing import Clock
 from jaxcap.results.statistics import Estimate, median_interval
 

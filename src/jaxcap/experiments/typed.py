@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcap.kernels.elementwise import wave
-from jaxcap.measure import Experiment
+from jaxcap.measure.experiment import Experiment
 from jaxcap.transforms import typed_jit
 
 PLAIN, TYPED, CONTROL = "jax.jit", "typed_jit", "jax.jit again"

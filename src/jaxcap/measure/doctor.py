@@ -1,31 +1,39 @@
-"""Whether JAX computes on what this machine has, and what to do if it doesn't."""
+"""Whether JAX computes on what this machine has, and what to do if it doesn't.
+
+Importing this module doesn't import JAX, which may be what is broken.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import sys
 from dataclasses import dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
-# The oldest driver that runs programs for CUDA 12 and 13, as JAX's installation guide has it.
+# The oldest drivers that run programs for CUDA 12 and 13, according to JAX's installation guide.
 OLDEST_DRIVER = {"12": "525", "13": "580"}
 
 _PLUGIN = re.compile(r"jax[-_]cuda(\d+)[-_](plugin|pjrt)", re.IGNORECASE)
 _NO_PREALLOCATION = ("false", "0")
+_PLATFORMS = "JAX_PLATFORMS"
+# Values of variables that let JAX use a GPU.
+_ALLOWS_GPU = {_PLATFORMS: r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
 
 
 class Finding(NamedTuple):
-    """What was found out about a subject.
+    """One line of a diagnosis.
 
     Attributes
     ----------
     subject
-        What was looked at.
+        The part of the installation that was examined.
     found
-        What was seen.
+        Its state.
     remedy
         What to do; empty if all is well.
     """
@@ -37,34 +45,37 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """What `diagnose` looks at.
+    """The facts about a machine that `diagnose` judges.
 
     Attributes
     ----------
-    driver
-        Version of the NVIDIA driver, empty if it doesn't tell; None without one.
     jax
-        Version.
+        Version of JAX.
     jaxlib
-        Version.
-    plugins
-        Version of each package of JAX's CUDA plugin that is installed.
+        Version of jaxlib.
     backend
         Platform of JAX's default device; None if JAX doesn't start.
     failure
-        How it failed.
+        First line of the error if JAX doesn't start.
+    imports
+        Whether JAX can be imported.
+    driver
+        Version of the NVIDIA driver, empty if it is unknown; None without a driver.
+    plugins
+        Version of each installed package of JAX's CUDA plugin.
     torch
-        Version; None if it isn't installed.
+        Version of PyTorch; None if it isn't installed.
     torch_sees_gpu
         Whether PyTorch can compute on a GPU.
     variables
-        Environment variables that decide about all this.
+        The environment variables that influence all this, if they are set.
     """
 
     jax: str
     jaxlib: str
     backend: str | None
     failure: str = ""
+    imports: bool = True
     driver: str | None = None
     plugins: dict[str, str] = field(default_factory=dict)
     torch: str | None = None
@@ -73,40 +84,55 @@ class Facts:
 
 
 def examine() -> Facts:
-    """Find out about this machine. Starts JAX's backend, and imports PyTorch if it is installed."""
-    failure, backend, driver = "", None, None
+    """Collect the facts about this machine.
+
+    Starts JAX's backend, and imports PyTorch if it is installed.
+    """
+    failure, backend = "", None
     try:
         import jax
 
-        from jaxcap.measure.machine import nvidia_driver
-
-        driver = nvidia_driver()
         backend = jax.default_backend()
-    except (ImportError, OSError, RuntimeError) as error:  # versions, libraries, backends
-        failure = str(error).strip().partition("\n")[0]
-    if driver is None and shutil.which("nvidia-smi"):
-        driver = ""
+    # Of versions, of libraries, of backends; the last for CUDA where its plugin isn't installed.
+    except (ImportError, OSError, RuntimeError, AssertionError) as error:
+        failure = str(error).strip().partition("\n")[0] or "no reason given"
     has_torch = find_spec("torch") is not None
-    names = ("JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "XLA_PYTHON_CLIENT_PREALLOCATE")
+    names = (*_ALLOWS_GPU, "XLA_PYTHON_CLIENT_PREALLOCATE")
     return Facts(
         jax=_version("jax"),
         jaxlib=_version("jaxlib"),
         backend=backend,
         failure=failure,
-        driver=driver,
-        plugins={
-            found.name: found.version
-            for found in metadata.distributions()
-            if found.name and _PLUGIN.fullmatch(found.name)
-        },
+        imports="jax" in sys.modules,
+        driver=nvidia_driver() or ("" if shutil.which("nvidia-smi") else None),
+        plugins=cuda_plugins(),
         torch=_version("torch") if has_torch else None,
         torch_sees_gpu=has_torch and _torch_sees_gpu(),
         variables={name: os.environ[name] for name in names if name in os.environ},
     )
 
 
+def nvidia_driver() -> str | None:
+    """Version of the driver of NVIDIA's devices, if there is one."""
+    try:
+        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    match = re.search(r"\d+\.\d+(\.\d+)?", text)
+    return match[0] if match else None
+
+
+def cuda_plugins() -> dict[str, str]:
+    """Version of each installed package of JAX's CUDA plugin, by name."""
+    return {
+        package.name: package.version
+        for package in metadata.distributions()
+        if package.name and _PLUGIN.fullmatch(package.name)
+    }
+
+
 def diagnose(facts: Facts) -> list[Finding]:
-    """Judge what was found."""
+    """Judge facts, and say what to do about each problem."""
     findings = [_jax(facts), _accelerator(facts)]
     if facts.plugins:
         findings.append(_plugins(facts))
@@ -119,38 +145,54 @@ def diagnose(facts: Facts) -> list[Finding]:
 
 
 def _jax(facts: Facts) -> Finding:
-    found = f"jax {facts.jax}, jaxlib {facts.jaxlib}"
-    if facts.backend is None and facts.driver is None:
-        return Finding("JAX", f"{found}: {facts.failure}", _reinstall(facts))
-    return Finding("JAX", found)
+    state = f"jax {facts.jax}, jaxlib {facts.jaxlib}"
+    if facts.backend:
+        return Finding("JAX", state)
+    state += f"; it doesn't start: {facts.failure}"
+    has_driver = facts.driver is not None
+    if not facts.imports:
+        return Finding("JAX", state, _reinstall(facts))
+    if facts.variables.get(_PLATFORMS) and not (has_driver and _allows_gpu(facts, _PLATFORMS)):
+        return _variable("JAX", state, facts, _PLATFORMS)
+    return _no_gpu("JAX", state, facts) if has_driver else Finding("JAX", state, _reinstall(facts))
 
 
 def _accelerator(facts: Facts) -> Finding:
-    subject = "Accelerator"
-    if facts.driver is None:
-        found = f"no NVIDIA driver; JAX computes on {(facts.backend or 'nothing').upper()}"
-        return Finding(subject, found)
     if facts.backend == "gpu":
-        return Finding(subject, "JAX computes on the GPU")
-    found = f"an NVIDIA driver, and JAX computes on {(facts.backend or 'nothing').upper()}"
+        return Finding("Accelerator", "JAX computes on the GPU")
+    state = f"{'no' if facts.driver is None else 'an'} NVIDIA driver"
+    if facts.backend is None:  # the line on JAX has the remedy
+        return Finding("Accelerator", state)
+    if facts.driver is None:
+        return Finding("Accelerator", f"{state}; JAX computes on {facts.backend.upper()}")
+    return _no_gpu("Accelerator", f"{state}, and JAX computes on {facts.backend.upper()}", facts)
+
+
+def _no_gpu(subject: str, state: str, facts: Facts) -> Finding:
+    """Find out why JAX doesn't use a GPU whose driver is there."""
     if not facts.plugins:
-        return Finding(subject, found, "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'")
-    for name, allows in (
-        ("JAX_PLATFORMS", r"|.*\b(cuda|gpu)\b.*"),
-        ("CUDA_VISIBLE_DEVICES", r"[^-].*"),
-    ):
-        value = facts.variables.get(name)
-        if value is not None and not re.fullmatch(allows, value):
-            return Finding(subject, f"{found}; {name} is {value!r}", f"unset {name}")
-    said = f" ({facts.failure})" if facts.failure else ""
-    return Finding(subject, found + said, "see whether nvidia-smi lists the GPU")
+        remedy = "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'"
+        return Finding(subject, state, remedy)
+    for name in _ALLOWS_GPU:
+        if not _allows_gpu(facts, name):
+            return _variable(subject, state, facts, name)
+    return Finding(subject, state, "see whether nvidia-smi lists the GPU")
+
+
+def _allows_gpu(facts: Facts, variable: str) -> bool:
+    value = facts.variables.get(variable)
+    return value is None or re.fullmatch(_ALLOWS_GPU[variable], value) is not None
+
+
+def _variable(subject: str, state: str, facts: Facts, name: str) -> Finding:
+    return Finding(subject, f"{state}; {name} is {facts.variables[name]!r}", f"unset {name}")
 
 
 def _plugins(facts: Facts) -> Finding:
-    """JAX passes over a plugin of another version than jaxlib's."""
-    found = ", ".join(f"{name} {version}" for name, version in sorted(facts.plugins.items()))
-    fit = set(facts.plugins.values()) == {facts.jaxlib}
-    return Finding("CUDA plugin", found, "" if fit else _reinstall(facts))
+    """JAX ignores a plugin whose version isn't that of jaxlib."""
+    state = ", ".join(f"{name} {version}" for name, version in sorted(facts.plugins.items()))
+    matches = set(facts.plugins.values()) == {facts.jaxlib}
+    return Finding("CUDA plugin", state, "" if matches else _reinstall(facts))
 
 
 def _driver(facts: Facts, driver: str) -> Finding:
@@ -164,30 +206,30 @@ def _driver(facts: Facts, driver: str) -> Finding:
 def _torch(facts: Facts) -> Finding:
     if facts.torch is None:
         return Finding("PyTorch", "not installed; only comparisons with it need it")
-    found = f"{facts.torch}, {'sees' if facts.torch_sees_gpu else 'sees no'} GPU"
+    state = f"{facts.torch}, {'sees' if facts.torch_sees_gpu else 'sees no'} GPU"
     if facts.backend == "gpu" and not facts.torch_sees_gpu:
         remedy = "install PyTorch for CUDA (https://pytorch.org/get-started), or compare on the CPU"
-        return Finding("PyTorch", found, remedy)
-    return Finding("PyTorch", found)
+        return Finding("PyTorch", state, remedy)
+    return Finding("PyTorch", state)
 
 
 def _memory(facts: Facts) -> Finding:
     name = "XLA_PYTHON_CLIENT_PREALLOCATE"
     if facts.variables.get(name, "").lower() in _NO_PREALLOCATION:
         return Finding("GPU memory", "JAX takes what it needs")
-    found = "JAX takes three quarters of it when it starts, which may leave PyTorch too little"
-    return Finding("GPU memory", found, f"export {name}=false")
+    state = "JAX takes three quarters of it when it starts, which may leave PyTorch too little"
+    return Finding("GPU memory", state, f"export {name}=false")
 
 
 def _reinstall(facts: Facts) -> str:
     extra = "[cuda]" if facts.plugins else ""
-    return f"install versions that fit: python -m pip install --upgrade 'jaxcap{extra}'"
+    return f"install matching versions: python -m pip install --upgrade 'jaxcap{extra}'"
 
 
 def _torch_sees_gpu() -> bool:
     try:
         import torch
-    except (ImportError, OSError):  # a broken installation is one that sees no GPU
+    except (ImportError, OSError):  # a broken installation sees no GPU either
         return False
     return torch.cuda.is_available()
 

@@ -18,11 +18,10 @@ from pathlib import Path
 
 import jax
 
+from jaxcap.measure.doctor import cuda_plugins, nvidia_driver
 from jaxcap.results.environment import Device, Environment
 
 LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")
-# The plugins through which JAX uses NVIDIA devices; the first group is the version of CUDA.
-PLUGINS = re.compile(r"jax[-_]cuda(\d+)[-_](plugin|pjrt)", re.IGNORECASE)
 
 
 def capture() -> Environment:
@@ -103,28 +102,18 @@ def free_memory_bytes(platform: str) -> int | None:
     return int(available[1]) * 1024 if available else None
 
 
-def nvidia_driver() -> str | None:
-    """Return the version of the driver for NVIDIA's devices, if there is one."""
-    try:
-        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    version = re.search(r"\d+\.\d+(\.\d+)?", text)
-    return version[0] if version else None
-
-
-@cache  # every comparison needs them, and finding them reads a file for each package
+@cache  # each comparison asks, and it takes reading a file for each package
 def _installed() -> tuple[tuple[str, str], ...]:
     return tuple(_versions())
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    plugins = {d.name for d in metadata.distributions() if d.name and PLUGINS.fullmatch(d.name)}
-    for name in (*LIBRARIES, *sorted(plugins)):
+    for name in LIBRARIES:
         try:
             yield name, metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
+    yield from sorted(cuda_plugins().items())
 
 
 def _flags() -> dict[str, str]:

@@ -278,7 +278,7 @@ def not_in_turns(variant: str, over: str) -> ResultsError:
     """Explain why two variants cannot be compared."""
     return ResultsError(
         f"{variant!r} and {over!r} were not measured in the same rounds: pass both to one call of "
-        "jaxcap.measure.compare"
+        "jaxcap.measure.timing.compare"
     )
 
 

@@ -202,20 +202,20 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
     varying = {"device", *shown.varying()}
     common = {key: value for key, value in first.parameters.items() if key not in varying}
 
-    def is_alike(other: Result) -> bool:
-        # Where malloc can't be made steady, all of a machine's results are by the default.
-        return other.allocator in (first.allocator, "default") and (
-            common.items() <= other.parameters.items()
-        )
-
     matching = {}
     for recording in recordings:
         if recording.live:
             continue
-        for name, results in recording.on_each_device(first.experiment).items():
-            alike = [result for result in results if is_alike(result)]
-            if first.allocator in {result.allocator for result in alike}:
-                alike = [result for result in alike if result.allocator == first.allocator]
+        devices = recording.on_each_device(first.experiment)
+        allocators = {result.allocator for results in devices.values() for result in results}
+        # Where malloc can't be made steady, all results of a machine have the default.
+        allocator = first.allocator if first.allocator in allocators else "default"
+        for name, results in devices.items():
+            alike = [
+                result
+                for result in results
+                if result.allocator == allocator and common.items() <= result.parameters.items()
+            ]
             if alike:
                 matching[name] = results.subset(alike)
     return matching
