@@ -127,7 +127,7 @@ def share_of_limit(result):
         result,
         ceilings[result.device],
         dtype="float64",
-        work=experiments.least_work(**result.parameters),
+        work=experiments.least_cost(**result.parameters),
     )
 
 
@@ -153,7 +153,7 @@ from jaxcap.report import roofline
 product = results.one("JAX", task="product")
 device = product.device
 done = [
-    (result, experiments.least_work(**result.parameters))
+    (result, experiments.least_cost(**result.parameters))
     for result in results.results
 ]
 _ = roofline.figure(
@@ -168,7 +168,7 @@ _ = roofline.figure(
 # Stop the clock when JAX's call returns, before the result is there. That was how the speeds on
 # which this page is modelled were taken. What share of the limit would that be?
 least_s = ceilings[device].least_time_s(
-    experiments.least_work(**product.parameters), "float64"
+    experiments.least_cost(**product.parameters), "float64"
 )
 shown = float(least_s / product.dispatch.value)
 print(f"{shown:.3g} of the limit without waiting")

@@ -21,7 +21,7 @@ from jaxcap.experiments.linear_algebra import (
     PRODUCT,
     PYTORCH,
     as_numpy,
-    least_work,
+    least_cost,
     libraries,
     prepare,
 )
@@ -83,7 +83,7 @@ def test_product_gets_its_matrix_twice_and_inverse_once() -> None:
     ],
 )
 def test_least_work(task: str, expected: Any) -> None:
-    assert least_work(task, 10) == expected
+    assert least_cost(task, 10) == expected
 
 
 def test_points_fit_and_full_size_is_that_of_the_seed() -> None:
@@ -91,6 +91,6 @@ def test_points_fit_and_full_size_is_that_of_the_seed() -> None:
         assert {point["task"] for point in points} == set(TASKS)
         for point in points:
             inspect.signature(prepare).bind(**point)
-            least_work(**point)  # type: ignore[arg-type]
+            least_cost(**point)  # type: ignore[arg-type]
     assert {point["size"] for point in LINEAR_ALGEBRA.full} == {5000}
     assert LINEAR_ALGEBRA.reference == "jaxcap.experiments.linear_algebra:prepare"

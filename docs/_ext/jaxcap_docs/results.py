@@ -296,7 +296,7 @@ def _work(result: Result) -> tuple[Cost, str]:
     if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
         with suppress(KeyError, ValueError):  # a file may hold a task that nobody knows
             task, size = str(result.parameters["task"]), int(result.parameters["size"])
-            return linear_algebra.least_work(task, size), "float64"
+            return linear_algebra.least_cost(task, size), "float64"
     return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 

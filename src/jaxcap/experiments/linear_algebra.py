@@ -77,7 +77,7 @@ def prepare(
     }
 
 
-def least_work(task: str, size: int) -> Cost:
+def least_cost(task: str, size: int) -> Cost:
     """Operations and memory traffic in bytes that a task needs, whoever does it, in float64.
 
     Each matrix that goes in is read once, and each that comes out is written once. Generating
