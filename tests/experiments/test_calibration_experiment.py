@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-
 import jax
 import numpy as np
 import pytest
 
 from jaxcap.experiments.calibration import (
-    CALIBRATION,
     COMPILED,
     LOOP,
     NUMPY,
@@ -42,12 +39,6 @@ def test_only_the_compiled_variant_gets_jax_arrays() -> None:
 
 def test_loop_is_left_out_where_it_takes_long() -> None:
     assert set(prepare(size=10_001)) == {NUMPY, COMPILED}
-
-
-def test_points_fit_and_can_be_imported_by_a_fresh_process() -> None:
-    for point in (*CALIBRATION.quick, *CALIBRATION.full):
-        inspect.signature(prepare).bind(**point)
-    assert CALIBRATION.reference == "jaxcap.experiments.calibration:prepare"
 
 
 @pytest.mark.parametrize(("library", "counts"), [("NumPy", [2]), ("JAX", [2, 3, 4])])

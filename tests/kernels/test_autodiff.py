@@ -13,14 +13,14 @@ import torch
 from jax.test_util import check_grads
 
 from jaxcap.kernels import autodiff_torch
-from jaxcap.kernels.autodiff import central_difference, cubic, forward_difference, wave_slope
+from jaxcap.kernels.autodiff import central_difference, cubic, forward_difference, wave_derivative
 from jaxcap.kernels.elementwise import wave
 
 Slopes = Callable[[torch.Tensor], torch.Tensor]
 TORCH: list[Slopes] = [
-    autodiff_torch.slopes_by_backward,
-    autodiff_torch.slopes_by_loop,
-    autodiff_torch.slopes_by_func,
+    autodiff_torch.derivatives_by_backward,
+    autodiff_torch.derivatives_by_loop,
+    autodiff_torch.derivatives_by_func,
 ]
 # The slopes at 20 points from 0 to 4 pi that the seed document shows.
 SEED_SLOPES = [
@@ -101,7 +101,7 @@ def test_pytorch_leaves_its_input_alone(slopes_of: Slopes) -> None:
 @pytest.mark.parametrize("dtype", [jnp.float16, jnp.float32])
 def test_slope_worked_out_by_hand_is_what_grad_computes(dtype: Any) -> None:
     x = jnp.linspace(-4.0, 4.0, 101).astype(dtype)
-    found, expected = wave_slope(x), jax.vmap(jax.grad(wave))(x)
+    found, expected = wave_derivative(x), jax.vmap(jax.grad(wave))(x)
     assert found.dtype == expected.dtype == dtype
     tolerance = 16 * float(np.finfo(dtype).eps)
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
@@ -124,5 +124,7 @@ def test_halving_the_step_divides_the_error_by_the_power_of_the_order(
 ) -> None:
     with jax.enable_x64(True):
         x = jnp.asarray(3.0)
-        errors = [abs(float(difference(wave, x, step) - wave_slope(x))) for step in (2**-6, 2**-7)]
+        errors = [
+            abs(float(difference(wave, x, step) - wave_derivative(x))) for step in (2**-6, 2**-7)
+        ]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.1)

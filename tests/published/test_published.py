@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -484,14 +483,6 @@ def test_values_name_variants_that_are_measured(name: str) -> None:
             == dict(question)
         }
         assert named <= variants
-
-
-@pytest.mark.parametrize("name", ["published matrices", "published small arrays"])
-def test_points_fit_and_can_be_imported_by_a_fresh_process(name: str) -> None:
-    experiment = CATALOGUE[name]
-    for point in points(experiment):
-        inspect.signature(experiment.prepare).bind(**point)
-    assert experiment.reference.startswith("jaxcap.experiments.replicas:prepare")
 
 
 def test_published_work_is_done_in_the_published_type() -> None:
