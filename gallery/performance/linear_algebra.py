@@ -127,7 +127,7 @@ def share_of_limit(result):
         result,
         ceilings[result.device],
         dtype="float64",
-        work=experiments.least_cost(**result.parameters),
+        cost=experiments.least_cost(**result.parameters),
     )
 
 
@@ -152,12 +152,14 @@ from jaxcap.report import roofline
 
 product = results.one("JAX", task="product")
 device = product.device
-done = [
+results_and_costs = [
     (result, experiments.least_cost(**result.parameters))
     for result in results.results
 ]
 _ = roofline.figure(
-    ceilings[device], done, title=f"What float64 reaches on {device}"
+    ceilings[device],
+    results_and_costs,
+    title=f"What float64 reaches on {device}",
 )
 
 # sphinx_gallery_thumbnail_number = 1
