@@ -24,10 +24,7 @@ CEILINGS: Mapping[str, Ceilings] = MappingProxyType(
         "RTX 3060 Ti": Ceilings(
             device=Device(platform="gpu", name="RTX 3060 Ti"),
             bytes_per_s=608e9,
-            flops_per_s={
-                "float32": 4864 * 2 * 1.665e9,
-                "float64": 4864 * 2 * 1.665e9 / 64,
-            },
+            flops_per_s={"float32": 4864 * 2 * 1.665e9, "float64": 4864 * 2 * 1.665e9 / 64},
         )
     }
 )

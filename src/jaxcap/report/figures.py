@@ -110,10 +110,7 @@ def _redrawable(
 
 
 def drawn_from(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
-    """Return the results that a figure of this module shows, and a function to draw it from others.
-
-    Other figures have none.
-    """
+    """Return the results that a figure of this module shows, and a function to draw it from others."""
     return _drawn.get(figure)
 
 
@@ -235,17 +232,12 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
 def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     """Choose a parameter for the x axis, and split results by the values of the other parameters.
 
-    The device does not count as a parameter.
-
-    Returns
-    -------
-    tuple
-        The numeric parameter that takes most values, or None if it takes several in no part; and
-        the parts, by a name such as ``"function wave"``.
+    It is the numeric one that takes most values, or None if it takes several in no part; the device
+    does not count as a parameter. Parts are named like ``"function wave"``.
     """
     columns = [column for column in results.varying() if column != "device"]
     values = {c: {result.parameters.get(c) for result in results.results} for c in columns}
-    numeric = [c for c in columns if all(type(value) in (int, float) for value in values[c])]
+    numeric = [c for c in columns if {type(value) for value in values[c]} <= {int, float}]
     if numeric:
         x = max(numeric, key=lambda column: len(values[column]))
         parts = _split(results, [column for column in columns if column != x])
@@ -282,10 +274,7 @@ def plain(text: str) -> str:
 
 
 def palette(names: Iterable[str]) -> Mapping[str, str]:
-    """Assign a colour to each name: its own to a backend, and the remaining ones to others in order.
-
-    Colours recur when they are used up.
-    """
+    """Give each backend its own colour, and the other names the rest in turn, over and over."""
     names = tuple(dict.fromkeys(names))
     chosen: dict[str, str] = {}
     for name in names:
