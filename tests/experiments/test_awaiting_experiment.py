@@ -19,7 +19,7 @@ from jaxcap.experiments.awaiting import (
 def test_all_variants_return_all_values() -> None:
     values = {name: np.asarray(call()) for name, call in prepare(loops=7).items()}
     assert list(values) == [OP_BY_OP, COMPILED, AWAITED, STEP, SCAN, VMAP]
-    assert {some.shape for some in values.values()} == {(7,)}
+    assert {array.shape for array in values.values()} == {(7,)}
     for name in (COMPILED, AWAITED, STEP, SCAN):  # which use the same keys
         np.testing.assert_allclose(values[name], values[OP_BY_OP], rtol=1e-5)
 

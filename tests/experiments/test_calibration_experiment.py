@@ -22,11 +22,11 @@ EPS = float(np.finfo(np.float32).eps)
 def test_all_variants_agree() -> None:
     variants = prepare(size=1000)
     assert set(variants) == {LOOP, NUMPY, COMPILED}
-    found = {name: np.asarray(call()) for name, call in variants.items()}
-    assert {error.dtype for error in found.values()} == {np.dtype(np.float32)}
+    results = {name: np.asarray(call()) for name, call in variants.items()}
+    assert {error.dtype for error in results.values()} == {np.dtype(np.float32)}
     # The loop adds one number after another, and rounds as often.
-    np.testing.assert_allclose(found[LOOP], found[NUMPY], rtol=1000 * EPS)
-    np.testing.assert_allclose(found[COMPILED], found[NUMPY], rtol=20 * EPS)
+    np.testing.assert_allclose(results[LOOP], results[NUMPY], rtol=1000 * EPS)
+    np.testing.assert_allclose(results[COMPILED], results[NUMPY], rtol=20 * EPS)
 
 
 def test_only_the_compiled_variant_gets_jax_arrays() -> None:

@@ -16,11 +16,11 @@ THEIRS = {gradients.LOOP, gradients.BACKWARD, gradients.FUNC}
 
 def test_all_variants_agree() -> None:
     variants = prepare(points=1000, device="cpu")
-    found = {name: np.asarray(call()) for name, call in variants.items()}
-    assert set(found) == OURS | THEIRS
+    results = {name: np.asarray(call()) for name, call in variants.items()}
+    assert set(results) == OURS | THEIRS
     x = np.linspace(0, 10 * np.pi, 1000, dtype=np.float32).astype(float)
     expected = 0.2 + np.cos(x) - 2 * np.sin(2 * x)
-    for name, slopes in found.items():
+    for name, slopes in results.items():
         assert slopes.dtype == np.float32
         np.testing.assert_allclose(slopes, expected, rtol=0, atol=3e-6, err_msg=name)
 

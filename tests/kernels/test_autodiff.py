@@ -76,17 +76,17 @@ def test_slopes_at_the_points_of_the_seed_by_pytorch(slopes_of: Slopes) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pytorch_agrees_with_jax(slopes_of: Slopes, dtype: Any) -> None:
     x = np.linspace(0, 10 * np.pi, 100, dtype=dtype)
-    found = slopes_of(torch.tensor(x))
+    result = slopes_of(torch.tensor(x))
     with jax.enable_x64(True):
         expected = jax.vmap(jax.grad(wave))(jnp.asarray(x))
-    assert found.numpy().dtype == expected.dtype == dtype
-    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=16 * np.finfo(dtype).eps)
+    assert result.numpy().dtype == expected.dtype == dtype
+    np.testing.assert_allclose(result.numpy(), expected, rtol=0, atol=16 * np.finfo(dtype).eps)
 
 
 def test_wave_is_the_same_function_in_both_libraries() -> None:
     x = np.linspace(-4, 4, 100, dtype=np.float32)
-    found = autodiff_torch.wave_torch(torch.tensor(x))
-    np.testing.assert_allclose(found.numpy(), wave(jnp.asarray(x)), rtol=0, atol=1e-6)
+    result = autodiff_torch.wave_torch(torch.tensor(x))
+    np.testing.assert_allclose(result.numpy(), wave(jnp.asarray(x)), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("slopes_of", TORCH)
@@ -101,10 +101,10 @@ def test_pytorch_leaves_its_input_alone(slopes_of: Slopes) -> None:
 @pytest.mark.parametrize("dtype", [jnp.float16, jnp.float32])
 def test_slope_worked_out_by_hand_is_what_grad_computes(dtype: Any) -> None:
     x = jnp.linspace(-4.0, 4.0, 101).astype(dtype)
-    found, expected = wave_derivative(x), jax.vmap(jax.grad(wave))(x)
-    assert found.dtype == expected.dtype == dtype
+    result, expected = wave_derivative(x), jax.vmap(jax.grad(wave))(x)
+    assert result.dtype == expected.dtype == dtype
     tolerance = 16 * float(np.finfo(dtype).eps)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
 
 
 def test_gradients_pass_the_check_by_differences() -> None:

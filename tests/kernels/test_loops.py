@@ -35,11 +35,11 @@ def test_cosines_agree_with_numpy(fn: Callable[..., jax.Array], steps: int) -> N
     expected = x
     for _ in range(steps):
         expected = np.cos(expected)
-    found = fn(jnp.asarray(x, jnp.float32), steps)
-    assert found.dtype == jnp.float32
+    result = fn(jnp.asarray(x, jnp.float32), steps)
+    assert result.dtype == jnp.float32
     # Each step rounds once, and the slope of the cosine is at most 1.
     tolerance = (steps + 1) * 2 * 3 * float(np.finfo(np.float32).eps)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("fn", [cosines_unrolled, cosines])
@@ -68,8 +68,8 @@ def test_a_traced_bound_stops_the_unrolled_loop() -> None:
 def test_a_static_bound_makes_the_rolled_loop_differentiable() -> None:
     with pytest.raises(ValueError, match="Reverse-mode differentiation does not work"):
         jax.grad(jax.jit(cosines))(0.5, 3)
-    found = jax.grad(jax.jit(cosines, static_argnums=1))(0.5, 3)
-    assert float(found) == pytest.approx(float(jax.grad(cosines_unrolled)(0.5, 3)), rel=1e-6)
+    result = jax.grad(jax.jit(cosines, static_argnums=1))(0.5, 3)
+    assert float(result) == pytest.approx(float(jax.grad(cosines_unrolled)(0.5, 3)), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from jaxcap.results.environment import Device
 from jaxcap.results.recordings import Recording
 
 VALUES = load()
-TIMED = {number: one for number, one in VALUES.items() if one.variant}
+TIMED = {number: value for number, value in VALUES.items() if value.variant}
 DEVICES = {"cpu": CPU, "gpu": GPU}
 
 
@@ -54,25 +54,25 @@ def result(
 
 def recording(*results: Result) -> Recording:
     sets: dict[str, list[Result]] = {}
-    for one in results:
-        sets.setdefault(one.experiment, []).append(one)
+    for each in results:
+        sets.setdefault(each.experiment, []).append(each)
     return Recording(
         {
-            name: ResultSet(environment=ENVIRONMENT, results=tuple(some))
-            for name, some in sets.items()
+            name: ResultSet(environment=ENVIRONMENT, results=tuple(group))
+            for name, group in sets.items()
         }
     )
 
 
 def measured_all(*platforms: str, times: float) -> Recording:
     """Make up results for all values on some platforms: ``times`` their published times."""
-    found: dict[Any, Result] = {}
+    made_up: dict[Any, Result] = {}
     for value in TIMED.values():
         assert value.time_s is not None
         for variant in filter(None, (value.variant, value.corrected_variant)):
             key = value.experiment, variant, *value.parameters.items(), value.platform
-            found.setdefault(key, result(value, value.time_s * times, variant=variant))
-    return recording(*(one for one in found.values() if one.device.platform in platforms))
+            made_up.setdefault(key, result(value, value.time_s * times, variant=variant))
+    return recording(*(each for each in made_up.values() if each.device.platform in platforms))
 
 
 MADE_UP = {
@@ -88,7 +88,7 @@ MADE_UP = {
 def test_there_are_168_values_from_five_documents() -> None:
     assert len(VALUES) == 168
     assert list(VALUES) == [f"{number:03}" for number in range(1, 169)]
-    assert {one.document for one in VALUES.values()} == set(published.DOCUMENTS)
+    assert {each.document for each in VALUES.values()} == set(published.DOCUMENTS)
     assert len(published.DOCUMENTS) == 5
 
 
@@ -96,25 +96,27 @@ def test_there_are_168_values_from_five_documents() -> None:
 def test_every_value_has_a_verdict_and_a_reason(recordings: list[Recording]) -> None:
     assessments = [assess(value, recordings) for value in VALUES.values()]
     assert len(assessments) == 168
-    for one in assessments:
-        assert one.verdict in Verdict
-        assert one.reason.endswith(".")
-        assert len(one.reason.split()) >= 4, one.reason
-        assert bool(one.mistake) == (one.verdict is Verdict.MISTAKE)
+    for each in assessments:
+        assert each.verdict in Verdict
+        assert each.reason.endswith(".")
+        assert len(each.reason.split()) >= 4, each.reason
+        assert bool(each.mistake) == (each.verdict is Verdict.MISTAKE)
     rows = [row for table in published.tables(assessments, recordings) for row in table.rows]
-    assert [(row[2], row[-2]) for row in rows] == [(one.label, one.reason) for one in assessments]
+    assert [(row[2], row[-2]) for row in rows] == [
+        (each.label, each.reason) for each in assessments
+    ]
 
 
 def test_a_value_that_is_neither_measured_nor_computed_waits_for_a_machine() -> None:
-    (found,) = {assess(VALUES[number], MADE_UP["all on one"]).reason for number in ("049", "050")}
-    assert found == "None of our machines has done this yet."
+    (reason,) = {assess(VALUES[number], MADE_UP["all on one"]).reason for number in ("049", "050")}
+    assert reason == "None of our machines has done this yet."
 
 
 def test_all_that_can_be_measured_is_reproduced_where_we_measure_the_same() -> None:
     for value in TIMED.values():
-        found = assess(value, MADE_UP["all on one"])
+        assessment = assess(value, MADE_UP["all on one"])
         expected = Verdict.MISTAKE if value.number in ("059", "064") else Verdict.REPRODUCED
-        assert found.verdict is expected, found
+        assert assessment.verdict is expected, assessment
 
 
 # One value each, and the same value with another measurement.
@@ -187,13 +189,13 @@ def reference(value: PublishedValue, times: float) -> Result:
 def test_a_verdict_follows_from_what_was_measured(
     value: PublishedValue, results: list[Result], verdict: Verdict
 ) -> None:
-    found = assess(value, [recording(*results)])
-    assert found.verdict is verdict, found.reason
+    assessment = assess(value, [recording(*results)])
+    assert assessment.verdict is verdict, assessment.reason
     if verdict not in (Verdict.NOT_COMPARABLE, Verdict.MISTAKE):
-        assert found.evidence[0].corrected.short in found.reason
+        assert assessment.evidence[0].corrected.short in assessment.reason
     if verdict is Verdict.MISTAKE:
-        assert found.label == f"measurement mistake: {value.mistakes[0]}"
-        assert found.evidence[0].as_published.short in found.reason
+        assert assessment.label == f"measurement mistake: {value.mistakes[0]}"
+        assert assessment.evidence[0].as_published.short in assessment.reason
 
 
 def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
@@ -260,8 +262,8 @@ def test_a_time_is_reproduced_up_to_the_factor(factor: float, verdict: Verdict) 
 )
 def test_the_library_differs_only_where_the_reference_is_near(ratio: float, is_near: bool) -> None:
     for factor, verdict in ((0.1, Verdict.FASTER_LIBRARY), (10, Verdict.SLOWER_LIBRARY)):
-        found = verdict_of(SIMPLE, result(SIMPLE, times(SIMPLE, factor)), reference(SIMPLE, ratio))
-        assert found is (verdict if is_near else Verdict.OTHER_DEVICE)
+        measured = result(SIMPLE, times(SIMPLE, factor)), reference(SIMPLE, ratio)
+        assert verdict_of(SIMPLE, *measured) is (verdict if is_near else Verdict.OTHER_DEVICE)
 
 
 @pytest.mark.parametrize(
@@ -337,9 +339,9 @@ def test_a_mistake_that_may_be_chance_explains_nothing() -> None:
 
 def test_a_time_that_the_device_cannot_reach_is_a_mistake_without_a_measurement() -> None:
     impossible = [assess(value, []) for value in VALUES.values() if value.variant]
-    found = {one.published.number: one for one in impossible if one.verdict is Verdict.MISTAKE}
-    assert set(found) == {"059", "064"}
-    assert {one.label for one in found.values()} == {f"measurement mistake: {NOT_AWAITED}"}
+    mistakes = {each.published.number: each for each in impossible if each.mistake}
+    assert set(mistakes) == {"059", "064"}
+    assert {each.label for each in mistakes.values()} == {f"measurement mistake: {NOT_AWAITED}"}
     slower = VALUES["059"].model_copy(update={"value": 1.2})
     assert assess(slower, []).verdict is Verdict.NOT_COMPARABLE
 
@@ -347,9 +349,9 @@ def test_a_time_that_the_device_cannot_reach_is_a_mistake_without_a_measurement(
 def test_what_the_published_device_needs_is_no_mistake() -> None:
     product = VALUES["063"]  # 1.2 s, of which that card needs about one
     fast = recording(result(product, 5e-3, first_call_s=1.0))
-    found = assess(product, [fast])
-    assert found.verdict is Verdict.OTHER_DEVICE
-    assert "data sheet" in found.reason
+    assessment = assess(product, [fast])
+    assert assessment.verdict is Verdict.OTHER_DEVICE
+    assert "data sheet" in assessment.reason
     longer = product.model_copy(update={"value": 3.0})
     assert assess(longer, [fast]).verdict is Verdict.MISTAKE
 
@@ -369,9 +371,9 @@ def test_the_first_machine_decides_and_all_are_shown() -> None:
     here = recording(result(SIMPLE, 9e-6), reference(SIMPLE, 1))
     there = recording(result(SIMPLE, SIMPLE.time_s, device=other))
     again = recording(result(SIMPLE, SIMPLE.time_s))
-    found = assess(SIMPLE, [here, there, again])
-    assert [one.device for one in found.evidence] == [CPU, other]
-    assert found.verdict is Verdict.FASTER_LIBRARY
+    assessment = assess(SIMPLE, [here, there, again])
+    assert [each.device for each in assessment.evidence] == [CPU, other]
+    assert assessment.verdict is Verdict.FASTER_LIBRARY
     assert assess(SIMPLE, [there, here]).verdict is Verdict.REPRODUCED
     (table,) = published.tables([assess(SIMPLE, [there, here])], [there, here])
     assert [text for text in table.headers if text.startswith("now: ")] == [
@@ -388,11 +390,11 @@ def test_a_time_of_zero_counts_for_nothing() -> None:
 
 
 def test_unknown_lengths_and_shapes_stay_incomparable_whatever_is_measured() -> None:
-    stated = [one for one in VALUES.values() if one.incomparable]
+    stated = [each for each in VALUES.values() if each.incomparable]
     for value in stated:
-        found = assess(value, MADE_UP["all on one"])
-        assert found.verdict is Verdict.NOT_COMPARABLE
-        assert value.incomparable[1:] in found.reason
+        assessment = assess(value, MADE_UP["all on one"])
+        assert assessment.verdict is Verdict.NOT_COMPARABLE
+        assert value.incomparable[1:] in assessment.reason
 
 
 @pytest.mark.parametrize("number", ["047", "048", "166", "167", "168"])
@@ -400,23 +402,23 @@ def test_values_are_computed_again(number: str) -> None:
     value = VALUES[number]
     assert assess(value, []).verdict is Verdict.REPRODUCED
     other = value.model_copy(update={"value": value.value * (1 + 1e-6)})
-    found = assess(other, [])
-    assert found.verdict is Verdict.NOT_COMPARABLE
-    assert "nothing explains the difference" in found.reason
+    assessment = assess(other, [])
+    assert assessment.verdict is Verdict.NOT_COMPARABLE
+    assert "nothing explains the difference" in assessment.reason
 
 
 def test_the_random_sum_needs_the_setting_of_its_time() -> None:
-    found = assess(VALUES["166"], [])
-    assert "2.3250647 with jax_threefry_partitionable=False" in found.reason
-    assert "today's default gives 1.8121928" in found.reason
+    assessment = assess(VALUES["166"], [])
+    assert "2.3250647 with jax_threefry_partitionable=False" in assessment.reason
+    assert "today's default gives 1.8121928" in assessment.reason
 
 
 def test_the_other_network_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert count_parameters(24) == PARAMETERS
     assert count_parameters(28) == 3_232_906
-    found = assess(VALUES["051"], [])
-    assert found.label == "measurement mistake: trains another network"
-    assert f"{PARAMETERS:,}" in found.reason
+    assessment = assess(VALUES["051"], [])
+    assert assessment.label == "measurement mistake: trains another network"
+    assert f"{PARAMETERS:,}" in assessment.reason
     monkeypatch.setattr("jaxcap.published.recomputed._SAME", 24)
     assert assess(VALUES["051"], []).verdict is Verdict.NOT_COMPARABLE
 
@@ -445,7 +447,7 @@ def test_printed_values_are_those_of_their_documents() -> None:
 
 
 CATALOGUE = catalogue()
-NAMED = sorted({one.experiment for one in TIMED.values()})
+NAMED = sorted({each.experiment for each in TIMED.values()})
 
 
 def points(experiment: Experiment) -> Iterable[Mapping[str, Any]]:
@@ -465,21 +467,21 @@ def test_values_name_points_that_are_measured(name: str) -> None:
 @pytest.mark.parametrize("name", NAMED)
 def test_values_name_variants_that_are_measured(name: str) -> None:
     experiment = CATALOGUE[name]
-    values = [one for one in TIMED.values() if one.experiment == name]
+    values = [each for each in TIMED.values() if each.experiment == name]
     # Sizes don't matter for which variants there are, and small ones are soon prepared.
     sizes = {"size", "points"}
     questions = {
-        frozenset((key, 5 if key in sizes else value) for key, value in one.parameters.items())
-        for one in values
-        if one.parameters.get("device") != "gpu"
+        frozenset((key, 5 if key in sizes else value) for key, value in each.parameters.items())
+        for each in values
+        if each.parameters.get("device") != "gpu"
     }
     for question in questions:
         variants = set(experiment.prepare(**dict(question)))
         named = {
             variant
-            for one in values
-            for variant in filter(None, (one.variant, one.corrected_variant))
-            if {key: 5 if key in sizes else value for key, value in one.parameters.items()}
+            for each in values
+            for variant in filter(None, (each.variant, each.corrected_variant))
+            if {key: 5 if key in sizes else value for key, value in each.parameters.items()}
             == dict(question)
         }
         assert named <= variants
@@ -506,13 +508,13 @@ def test_the_chart_counts_all_verdicts_and_draws_what_was_measured(
     assessments = [assess(value, recordings) for value in VALUES.values()]
     plot = published.chart(assessments)
     (axes,) = plot.axes
-    counts = Counter(one.verdict for one in assessments)
+    counts = Counter(each.verdict for each in assessments)
     labels = [str(line.get_label()) for line in axes.lines]
     for verdict in Verdict:
         assert f"{verdict} ({counts[verdict]})" in labels
     points = [line for line in axes.lines if str(line.get_label()).split(" (")[0] in set(Verdict)]
     drawn = sum(len(np.asarray(line.get_xdata())) for line in points)
-    assert drawn == sum(bool(one.evidence) for one in assessments)
+    assert drawn == sum(bool(each.evidence) for each in assessments)
     plt.close(plot)
 
 
