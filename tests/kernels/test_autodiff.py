@@ -89,6 +89,15 @@ def test_wave_is_the_same_function_in_both_libraries() -> None:
     np.testing.assert_allclose(result.numpy(), wave(jnp.asarray(x)), rtol=0, atol=1e-6)
 
 
+def test_numpy_evaluates_wave_and_its_derivative_in_64_bits() -> None:
+    x = np.linspace(-4, 4, 100)
+    value, derivative = wave(x, np), wave_derivative(x, np)
+    assert value.dtype == derivative.dtype == np.float64
+    np.testing.assert_allclose(value, 0.2 * x + np.sin(x) + np.cos(2 * x), rtol=0, atol=1e-14)
+    stepped = (wave(x + 1e-6, np) - wave(x - 1e-6, np)) / 2e-6
+    np.testing.assert_allclose(derivative, stepped, rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("slopes_of", TORCH)
 def test_pytorch_leaves_its_input_alone(slopes_of: Slopes) -> None:
     x = torch.linspace(0, 1, 3)
