@@ -303,7 +303,7 @@ Table(
     f"Share of what {ceilings.device} can do",
     ("way to train", "share"),
     [
-        (one.variant, roofline_fraction(one, ceilings, work=work).short)
+        (one.variant, roofline_fraction(one, ceilings, cost=work).short)
         for one in speeds
     ],
 )

@@ -287,7 +287,7 @@ _ = plt.legend()
 def overtakes(computation):
     """Say from which size on jit is surely faster."""
     some = growth.select(computation=computation)
-    size = experiments.overtakes_at(some, "jit", over="NumPy", x="size")
+    size = experiments.crossover(some, "jit", over="NumPy", x="size")
     return f"from {size:,} elements on" if size else "not within these sizes"
 
 

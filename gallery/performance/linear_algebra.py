@@ -127,7 +127,7 @@ def share_of_limit(result):
         result,
         ceilings[result.device],
         dtype="float64",
-        work=experiments.least_work(**result.parameters),
+        cost=experiments.least_cost(**result.parameters),
     )
 
 
@@ -152,12 +152,14 @@ from jaxcap.report import roofline
 
 product = results.one("JAX", task="product")
 device = product.device
-done = [
-    (result, experiments.least_work(**result.parameters))
+results_and_costs = [
+    (result, experiments.least_cost(**result.parameters))
     for result in results
 ]
 _ = roofline.figure(
-    ceilings[device], done, title=f"What float64 reaches on {device}"
+    ceilings[device],
+    results_and_costs,
+    title=f"What float64 reaches on {device}",
 )
 
 # sphinx_gallery_thumbnail_number = 1
@@ -168,7 +170,7 @@ _ = roofline.figure(
 # Stop the clock when JAX's call returns, before the result is there. That was how the speeds on
 # which this page is modelled were taken. What share of the limit would that be?
 least_s = ceilings[device].least_time_s(
-    experiments.least_work(**product.parameters), "float64"
+    experiments.least_cost(**product.parameters), "float64"
 )
 shown = float(least_s / product.dispatch.value)
 print(f"{shown:.3g} of the limit without waiting")

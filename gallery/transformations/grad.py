@@ -157,11 +157,11 @@ print(f"32 bits: error at best {best_error_32}")
 # %%
 # ``grad`` takes no step and pays for none. Against the formula worked out by hand, it is off by
 # roundings only. Both checks at all twenty points:
-from jaxcap.kernels.autodiff import wave_slope
+from jaxcap.kernels.autodiff import wave_derivative
 
 with jax.enable_x64(True):
     x64 = jnp.linspace(0.0, 4 * jnp.pi, 20)
-    exact = wave_slope(x64)
+    exact = wave_derivative(x64)
     stepped = central_difference(wave, x64, 2.0**-17)
     by_grad = jax.vmap(jax.grad(wave))(x64)
     print(f"differences {abs(stepped - exact).max():.1e}")
@@ -207,7 +207,7 @@ from jaxcap.results.tables import Table
 
 points = np.linspace(0, 10 * np.pi, 1000, dtype=np.float32)
 with jax.enable_x64(True):
-    truth = np.asarray(wave_slope(points.astype(float)))
+    truth = np.asarray(wave_derivative(points.astype(float)))
 unit = np.finfo(np.float32).eps * abs(truth).max()
 
 calls = gradients.prepare(points=1000, device="cpu")

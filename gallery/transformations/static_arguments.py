@@ -95,14 +95,14 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 # The second call finds the program of the first. The third asks for another number and, as far as
 # JAX knows, for another program. That shows on the clock. Since order matters here, the calls are
 # made in that order several times, each time with empty caches:
-from jaxcap.experiments.static_arguments import in_order
+from jaxcap.experiments.static_arguments import time_sequence
 from jaxcap.results.tables import Table
 
 
 def times_in_order(function, values):
     """Tabulate the times of calls with these values of a static argument."""
     calls = [(value,) for value in values]
-    times = in_order(jax.jit(function, static_argnums=0), calls)
+    times = time_sequence(jax.jit(function, static_argnums=0), calls)
     table = Table(
         "Calls in their order, each time with empty caches",
         ("argument", "time", "95% interval (one process)"),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 
 from jaxcap.experiments.awaiting import (
     AWAITED,
-    AWAITING,
     COMPILED,
     OP_BY_OP,
     SCAN,
@@ -22,7 +19,7 @@ from jaxcap.experiments.awaiting import (
 def test_all_variants_return_all_values() -> None:
     values = {name: np.asarray(call()) for name, call in prepare(loops=7).items()}
     assert list(values) == [OP_BY_OP, COMPILED, AWAITED, STEP, SCAN, VMAP]
-    assert {some.shape for some in values.values()} == {(7,)}
+    assert {array.shape for array in values.values()} == {(7,)}
     for name in (COMPILED, AWAITED, STEP, SCAN):  # which use the same keys
         np.testing.assert_allclose(values[name], values[OP_BY_OP], rtol=1e-5)
 
@@ -40,9 +37,3 @@ def test_values_are_awaited_only_when_asked() -> None:
     for awaited in (False, True):
         values = loop(lambda _: Value(), jax.random.key(0), 3, awaited=awaited)  # type: ignore[arg-type, return-value]
         assert [value.awaited for value in values] == [awaited] * 3  # type: ignore[attr-defined]
-
-
-def test_points_fit_and_can_be_imported_by_a_fresh_process() -> None:
-    for point in (*AWAITING.quick, *AWAITING.full):
-        inspect.signature(prepare).bind(**point)
-    assert AWAITING.reference == "jaxcap.experiments.awaiting:prepare"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import jax
 import numpy as np
 import pytest
@@ -33,11 +31,5 @@ def test_inputs_are_on_the_device_before_the_clock_starts() -> None:
 def test_points_are_all_functions_at_all_sizes() -> None:
     for points in (JIT.quick, JIT.full):
         assert {point["function"] for point in points} == set(FUNCTIONS)
-        for point in points:
-            inspect.signature(prepare).bind(**point)
     assert {point["device"] for point in JIT.quick} == {"cpu"}
     assert {point["device"] for point in JIT.full} == {"gpu", "cpu"}
-
-
-def test_can_be_imported_by_a_fresh_process() -> None:
-    assert JIT.reference == "jaxcap.experiments.jit:prepare"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import jax
 import numpy as np
 
-from jaxcap.experiments.product import JAX_ARRAYS, JAX_ON_NUMPY, NUMPY, PRODUCT, prepare
+from jaxcap.experiments.product import JAX_ARRAYS, JAX_ON_NUMPY, NUMPY, prepare
 
 
 def test_all_variants_agree() -> None:
@@ -32,9 +30,3 @@ def test_each_variant_gets_the_arrays_that_it_names() -> None:
         for name, call in prepare(size=3).items()
     }
     assert kinds == {JAX_ARRAYS: {True}, NUMPY: {False}, JAX_ON_NUMPY: {False}}
-
-
-def test_points_fit_and_can_be_imported_by_a_fresh_process() -> None:
-    for point in (*PRODUCT.quick, *PRODUCT.full):
-        inspect.signature(prepare).bind(**point)
-    assert PRODUCT.reference == "jaxcap.experiments.product:prepare"

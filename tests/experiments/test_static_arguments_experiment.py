@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from fakes import FakeClock, Late
 
-from jaxcap.experiments.static_arguments import LOOPS, ROLLED, UNROLLED, in_order, prepare
+from jaxcap.experiments.static_arguments import ROLLED, UNROLLED, prepare, time_sequence
 
 
 @pytest.mark.parametrize("steps", [1, 10])
@@ -20,12 +18,6 @@ def test_both_loops_agree(steps: int) -> None:
     np.testing.assert_allclose(rolled, unrolled, rtol=0, atol=(steps + 1) * 2e-7)
 
 
-def test_points_fit_and_can_be_imported_by_a_fresh_process() -> None:
-    for point in (*LOOPS.quick, *LOOPS.full):
-        inspect.signature(prepare).bind(**point)
-    assert LOOPS.reference == "jaxcap.experiments.static_arguments:prepare"
-
-
 def test_each_repeat_compiles_what_is_new() -> None:
     traced: list[int] = []
 
@@ -33,7 +25,7 @@ def test_each_repeat_compiles_what_is_new() -> None:
         traced.append(columns)
         return jnp.full((2, columns), 5)
 
-    in_order(jax.jit(fives, static_argnums=0), [(5,), (5,), (6,)], repeats=3)
+    time_sequence(jax.jit(fives, static_argnums=0), [(5,), (5,), (6,)], repeats=3)
     assert traced == [5, 6] * 3
 
 
@@ -44,6 +36,6 @@ def test_times_are_those_until_the_results_are_there() -> None:
         clock.advance(called_s)
         return Late(clock, late_s)
 
-    first, second = in_order(fn, [(1.0, 4.0), (2.0, 0.0)], repeats=6, clock=clock)
+    first, second = time_sequence(fn, [(1.0, 4.0), (2.0, 0.0)], repeats=6, clock=clock)
     assert (first.value, first.low, first.high) == (5, 5, 5)
     assert (second.value, second.unit, second.basis) == (2, "s", "one process")

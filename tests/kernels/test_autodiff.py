@@ -13,14 +13,14 @@ import torch
 from jax.test_util import check_grads
 
 from jaxcap.kernels import autodiff_torch
-from jaxcap.kernels.autodiff import central_difference, cubic, forward_difference, wave_slope
+from jaxcap.kernels.autodiff import central_difference, cubic, forward_difference, wave_derivative
 from jaxcap.kernels.elementwise import wave
 
 Slopes = Callable[[torch.Tensor], torch.Tensor]
 TORCH: list[Slopes] = [
-    autodiff_torch.slopes_by_backward,
-    autodiff_torch.slopes_by_loop,
-    autodiff_torch.slopes_by_func,
+    autodiff_torch.derivatives_by_backward,
+    autodiff_torch.derivatives_by_loop,
+    autodiff_torch.derivatives_by_func,
 ]
 # The slopes at 20 points from 0 to 4 pi that the seed document shows.
 SEED_SLOPES = [
@@ -76,17 +76,26 @@ def test_slopes_at_the_points_of_the_seed_by_pytorch(slopes_of: Slopes) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pytorch_agrees_with_jax(slopes_of: Slopes, dtype: Any) -> None:
     x = np.linspace(0, 10 * np.pi, 100, dtype=dtype)
-    found = slopes_of(torch.tensor(x))
+    result = slopes_of(torch.tensor(x))
     with jax.enable_x64(True):
         expected = jax.vmap(jax.grad(wave))(jnp.asarray(x))
-    assert found.numpy().dtype == expected.dtype == dtype
-    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=16 * np.finfo(dtype).eps)
+    assert result.numpy().dtype == expected.dtype == dtype
+    np.testing.assert_allclose(result.numpy(), expected, rtol=0, atol=16 * np.finfo(dtype).eps)
 
 
 def test_wave_is_the_same_function_in_both_libraries() -> None:
     x = np.linspace(-4, 4, 100, dtype=np.float32)
-    found = autodiff_torch.wave_torch(torch.tensor(x))
-    np.testing.assert_allclose(found.numpy(), wave(jnp.asarray(x)), rtol=0, atol=1e-6)
+    result = autodiff_torch.wave_torch(torch.tensor(x))
+    np.testing.assert_allclose(result.numpy(), wave(jnp.asarray(x)), rtol=0, atol=1e-6)
+
+
+def test_numpy_evaluates_wave_and_its_derivative_in_64_bits() -> None:
+    x = np.linspace(-4, 4, 100)
+    value, derivative = wave(x, np), wave_derivative(x, np)
+    assert value.dtype == derivative.dtype == np.float64
+    np.testing.assert_allclose(value, 0.2 * x + np.sin(x) + np.cos(2 * x), rtol=0, atol=1e-14)
+    stepped = (wave(x + 1e-6, np) - wave(x - 1e-6, np)) / 2e-6
+    np.testing.assert_allclose(derivative, stepped, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("slopes_of", TORCH)
@@ -101,10 +110,10 @@ def test_pytorch_leaves_its_input_alone(slopes_of: Slopes) -> None:
 @pytest.mark.parametrize("dtype", [jnp.float16, jnp.float32])
 def test_slope_worked_out_by_hand_is_what_grad_computes(dtype: Any) -> None:
     x = jnp.linspace(-4.0, 4.0, 101).astype(dtype)
-    found, expected = wave_slope(x), jax.vmap(jax.grad(wave))(x)
-    assert found.dtype == expected.dtype == dtype
+    result, expected = wave_derivative(x), jax.vmap(jax.grad(wave))(x)
+    assert result.dtype == expected.dtype == dtype
     tolerance = 16 * float(np.finfo(dtype).eps)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
 
 
 def test_gradients_pass_the_check_by_differences() -> None:
@@ -124,5 +133,7 @@ def test_halving_the_step_divides_the_error_by_the_power_of_the_order(
 ) -> None:
     with jax.enable_x64(True):
         x = jnp.asarray(3.0)
-        errors = [abs(float(difference(wave, x, step) - wave_slope(x))) for step in (2**-6, 2**-7)]
+        errors = [
+            abs(float(difference(wave, x, step) - wave_derivative(x))) for step in (2**-6, 2**-7)
+        ]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.1)

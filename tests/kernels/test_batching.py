@@ -37,10 +37,10 @@ def test_losses(losses: Callable[..., jax.Array]) -> None:
     weights, features, labels = inputs()
     probability = sigmoid(features @ weights)
     expected = -np.log(np.where(labels == 1, probability, 1 - probability))
-    found = losses(*(jnp.asarray(a, jnp.float32) for a in inputs()))
-    assert found.shape == (N,)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    result = losses(*(jnp.asarray(a, jnp.float32) for a in inputs()))
+    assert result.shape == (N,)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_losses(losses: Callable[..., jax.Array]) -> None:
 def test_gradients(gradients: Callable[..., jax.Array]) -> None:
     weights, features, labels = inputs()
     expected = (sigmoid(features @ weights) - labels)[:, None] * features
-    found = gradients(*(jnp.asarray(a, jnp.float32) for a in inputs()))
-    assert found.shape == (N, D)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    result = gradients(*(jnp.asarray(a, jnp.float32) for a in inputs()))
+    assert result.shape == (N, D)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_loss_stays_finite_for_large_scores() -> None:
@@ -68,8 +68,8 @@ def test_loss_stays_finite_for_large_scores() -> None:
     [([3.0, 4.0], [0.6, 0.8]), ([0.3, 0.4], [0.3, 0.4]), ([0.0, 0.0], [0.0, 0.0])],
 )
 def test_clip_shortens_what_is_too_long_only(gradient: list[float], expected: list[float]) -> None:
-    found = batching.clip(jnp.asarray(gradient), 1.0)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    result = batching.clip(jnp.asarray(gradient), 1.0)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The calibration problem: its optimum, found in four ways, and an estimator without its bias."""
+"""The calibration problem: its optimum, result in four ways, and an estimator without its bias."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_all_ways_to_compute_the_error_agree(length: int) -> None:
     assert rmse_by_loop(parameters, *data) == pytest.approx(expected, rel=1e-12)
     in_32_bits = [jnp.asarray(array, jnp.float32) for array in (parameters, *data)]
     for fn in (rmse, jax.jit(rmse)):
-        found = fn(*in_32_bits)
-        assert found.dtype == jnp.float32
+        result = fn(*in_32_bits)
+        assert result.dtype == jnp.float32
         # Numbers up to about 20 are rounded, then squared, averaged and rooted.
-        assert float(found) == pytest.approx(expected, rel=20 * EPS)
+        assert float(result) == pytest.approx(expected, rel=20 * EPS)
 
 
 def test_numpy_keeps_its_type() -> None:
@@ -106,13 +106,13 @@ def test_optimisers_find_the_closed_form_in_64_bits(optimiser: Any) -> None:
     data = sensors()
     with jax.enable_x64(True):
         fit = optimiser(*data)
-        found = np.asarray(fit.x)
+        result = np.asarray(fit.x)
     assert bool(fit.success)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, least_squares(*data), rtol=1e-5)
+    assert result.dtype == np.float64
+    np.testing.assert_allclose(result, least_squares(*data), rtol=1e-5)
     # Other noise moves the optimum by about 0.002 in slope and 0.011 in offset; the published error
     # was 0.445.
-    np.testing.assert_allclose(found, [1.535, 2.79], rtol=5e-3)
+    np.testing.assert_allclose(result, [1.535, 2.79], rtol=5e-3)
     assert float(fit.fun) == pytest.approx(0.44, abs=0.01)
 
 
@@ -125,10 +125,10 @@ def test_least_squares_has_the_least_error() -> None:
 
 
 def test_least_squares_tends_to_its_limit_and_not_to_the_truth() -> None:
-    found = np.array([least_squares(*sensors(seed)) for seed in SEEDS])
-    error = found.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
-    assert (abs(found.mean(axis=0) - least_squares_limit()) < 4 * error).all()
-    assert (abs(found.mean(axis=0) - TRUE) > 20 * error).all()
+    result = np.array([least_squares(*sensors(seed)) for seed in SEEDS])
+    error = result.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
+    assert (abs(result.mean(axis=0) - least_squares_limit()) < 4 * error).all()
+    assert (abs(result.mean(axis=0) - TRUE) > 20 * error).all()
     np.testing.assert_allclose(least_squares_limit(), [1.535, 2.79], atol=0.005)
 
 

@@ -38,9 +38,9 @@ def test_dot_and_einsum_agree_with_plain_arithmetic(compiled: bool) -> None:
         products = a.astype(float) * b
         expected = products.sum() if operation == "dot" else products
         fn = dispatch.OPERATIONS[operation](jnp)
-        found = (jax.jit(fn) if compiled else fn)(a, b)
+        result = (jax.jit(fn) if compiled else fn)(a, b)
         bound = 10 * EPSILON * abs(a).max() * abs(b).max()
-        assert abs(np.asarray(found) - expected).max() <= bound
+        assert abs(np.asarray(result) - expected).max() <= bound
 
 
 def test_einsum_compiles_as_a_closure_and_with_a_static_string() -> None:
@@ -67,8 +67,8 @@ def test_eig_finds_vectors_that_the_matrix_only_scales(xp: Any) -> None:
 def test_autograd_gives_what_numpy_gives(operation: str) -> None:
     anp = pytest.importorskip("autograd.numpy")
     arrays = dispatch.inputs(operation, 5)
-    found, expected = (dispatch.OPERATIONS[operation](xp)(*arrays) for xp in (anp, np))
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+    result, expected = (dispatch.OPERATIONS[operation](xp)(*arrays) for xp in (anp, np))
+    for a, b in zip(jax.tree.leaves(result), jax.tree.leaves(expected), strict=True):
         np.testing.assert_array_equal(a, b)
 
 

@@ -36,18 +36,18 @@ def inputs(name: str, dtype: Any) -> list[jax.Array]:
 def test_agrees_with_numpy_in_64_bits(name: str, dtype: Any, compiled: bool) -> None:
     fn, _ = FUNCTIONS[name]
     arguments = inputs(name, dtype)
-    found = (jax.jit(fn) if compiled else fn)(*arguments)
+    result = (jax.jit(fn) if compiled else fn)(*arguments)
     expected = REFERENCES[name](*(np.asarray(x, np.float64) for x in arguments))
     # At most eight operations, each right to half a unit in the last place of the largest result;
     # exp, sin and cos of XLA to two.
     tolerance = 8 * float(np.finfo(dtype).eps) * abs(expected).max()
-    assert found.dtype == dtype
-    assert found.shape == expected.shape
-    assert abs(np.asarray(found, np.float64) - expected).max() <= tolerance
+    assert result.dtype == dtype
+    assert result.shape == expected.shape
+    assert abs(np.asarray(result, np.float64) - expected).max() <= tolerance
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("result", "expected"),
     [
         (wave(jnp.float32(3.0)), 1.7012904),
         (sigmoid(jnp.float32(0.0)), 0.5),
@@ -58,8 +58,8 @@ def test_agrees_with_numpy_in_64_bits(name: str, dtype: Any, compiled: bool) -> 
         (add(jnp.float32(0.0), jnp.float32(1.0)), -0.49),
     ],
 )
-def test_known_values(found: jax.Array, expected: float) -> None:
-    assert float(found) == pytest.approx(expected, abs=1e-6)
+def test_known_values(result: jax.Array, expected: float) -> None:
+    assert float(result) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

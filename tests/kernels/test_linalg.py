@@ -36,12 +36,12 @@ def matrices() -> tuple[Any, Any]:
 )
 def test_agrees_with_sums_in_64_bits(fn: Any, convert: Any) -> None:
     a, b = matrices()
-    found = np.asarray(fn(convert(a), convert(b)))
+    result = np.asarray(fn(convert(a), convert(b)))
     expected = np.einsum("ij,jk->ik", a.astype(np.float64), b.astype(np.float64))
     # The classical bound for sums of K products, in any order.
     bound = K * np.finfo(np.float32).eps * (abs(a) @ abs(b))
-    assert found.dtype == np.float32
-    assert (abs(found - expected) <= bound).all()
+    assert result.dtype == np.float32
+    assert (abs(result - expected) <= bound).all()
 
 
 @pytest.mark.parametrize(("fn", "kind"), [(product, jax.Array), (product_numpy, np.ndarray)])
@@ -78,9 +78,9 @@ def test_uniform_has_the_expected_moments(dtype: str) -> None:
         assert matrix.dtype == dtype
         assert 0 <= float(matrix.min()) < 0.001
         assert 0.999 < float(matrix.max()) < 1
-        found = mean_and_sum(matrix)
-    for value, (expected, deviation) in zip(found, uniform_moments(300).values(), strict=True):
-        assert abs(float(value) - expected) < 4 * deviation
+        result = mean_and_sum(matrix)
+    for value, (expected, std) in zip(result, uniform_moments(300).values(), strict=True):
+        assert abs(float(value) - expected) < 4 * std
 
 
 def test_moments_are_those_of_many_matrices() -> None:
@@ -93,8 +93,8 @@ def test_moments_are_those_of_many_matrices() -> None:
 
 @pytest.mark.parametrize("convert", [np.asarray, jnp.asarray], ids=["NumPy", "JAX"])
 def test_mean_and_sum_of_each_library(convert: Any) -> None:
-    found = mean_and_sum(convert(np.arange(12.0, dtype=np.float32).reshape(3, 4)))
-    assert tuple(map(float, found)) == (5.5, 66.0)
+    result = mean_and_sum(convert(np.arange(12.0, dtype=np.float32).reshape(3, 4)))
+    assert tuple(map(float, result)) == (5.5, 66.0)
 
 
 def test_inverse_times_matrix_is_the_identity() -> None:

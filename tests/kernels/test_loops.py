@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcap.kernels.loops import cosines, cosines_unrolled, mean_of_first, padded, power_of_two
+from jaxcap.kernels.loops import cosines, cosines_unrolled, mean_of_first, next_power_of_two, padded
 
 
 def traces(fn: Callable[..., Any], calls: Iterable[tuple[Any, ...]], **options: Any) -> int:
@@ -35,11 +35,11 @@ def test_cosines_agree_with_numpy(fn: Callable[..., jax.Array], steps: int) -> N
     expected = x
     for _ in range(steps):
         expected = np.cos(expected)
-    found = fn(jnp.asarray(x, jnp.float32), steps)
-    assert found.dtype == jnp.float32
+    result = fn(jnp.asarray(x, jnp.float32), steps)
+    assert result.dtype == jnp.float32
     # Each step rounds once, and the slope of the cosine is at most 1.
     tolerance = (steps + 1) * 2 * 3 * float(np.finfo(np.float32).eps)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("fn", [cosines_unrolled, cosines])
@@ -68,15 +68,15 @@ def test_a_traced_bound_stops_the_unrolled_loop() -> None:
 def test_a_static_bound_makes_the_rolled_loop_differentiable() -> None:
     with pytest.raises(ValueError, match="Reverse-mode differentiation does not work"):
         jax.grad(jax.jit(cosines))(0.5, 3)
-    found = jax.grad(jax.jit(cosines, static_argnums=1))(0.5, 3)
-    assert float(found) == pytest.approx(float(jax.grad(cosines_unrolled)(0.5, 3)), rel=1e-6)
+    result = jax.grad(jax.jit(cosines, static_argnums=1))(0.5, 3)
+    assert float(result) == pytest.approx(float(jax.grad(cosines_unrolled)(0.5, 3)), rel=1e-6)
 
 
 @pytest.mark.parametrize(
     ("n", "expected"), [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (1023, 1024), (1025, 2048)]
 )
 def test_power_of_two_is_the_next_one(n: int, expected: int) -> None:
-    assert power_of_two(n) == expected
+    assert next_power_of_two(n) == expected
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 100])
@@ -84,7 +84,7 @@ def test_padding_keeps_the_mean(n: int) -> None:
     x = np.random.default_rng(n).normal(1, 1, n).astype(np.float32)
     longer = padded(x)
     assert longer.dtype == np.float32
-    assert len(longer) == power_of_two(n)
+    assert len(longer) == next_power_of_two(n)
     np.testing.assert_array_equal(longer[:n], x)
     assert not longer[n:].any()
     tolerance = n * np.finfo(np.float32).eps * abs(x).mean()

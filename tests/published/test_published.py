@@ -1,8 +1,7 @@
-"""Published figures: every one gets a verdict, and no verdict is there without a measurement."""
+"""Every published value gets a verdict, and no verdict is given without a measurement."""
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,20 +15,21 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment
 from jaxcap.mnist.model import PARAMETERS
-from jaxcap.published import Published, Verdict, judge, load
-from jaxcap.published.recomputed import VALUES, parameters
-from jaxcap.published.values import MISTAKES, NOT_AWAITED
+from jaxcap.published import PublishedValue, Verdict, assess, load
+from jaxcap.published.evidence import find_evidence, least_time_s
+from jaxcap.published.recomputed import COMPUTATIONS, count_parameters
+from jaxcap.published.values import FIRST_COUNTED, MISTAKES, NOT_AWAITED
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.environment import Device
 from jaxcap.results.recordings import Recording
 
-FIGURES = load()
-TIMED = {number: one for number, one in FIGURES.items() if one.variant}
+VALUES = load()
+TIMED = {number: value for number, value in VALUES.items() if value.variant}
 DEVICES = {"cpu": CPU, "gpu": GPU}
 
 
 def result(
-    figure: Published,
+    value: PublishedValue,
     time_s: float,
     *,
     variant: str = "",
@@ -37,42 +37,42 @@ def result(
     first_call_s: float | None = None,
     device: Device | None = None,
 ) -> Result:
-    """Make up what was measured of the work behind a figure."""
+    """Make up what was measured of the work behind a value."""
     run = make_run(
         [time_s] * 6,
         first_call_s=time_s if first_call_s is None else first_call_s,
         dispatch_s=time_s if dispatch_s is None else dispatch_s,
     )
     return make_result(
-        variant or figure.variant,
+        variant or value.variant,
         run,
-        experiment=figure.experiment,
-        parameters=dict(figure.parameters),
-        device=device or DEVICES[figure.platform],
+        experiment=value.experiment,
+        parameters=dict(value.parameters),
+        device=device or DEVICES[value.platform],
     )
 
 
 def recording(*results: Result) -> Recording:
     sets: dict[str, list[Result]] = {}
-    for one in results:
-        sets.setdefault(one.experiment, []).append(one)
+    for each in results:
+        sets.setdefault(each.experiment, []).append(each)
     return Recording(
         {
-            name: ResultSet(environment=ENVIRONMENT, results=tuple(some))
-            for name, some in sets.items()
+            name: ResultSet(environment=ENVIRONMENT, results=tuple(group))
+            for name, group in sets.items()
         }
     )
 
 
 def measured_all(*platforms: str, times: float) -> Recording:
-    """Make up results for all figures from some platforms: so many times their published time."""
-    found: dict[Any, Result] = {}
-    for figure in TIMED.values():
-        assert figure.time_s is not None
-        for variant in filter(None, (figure.variant, figure.instead)):
-            key = figure.experiment, variant, *figure.parameters.items(), figure.platform
-            found.setdefault(key, result(figure, figure.time_s * times, variant=variant))
-    return recording(*(one for one in found.values() if one.device.platform in platforms))
+    """Make up results for all values on some platforms: ``times`` their published times."""
+    made_up: dict[Any, Result] = {}
+    for value in TIMED.values():
+        assert value.time_s is not None
+        for variant in filter(None, (value.variant, value.corrected_variant)):
+            key = value.experiment, variant, *value.parameters.items(), value.platform
+            made_up.setdefault(key, result(value, value.time_s * times, variant=variant))
+    return recording(*(each for each in made_up.values() if each.device.platform in platforms))
 
 
 MADE_UP = {
@@ -85,82 +85,89 @@ MADE_UP = {
 }
 
 
-def test_there_are_168_figures_from_five_documents() -> None:
-    assert len(FIGURES) == 168
-    assert list(FIGURES) == [f"{number:03}" for number in range(1, 169)]
-    assert {one.document for one in FIGURES.values()} == set(published.DOCUMENTS)
+def test_there_are_168_values_from_five_documents() -> None:
+    assert len(VALUES) == 168
+    assert list(VALUES) == [f"{number:03}" for number in range(1, 169)]
+    assert {each.document for each in VALUES.values()} == set(published.DOCUMENTS)
     assert len(published.DOCUMENTS) == 5
 
 
 @pytest.mark.parametrize("recordings", MADE_UP.values(), ids=MADE_UP)
-def test_every_figure_has_a_verdict_and_a_reason(recordings: list[Recording]) -> None:
-    judgements = [judge(figure, recordings) for figure in FIGURES.values()]
-    assert len(judgements) == 168
-    for one in judgements:
-        assert one.verdict in Verdict
-        assert one.reason.endswith(".")
-        assert len(one.reason.split()) >= 4, one.reason
-        assert bool(one.mistake) == (one.verdict is Verdict.MISTAKE)
-    rows = [row for table in published.tables(judgements, recordings) for row in table.rows]
-    assert [(row[2], row[-2]) for row in rows] == [(one.label, one.reason) for one in judgements]
+def test_every_value_has_a_verdict_and_a_reason(recordings: list[Recording]) -> None:
+    assessments = [assess(value, recordings) for value in VALUES.values()]
+    assert len(assessments) == 168
+    for each in assessments:
+        assert each.verdict in Verdict
+        assert each.reason.endswith(".")
+        assert len(each.reason.split()) >= 4, each.reason
+        assert bool(each.mistake) == (each.verdict is Verdict.MISTAKE)
+    rows = [row for table in published.tables(assessments, recordings) for row in table.rows]
+    assert [(row[2], row[-2]) for row in rows] == [
+        (each.label, each.reason) for each in assessments
+    ]
 
 
-def test_a_figure_that_is_no_time_and_is_not_computed_waits_for_a_machine() -> None:
-    (found,) = {judge(FIGURES[number], MADE_UP["all on one"]).reason for number in ("049", "050")}
-    assert found == "No machine of ours has done this yet."
+def test_a_value_that_is_neither_measured_nor_computed_waits_for_a_machine() -> None:
+    (reason,) = {assess(VALUES[number], MADE_UP["all on one"]).reason for number in ("049", "050")}
+    assert reason == "None of our machines has done this yet."
 
 
 def test_all_that_can_be_measured_is_reproduced_where_we_measure_the_same() -> None:
-    for figure in TIMED.values():
-        found = judge(figure, MADE_UP["all on one"])
-        expected = Verdict.MISTAKE if figure.number in ("059", "064") else Verdict.REPRODUCED
-        assert found.verdict is expected, found
+    for value in TIMED.values():
+        assessment = assess(value, MADE_UP["all on one"])
+        expected = Verdict.MISTAKE if value.number in ("059", "064") else Verdict.REPRODUCED
+        assert assessment.verdict is expected, assessment
 
 
-# One figure each, and the same figure with another measurement.
-NOT_WAITING = FIGURES["014"]  # 33.9 µs a call, control 053
-REWRAPPED = FIGURES["078"]  # 260 µs, control 079
-COMPILING = FIGURES["045"]  # 9.87 ms a call in ten
-SIMPLE = FIGURES["077"]  # 310 µs, control 079
+# One value each, and the same value with another measurement.
+NOT_WAITING = VALUES["014"]  # 33.9 µs a call; its reference is 053
+REWRAPPED = VALUES["078"]  # 260 µs; its reference is 079
+COMPILING = VALUES["045"]  # 9.87 ms a call in ten
+LOOPED = next(value for value in VALUES.values() if "loops over scalars" in value.mistakes)
+SIMPLE = VALUES["077"]  # 310 µs; its reference is 079
 
 
-def control(figure: Published, times: float) -> Result:
-    """Make up a control that took the published computer so many times as long as ours."""
-    numpy = FIGURES[figure.control]
+def replaced(number: str, **changes: Any) -> PublishedValue:
+    return VALUES[number].model_copy(update=changes)
+
+
+def reference(value: PublishedValue, times: float) -> Result:
+    """Make up a reference that took the published computer so many times as long as ours."""
+    numpy = VALUES[value.reference_number]
     assert numpy.time_s is not None
     return result(numpy, numpy.time_s / times)
 
 
 @pytest.mark.parametrize(
-    ("figure", "results", "verdict"),
+    ("value", "results", "verdict"),
     [
         (NOT_WAITING, [result(NOT_WAITING, 50e-6, dispatch_s=10e-6)], Verdict.REPRODUCED),
         (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=10e-6)], Verdict.MISTAKE),
         (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=19e-3)], Verdict.OTHER_DEVICE),
-        # It would have to give such a number, and not a tenth of it.
+        # The mistake would have to yield about that number, not a tenth of it.
         (NOT_WAITING, [result(NOT_WAITING, 75e-6, dispatch_s=3e-6)], Verdict.OTHER_DEVICE),
         (SIMPLE, [result(SIMPLE, 9e-6, dispatch_s=8e-6)], Verdict.OTHER_DEVICE),
         (
             SIMPLE,
-            [result(SIMPLE, 9e-6, dispatch_s=8e-6), control(SIMPLE, 1.1)],
+            [result(SIMPLE, 9e-6, dispatch_s=8e-6), reference(SIMPLE, 1.1)],
             Verdict.FASTER_LIBRARY,
         ),
         (
             SIMPLE,
-            [result(SIMPLE, 9e-6, dispatch_s=8e-6), control(SIMPLE, 30)],
+            [result(SIMPLE, 9e-6, dispatch_s=8e-6), reference(SIMPLE, 30)],
             Verdict.OTHER_DEVICE,
         ),
-        (SIMPLE, [result(SIMPLE, 9e-3), control(SIMPLE, 1.1)], Verdict.SLOWER_LIBRARY),
-        (SIMPLE, [result(SIMPLE, 9e-3), control(SIMPLE, 0.1)], Verdict.OTHER_DEVICE),
-        # A clock that didn't wait proves no library faster than today's.
+        (SIMPLE, [result(SIMPLE, 9e-3), reference(SIMPLE, 1.1)], Verdict.SLOWER_LIBRARY),
+        (SIMPLE, [result(SIMPLE, 9e-3), reference(SIMPLE, 0.1)], Verdict.OTHER_DEVICE),
+        # A clock that didn't wait does not prove that the library was faster than today's.
         (
             SIMPLE,
-            [result(SIMPLE, 9e-3, dispatch_s=400e-6), control(SIMPLE, 1.1)],
+            [result(SIMPLE, 9e-3, dispatch_s=400e-6), reference(SIMPLE, 1.1)],
             Verdict.MISTAKE,
         ),
         (
             SIMPLE,
-            [result(SIMPLE, 630e-6, dispatch_s=600e-6), control(SIMPLE, 1.1)],
+            [result(SIMPLE, 630e-6, dispatch_s=600e-6), reference(SIMPLE, 1.1)],
             Verdict.OTHER_DEVICE,
         ),
         (
@@ -180,122 +187,254 @@ def control(figure: Published, times: float) -> Result:
     ],
 )
 def test_a_verdict_follows_from_what_was_measured(
-    figure: Published, results: list[Result], verdict: Verdict
+    value: PublishedValue, results: list[Result], verdict: Verdict
 ) -> None:
-    found = judge(figure, [recording(*results)])
-    assert found.verdict is verdict, found.reason
+    assessment = assess(value, [recording(*results)])
+    assert assessment.verdict is verdict, assessment.reason
     if verdict not in (Verdict.NOT_COMPARABLE, Verdict.MISTAKE):
-        assert found.evidence[0].right.short in found.reason
+        assert assessment.evidence[0].corrected.short in assessment.reason
     if verdict is Verdict.MISTAKE:
-        assert found.label == f"measurement mistake: {figure.mistakes[0]}"
-        assert found.evidence[0].as_done.short in found.reason
+        assert assessment.label == f"measurement mistake: {value.mistakes[0]}"
+        assert assessment.evidence[0].as_published.short in assessment.reason
+
+
+def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
+    for value, expected in ((SIMPLE, 8e-6), (LOOPED, 5e-3)):
+        corrected = value.corrected_variant or value.variant
+        results = [result(value, 1e-3, variant=corrected)] if value is LOOPED else []
+        results.append(result(value, 5e-3, dispatch_s=8e-6))
+        (evidence,) = find_evidence(value, [recording(*results)])
+        assert evidence.as_published.value == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [("045", (80 + 9 * 1) / 10), ("053", (80 + 2) / 2)]
+)
+def test_a_first_call_that_was_counted_is_one_of_the_calls(number: str, expected: float) -> None:
+    measured = result(VALUES[number], 2e-3, first_call_s=80e-3, dispatch_s=1e-3)
+    (evidence,) = find_evidence(VALUES[number], [recording(measured)])
+    assert evidence.as_published.value == pytest.approx(expected * 1e-3)
+
+
+def test_the_reference_must_be_measured_on_the_same_device() -> None:
+    elsewhere = reference(SIMPLE, 30).model_copy(
+        update={"device": Device(platform="cpu", name="Another CPU")}
+    )
+    ours = recording(result(SIMPLE, 9e-6))
+    (evidence,) = find_evidence(SIMPLE, [recording(elsewhere), ours])
+    assert evidence.reference_ratio is None
+    (evidence,) = find_evidence(
+        SIMPLE, [recording(elsewhere), ours, recording(reference(SIMPLE, 1.1))]
+    )
+    assert evidence.reference_ratio == pytest.approx(1.1)
+
+
+# The rules hold up to their thresholds and no further: just inside, and just outside.
+INSIDE, OUTSIDE = 1.99, 2.01
+
+
+def verdict_of(value: PublishedValue, *results: Result) -> Verdict:
+    return assess(value, [recording(*results)]).verdict
+
+
+def times(value: PublishedValue, factor: float) -> float:
+    """Return a multiple of the published time."""
+    assert value.time_s is not None
+    return factor * value.time_s
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [
+        (INSIDE, Verdict.REPRODUCED),
+        (1 / INSIDE, Verdict.REPRODUCED),
+        (OUTSIDE, Verdict.OTHER_DEVICE),
+        (1 / OUTSIDE, Verdict.OTHER_DEVICE),
+    ],
+)
+def test_a_time_is_reproduced_up_to_the_factor(factor: float, verdict: Verdict) -> None:
+    assert verdict_of(SIMPLE, result(SIMPLE, times(SIMPLE, factor))) is verdict
+
+
+@pytest.mark.parametrize(
+    ("ratio", "is_near"),
+    [(INSIDE, True), (1 / INSIDE, True), (OUTSIDE, False), (1 / OUTSIDE, False)],
+)
+def test_the_library_differs_only_where_the_reference_is_near(ratio: float, is_near: bool) -> None:
+    for factor, verdict in ((0.1, Verdict.FASTER_LIBRARY), (10, Verdict.SLOWER_LIBRARY)):
+        measured = result(SIMPLE, times(SIMPLE, factor)), reference(SIMPLE, ratio)
+        assert verdict_of(SIMPLE, *measured) is (verdict if is_near else Verdict.OTHER_DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [(OUTSIDE, Verdict.SLOWER_LIBRARY), (INSIDE, Verdict.OTHER_DEVICE)],
+)
+def test_the_library_is_slower_only_if_the_mistakes_do_not_make_up_for_it(
+    factor: float, verdict: Verdict
+) -> None:
+    slow = result(SIMPLE, times(SIMPLE, 2.02), dispatch_s=times(SIMPLE, factor))
+    assert verdict_of(SIMPLE, slow, reference(SIMPLE, 1.1)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "explains"), [(0.49, False), (0.51, True), (1.99, True), (2.01, False)]
+)
+@pytest.mark.parametrize("factor", [100, 0.01])
+def test_a_mistake_explains_half_of_the_distance_to_twice_of_it(
+    factor: float, share: float, explains: bool
+) -> None:
+    ours_s = times(SIMPLE, factor)
+    measured = result(SIMPLE, ours_s, dispatch_s=ours_s * factor**-share)
+    expected = Verdict.MISTAKE if explains else Verdict.OTHER_DEVICE
+    assert verdict_of(SIMPLE, measured) is expected
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [(1 / OUTSIDE, Verdict.MISTAKE), (1 / INSIDE, Verdict.NOT_COMPARABLE)],
+)
+def test_a_time_is_impossible_below_half_of_the_least(factor: float, verdict: Verdict) -> None:
+    least_s = least_time_s(VALUES["059"])
+    assert least_s is not None
+    assert assess(replaced("059", value=factor * least_s), []).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(INSIDE, Verdict.OTHER_DEVICE), (OUTSIDE, Verdict.MISTAKE)]
+)
+def test_a_device_is_slow_up_to_twice_its_least_time(factor: float, verdict: Verdict) -> None:
+    least_s = least_time_s(VALUES["063"])
+    assert least_s is not None
+    value = replaced("063", value=factor * least_s)
+    assert verdict_of(value, result(value, 5e-3, first_call_s=factor * least_s)) is verdict
+
+
+def test_an_impossible_time_is_a_mistake_even_if_the_work_cannot_be_repeated() -> None:
+    unknown = replaced("059", incomparable="the data are lost")
+    assert assess(unknown, []).label == f"measurement mistake: {NOT_AWAITED}"
+    assert assess(replaced("063", incomparable="the data are lost"), []).reason == (
+        "The data are lost."
+    )
+
+
+def test_the_mistake_named_is_the_one_that_changes_the_time_in_that_direction() -> None:
+    too_long = result(COMPILING, 2.7e-3, first_call_s=80e-3, dispatch_s=1e-3)
+    assert assess(COMPILING, [recording(too_long)]).mistake == FIRST_COUNTED
+    too_short = result(COMPILING, 1.0, first_call_s=50e-3, dispatch_s=5e-3)
+    assert assess(COMPILING, [recording(too_short)]).mistake == NOT_AWAITED
+    looped = [
+        result(LOOPED, times(LOOPED, 100), variant=LOOPED.corrected_variant),
+        result(LOOPED, times(LOOPED, 1)),
+    ]
+    assert assess(LOOPED, [recording(*looped)]).mistake == "loops over scalars"
 
 
 def test_a_mistake_that_may_be_chance_explains_nothing() -> None:
     noisy = result(NOT_WAITING, 1e-3).model_copy(
         update={"runs": (make_run([1e-6, 1e-6, 1e-3, 1e-3, 1e-3, 1e-3], dispatch_s=10e-6),)}
     )
-    assert judge(NOT_WAITING, [recording(noisy)]).verdict is Verdict.OTHER_DEVICE
+    assert assess(NOT_WAITING, [recording(noisy)]).verdict is Verdict.OTHER_DEVICE
 
 
 def test_a_time_that_the_device_cannot_reach_is_a_mistake_without_a_measurement() -> None:
-    impossible = [judge(figure, []) for figure in FIGURES.values() if figure.variant]
-    found = {one.figure.number: one for one in impossible if one.verdict is Verdict.MISTAKE}
-    assert set(found) == {"059", "064"}
-    assert {one.label for one in found.values()} == {f"measurement mistake: {NOT_AWAITED}"}
-    slower = FIGURES["059"].model_copy(update={"value": 1.2})
-    assert judge(slower, []).verdict is Verdict.NOT_COMPARABLE
+    impossible = [assess(value, []) for value in VALUES.values() if value.variant]
+    mistakes = {each.published.number: each for each in impossible if each.mistake}
+    assert set(mistakes) == {"059", "064"}
+    assert {each.label for each in mistakes.values()} == {f"measurement mistake: {NOT_AWAITED}"}
+    slower = VALUES["059"].model_copy(update={"value": 1.2})
+    assert assess(slower, []).verdict is Verdict.NOT_COMPARABLE
 
 
 def test_what_the_published_device_needs_is_no_mistake() -> None:
-    product = FIGURES["063"]  # 1.2 s, of which that card needs about one
+    product = VALUES["063"]  # 1.2 s, of which that card needs about one
     fast = recording(result(product, 5e-3, first_call_s=1.0))
-    found = judge(product, [fast])
-    assert found.verdict is Verdict.OTHER_DEVICE
-    assert "data sheet" in found.reason
+    assessment = assess(product, [fast])
+    assert assessment.verdict is Verdict.OTHER_DEVICE
+    assert "data sheet" in assessment.reason
     longer = product.model_copy(update={"value": 3.0})
-    assert judge(longer, [fast]).verdict is Verdict.MISTAKE
+    assert assess(longer, [fast]).verdict is Verdict.MISTAKE
 
 
 def test_a_missing_device_is_named() -> None:
-    on_gpu, on_cpu = FIGURES["065"], FIGURES["066"]
-    assert judge(on_gpu, []).reason == "No GPU was measured yet."
-    assert judge(on_gpu, MADE_UP["a CPU"]).reason == "No GPU was measured yet."
-    other = recording(result(FIGURES["068"], 1e-3))
-    assert judge(on_gpu, [other]).reason == "This was not measured on a GPU yet."
-    assert judge(on_cpu, [other]).reason == "No CPU was measured yet."
+    on_gpu, on_cpu = VALUES["065"], VALUES["066"]
+    assert assess(on_gpu, []).reason == "No GPU has been measured yet."
+    assert assess(on_gpu, MADE_UP["a CPU"]).reason == "No GPU has been measured yet."
+    other = recording(result(VALUES["068"], 1e-3))
+    assert assess(on_gpu, [other]).reason == "This has not been measured on a GPU yet."
+    assert assess(on_cpu, [other]).reason == "No CPU has been measured yet."
 
 
 def test_the_first_machine_decides_and_all_are_shown() -> None:
     other = Device(platform="cpu", name="Another CPU")
     assert SIMPLE.time_s is not None
-    here = recording(result(SIMPLE, 9e-6), control(SIMPLE, 1))
+    here = recording(result(SIMPLE, 9e-6), reference(SIMPLE, 1))
     there = recording(result(SIMPLE, SIMPLE.time_s, device=other))
     again = recording(result(SIMPLE, SIMPLE.time_s))
-    found = judge(SIMPLE, [here, there, again])
-    assert [one.device for one in found.evidence] == [CPU, other]
-    assert found.verdict is Verdict.FASTER_LIBRARY
-    assert judge(SIMPLE, [there, here]).verdict is Verdict.REPRODUCED
-    (table,) = published.tables([judge(SIMPLE, [there, here])], [there, here])
+    assessment = assess(SIMPLE, [here, there, again])
+    assert [each.device for each in assessment.evidence] == [CPU, other]
+    assert assessment.verdict is Verdict.FASTER_LIBRARY
+    assert assess(SIMPLE, [there, here]).verdict is Verdict.REPRODUCED
+    (table,) = published.tables([assess(SIMPLE, [there, here])], [there, here])
     assert [text for text in table.headers if text.startswith("now: ")] == [
         "now: Another CPU (CPU)",
         "now: Test CPU (CPU)",
     ]
-    # The control may stand in another recording, if it is of the same device.
-    apart = [recording(result(SIMPLE, 9e-6)), there, recording(control(SIMPLE, 1))]
-    assert judge(SIMPLE, apart).verdict is Verdict.FASTER_LIBRARY
+    # The reference may be in another recording of the same device.
+    apart = [recording(result(SIMPLE, 9e-6)), there, recording(reference(SIMPLE, 1))]
+    assert assess(SIMPLE, apart).verdict is Verdict.FASTER_LIBRARY
 
 
 def test_a_time_of_zero_counts_for_nothing() -> None:
-    assert judge(SIMPLE, [recording(result(SIMPLE, 0.0))]).verdict is Verdict.NOT_COMPARABLE
+    assert assess(SIMPLE, [recording(result(SIMPLE, 0.0))]).verdict is Verdict.NOT_COMPARABLE
 
 
 def test_unknown_lengths_and_shapes_stay_incomparable_whatever_is_measured() -> None:
-    stated = [one for one in FIGURES.values() if one.incomparable]
-    for figure in stated:
-        found = judge(figure, MADE_UP["all on one"])
-        assert found.verdict is Verdict.NOT_COMPARABLE
-        assert figure.incomparable[1:] in found.reason
+    stated = [each for each in VALUES.values() if each.incomparable]
+    for value in stated:
+        assessment = assess(value, MADE_UP["all on one"])
+        assert assessment.verdict is Verdict.NOT_COMPARABLE
+        assert value.incomparable[1:] in assessment.reason
 
 
 @pytest.mark.parametrize("number", ["047", "048", "166", "167", "168"])
 def test_values_are_computed_again(number: str) -> None:
-    figure = FIGURES[number]
-    assert judge(figure, []).verdict is Verdict.REPRODUCED
-    other = figure.model_copy(update={"value": figure.value * (1 + 1e-6)})
-    found = judge(other, [])
-    assert found.verdict is Verdict.NOT_COMPARABLE
-    assert "nothing tells why" in found.reason
+    value = VALUES[number]
+    assert assess(value, []).verdict is Verdict.REPRODUCED
+    other = value.model_copy(update={"value": value.value * (1 + 1e-6)})
+    assessment = assess(other, [])
+    assert assessment.verdict is Verdict.NOT_COMPARABLE
+    assert "nothing explains the difference" in assessment.reason
 
 
 def test_the_random_sum_needs_the_setting_of_its_time() -> None:
-    found = judge(FIGURES["166"], [])
-    assert "2.3250647 with jax_threefry_partitionable=False" in found.reason
-    assert "today's default gives 1.8121928" in found.reason
+    assessment = assess(VALUES["166"], [])
+    assert "2.3250647 with jax_threefry_partitionable=False" in assessment.reason
+    assert "today's default gives 1.8121928" in assessment.reason
 
 
 def test_the_other_network_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert parameters(24) == PARAMETERS
-    assert parameters(28) == 3_232_906
-    found = judge(FIGURES["051"], [])
-    assert found.label == "measurement mistake: trains another network"
-    assert f"{PARAMETERS:,}" in found.reason
+    assert count_parameters(24) == PARAMETERS
+    assert count_parameters(28) == 3_232_906
+    assessment = assess(VALUES["051"], [])
+    assert assessment.label == "measurement mistake: trains another network"
+    assert f"{PARAMETERS:,}" in assessment.reason
     monkeypatch.setattr("jaxcap.published.recomputed._SAME", 24)
-    assert judge(FIGURES["051"], []).verdict is Verdict.NOT_COMPARABLE
+    assert assess(VALUES["051"], []).verdict is Verdict.NOT_COMPARABLE
 
 
-def test_what_figures_state_is_known() -> None:
-    for figure in FIGURES.values():
-        assert set(figure.mistakes) <= set(MISTAKES)
-        assert not figure.computed or figure.computed in VALUES
-        if figure.control:
-            numpy = FIGURES[figure.control]
-            assert (numpy.variant, numpy.device) == ("NumPy", figure.device)
+def test_what_values_refer_to_exists() -> None:
+    for value in VALUES.values():
+        assert set(value.mistakes) <= set(MISTAKES)
+        assert not value.computed or value.computed in COMPUTATIONS
+        if value.reference_number:
+            numpy = VALUES[value.reference_number]
+            assert (numpy.variant, numpy.device) == ("NumPy", value.device)
             assert numpy.time_s
 
 
-def test_printed_figures_are_those_of_their_documents() -> None:
-    printed = [FIGURES[number].printed for number in ("001", "047", "049", "066", "069")]
+def test_printed_values_are_those_of_their_documents() -> None:
+    printed = [VALUES[number].printed for number in ("001", "047", "049", "066", "069")]
     assert printed == [
         "4.97852 s for 10,000 calls",
         "1.7012903690338135",
@@ -303,12 +442,12 @@ def test_printed_figures_are_those_of_their_documents() -> None:
         "355 ms",
         "82.2 µs",
     ]
-    assert [FIGURES[number].time_s for number in ("055", "066")] == [4.869536, 0.355]
-    assert FIGURES["001"].time_s == pytest.approx(497.852e-6)
+    assert [VALUES[number].time_s for number in ("055", "066")] == [4.869536, 0.355]
+    assert VALUES["001"].time_s == pytest.approx(497.852e-6)
 
 
 CATALOGUE = catalogue()
-NAMED = sorted({one.experiment for one in TIMED.values()})
+NAMED = sorted({each.experiment for each in TIMED.values()})
 
 
 def points(experiment: Experiment) -> Iterable[Mapping[str, Any]]:
@@ -316,44 +455,36 @@ def points(experiment: Experiment) -> Iterable[Mapping[str, Any]]:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_figures_name_points_that_are_measured(name: str) -> None:
+def test_values_name_points_that_are_measured(name: str) -> None:
     experiment = CATALOGUE[name]
-    for figure in TIMED.values():
-        if figure.experiment == name:
-            assert any(
-                figure.parameters.items() <= point.items() for point in points(experiment)
-            ), figure
+    for value in TIMED.values():
+        if value.experiment == name:
+            assert any(value.parameters.items() <= point.items() for point in points(experiment)), (
+                value
+            )
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_figures_name_variants_that_are_measured(name: str) -> None:
+def test_values_name_variants_that_are_measured(name: str) -> None:
     experiment = CATALOGUE[name]
-    figures = [one for one in TIMED.values() if one.experiment == name]
+    values = [each for each in TIMED.values() if each.experiment == name]
     # Sizes don't matter for which variants there are, and small ones are soon prepared.
     sizes = {"size", "points"}
     questions = {
-        frozenset((key, 5 if key in sizes else value) for key, value in one.parameters.items())
-        for one in figures
-        if one.parameters.get("device") != "gpu"
+        frozenset((key, 5 if key in sizes else value) for key, value in each.parameters.items())
+        for each in values
+        if each.parameters.get("device") != "gpu"
     }
     for question in questions:
         variants = set(experiment.prepare(**dict(question)))
         named = {
             variant
-            for one in figures
-            for variant in filter(None, (one.variant, one.instead))
-            if {key: 5 if key in sizes else value for key, value in one.parameters.items()}
+            for each in values
+            for variant in filter(None, (each.variant, each.corrected_variant))
+            if {key: 5 if key in sizes else value for key, value in each.parameters.items()}
             == dict(question)
         }
         assert named <= variants
-
-
-@pytest.mark.parametrize("name", ["published matrices", "published small arrays"])
-def test_points_fit_and_can_be_imported_by_a_fresh_process(name: str) -> None:
-    experiment = CATALOGUE[name]
-    for point in points(experiment):
-        inspect.signature(experiment.prepare).bind(**point)
-    assert experiment.reference.startswith("jaxcap.experiments.replicas:prepare")
 
 
 def test_published_work_is_done_in_the_published_type() -> None:
@@ -374,39 +505,39 @@ def test_published_work_is_done_in_the_published_type() -> None:
 def test_the_chart_counts_all_verdicts_and_draws_what_was_measured(
     recordings: list[Recording],
 ) -> None:
-    judgements = [judge(figure, recordings) for figure in FIGURES.values()]
-    figure = published.chart(judgements)
-    (axes,) = figure.axes
-    counts = Counter(one.verdict for one in judgements)
+    assessments = [assess(value, recordings) for value in VALUES.values()]
+    plot = published.chart(assessments)
+    (axes,) = plot.axes
+    counts = Counter(each.verdict for each in assessments)
     labels = [str(line.get_label()) for line in axes.lines]
     for verdict in Verdict:
         assert f"{verdict} ({counts[verdict]})" in labels
     points = [line for line in axes.lines if str(line.get_label()).split(" (")[0] in set(Verdict)]
     drawn = sum(len(np.asarray(line.get_xdata())) for line in points)
-    assert drawn == sum(bool(one.evidence) for one in judgements)
-    plt.close(figure)
+    assert drawn == sum(bool(each.evidence) for each in assessments)
+    plt.close(plot)
 
 
 def test_a_mistake_is_drawn_where_its_number_lies() -> None:
-    mistaken = judge(NOT_WAITING, [recording(result(NOT_WAITING, 20e-3, dispatch_s=10e-6))])
-    figure = published.chart([mistaken])
-    (hollow,) = [x for x in figure.axes[0].lines if "with the mistake (1)" in str(x.get_label())]
+    mistaken = assess(NOT_WAITING, [recording(result(NOT_WAITING, 20e-3, dispatch_s=10e-6))])
+    plot = published.chart([mistaken])
+    (hollow,) = [x for x in plot.axes[0].lines if "with the mistake (1)" in str(x.get_label())]
     np.testing.assert_allclose(hollow.get_xydata(), [[NOT_WAITING.time_s, 10e-6]])  # type: ignore[arg-type]
-    plt.close(figure)
+    plt.close(plot)
 
 
 def test_tables_show_devices_that_have_something_in_them_and_escape_their_names() -> None:
     hostile = Device(platform="cpu", name="<script>alert(1)</script>")
     live = recording(result(SIMPLE, 9e-6, device=hostile))
-    judgements = [judge(figure, [live]) for figure in FIGURES.values()]
-    tables = list(published.tables(judgements, [live]))
+    assessments = [assess(value, [live]) for value in VALUES.values()]
+    tables = list(published.tables(assessments, [live]))
     assert len(tables) == 5
     with_device = [table for table in tables if any("<script>" in text for text in table.headers)]
     assert len(with_device) == 1
     html = with_device[0]._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
-    row = next(row for row in with_device[0].rows if row[-2] == judge(SIMPLE, [live]).reason)
+    row = next(row for row in with_device[0].rows if row[-2] == assess(SIMPLE, [live]).reason)
     expected = ("dot of NumPy arrays, size 5", "JAX", "other device", "CPU", "310.4 µs")
     assert row[:5] == expected
     assert row[-1] == "15.522388 s for 50,000 calls"

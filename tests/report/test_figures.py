@@ -176,7 +176,7 @@ class TestBars:
 
     def test_draws_another_value(self, results: ResultSet) -> None:
         chosen = results.select(size=1000)
-        figure = bars(chosen, value=lambda one: one.time.rate(6, "images"), label="speed")
+        figure = bars(chosen, value=lambda result: result.time.rate(6, "images"), label="speed")
         widths = [bar.get_width() for bar in figure.axes[0].patches]  # type: ignore[attr-defined]
         assert widths == pytest.approx([6 / result.time.value for result in chosen.results])
         assert {"speed", " 6000 images/s"} <= set(texts(figure))
@@ -199,7 +199,7 @@ def test_backend_has_its_colour_whatever_it_is_drawn_with() -> None:
     assert len(set(several.values())) == 4
 
 
-def test_label_says_what_was_found(results: ResultSet) -> None:
+def test_label_lists_the_values_smallest_first(results: ResultSet) -> None:
     largest = results.select(size=1000)
     jit, op_by_op = (
         largest.select(variant=name).results[0].time.short for name in ("jit", "op by op")
@@ -321,7 +321,7 @@ def test_a_figure_can_be_drawn_again_from_other_results() -> None:
 
 
 @pytest.mark.parametrize("draw", [bars, figures.panels, partial(scaling, x="size")])
-def test_names_are_no_mathematics(draw: Callable[..., Figure]) -> None:
+def test_names_are_not_taken_for_mathematics(draw: Callable[..., Figure]) -> None:
     name = r"$\frac{$ and $1"
     device = GPU.model_copy(update={"name": name})
     results = make_set(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import pytest
 from fakes import CPU, GPU, make_result, make_run, make_set
@@ -21,7 +22,7 @@ CEILINGS = Ceilings(CPU, bytes_per_s=10.0, flops_per_s={"float32": 100.0, "float
 
 
 @pytest.mark.parametrize(
-    ("work", "dtype", "expected"),
+    ("cost", "dtype", "expected"),
     [
         (Cost(1000, 10), "float32", 10),  # limited by arithmetic
         (Cost(1000, 10), "float64", 20),
@@ -29,8 +30,8 @@ CEILINGS = Ceilings(CPU, bytes_per_s=10.0, flops_per_s={"float32": 100.0, "float
         (Cost(0, 1000), "float64", 100),
     ],
 )
-def test_least_time_is_that_of_the_slower_resource(work: Cost, dtype: str, expected: float) -> None:
-    assert CEILINGS.least_time_s(work, dtype) == expected
+def test_least_time_is_that_of_the_slower_resource(cost: Cost, dtype: str, expected: float) -> None:
+    assert CEILINGS.least_time_s(cost, dtype) == expected
 
 
 @pytest.mark.parametrize(("intensity", "expected"), [(1, 10), (5, 50), (10, 100), (1000, 100)])
@@ -40,7 +41,7 @@ def test_roof_slopes_and_is_flat_from_the_ridge_on(intensity: float, expected: f
 
 def test_share_is_least_time_over_time_with_its_interval() -> None:
     result = make_result("jit", make_run([20.0, 25.0, 25.0, 25.0, 25.0, 50.0]))
-    reached = roofline_fraction(result, CEILINGS, work=Cost(1000, 10))
+    reached = roofline_fraction(result, CEILINGS, cost=Cost(1000, 10))
     assert reached.value == 10 / 25
     assert (reached.low, reached.high) == (10 / result.time.high, 10 / result.time.low)
     assert reached.low < reached.value < reached.high
@@ -48,17 +49,17 @@ def test_share_is_least_time_over_time_with_its_interval() -> None:
     assert reached.confidence == result.time.confidence
 
 
-def test_work_is_that_of_the_compiled_program_if_not_given() -> None:
+def test_cost_is_that_of_the_compiled_program_if_not_given() -> None:
     result = make_result("jit", make_run((20.0,) * 6), flops=1000.0, bytes_moved=10.0)
     assert roofline_fraction(result, CEILINGS).value == 0.5
     assert roofline_fraction(result, CEILINGS, dtype="float64").value == 1
-    with pytest.raises(ValueError, match=r"the work of 'NumPy' is not known: pass work"):
+    with pytest.raises(ValueError, match=r"the cost of 'NumPy' is not known: pass cost"):
         roofline_fraction(make_result("NumPy"), CEILINGS)
 
 
 def test_ceilings_of_another_device_are_refused() -> None:
     with pytest.raises(ValueError, match=r"'jit' ran on Test GPU .*ceilings are those of Test CPU"):
-        roofline_fraction(make_result("jit", device=GPU), CEILINGS, work=Cost(1, 1))
+        roofline_fraction(make_result("jit", device=GPU), CEILINGS, cost=Cost(1, 1))
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +106,15 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
         Ceilings.of(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
 
 
+@pytest.mark.parametrize("size", [0, -10])
+def test_a_rate_of_a_file_must_be_positive(size: int) -> None:
+    results = make_set(
+        one_limit("copy", "float32", 1000, 0.5), one_limit("product", "float32", size, 0.5)
+    )
+    with pytest.raises(ValueError, match=r"a ceiling of Test CPU \(CPU\) is not positive"):
+        Ceilings.of(results, CPU)
+
+
 @pytest.mark.parametrize(
     ("point", "names"),
     [
@@ -125,7 +135,21 @@ def test_limits_are_reached_for_in_their_dtype(point: dict[str, Any], names: set
 
 
 @pytest.mark.parametrize(
-    ("expected", "seconds", "work", "changes"),
+    ("dtype", "precision"),
+    # A GPU computes float32 products in TF32 unless the highest precision is asked for.
+    [("float32", "HIGHEST"), ("float64", "HIGHEST"), ("tf32", "DEFAULT")],
+)
+def test_only_the_ceiling_of_tf32_may_be_reached_with_tf32(dtype: str, precision: str) -> None:
+    call = prepare("product", dtype, 8, "cpu")["JAX"]
+    with jax.enable_x64(dtype == "float64"):
+        program = jax.make_jaxpr(call.func)(*call.args)  # type: ignore[attr-defined]
+    (compiled,) = program.eqns
+    (product,) = compiled.params["jaxpr"].eqns
+    assert {entry.name for entry in product.params["precision"]} == {precision}
+
+
+@pytest.mark.parametrize(
+    ("expected", "seconds", "cost", "changes"),
     [
         ("arithmetic", 12.0, Cost(1000, 10), {}),
         ("memory", 12.0, Cost(10, 100), {}),
@@ -134,23 +158,36 @@ def test_limits_are_reached_for_in_their_dtype(point: dict[str, Any], names: set
         ("transfer", 20.0, Cost(1, 1), {"parameters": {"arrays": "NumPy"}}),
         ("neither", 20.0, Cost(1, 1), {"parameters": {"arrays": "JAX"}}),
         ("neither", 50.0, Cost(1, 1), {"variant": "jnp on NumPy arrays"}),
+        # Just inside and just outside of each threshold: half of the roofline, three calls, and half
+        # of the time for the transfer.
+        ("arithmetic", 10 / 0.51, Cost(1000, 10), {}),
+        ("neither", 10 / 0.49, Cost(1000, 10), {}),
+        ("launch", 1.49, Cost(1, 1), {}),
+        ("neither", 1.51, Cost(1, 1), {}),
+        ("transfer", 800 / 60 / 0.51, Cost(1, 1), {"parameters": {"arrays": "NumPy"}}),
+        ("neither", 800 / 60 / 0.49, Cost(1, 1), {"parameters": {"arrays": "NumPy"}}),
     ],
 )
-def test_the_reason_is_the_first_that_explains_the_time(
-    expected: str, seconds: float, work: Cost, changes: dict[str, Any]
+def test_the_bottleneck_is_the_first_limit_that_explains_the_time(
+    expected: str, seconds: float, cost: Cost, changes: dict[str, Any]
 ) -> None:
     ceilings = replace(CEILINGS, call_s=0.5, transfer_bytes_per_s=60.0)  # 800 bytes go in and out
     result = make_result("jit", make_run((seconds,) * 6)).model_copy(update=changes)
-    assert roofline.bottleneck(result, ceilings, work=work) == expected
+    assert roofline.bottleneck(result, ceilings, cost=cost) == expected
+
+
+def test_what_was_not_measured_limits_nothing() -> None:
+    in_numpy = make_result("NumPy", make_run((1e-3,) * 6), flops=0.0, bytes_moved=1e-6)
+    assert roofline.bottleneck(in_numpy, CEILINGS) == "neither"
 
 
 def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
-    done = [
+    results_and_costs = [
         (make_result("jit", make_run((20.0,) * 6)), Cost(1000, 10)),
         (make_result("NumPy", device=GPU), Cost(1000, 10)),
         (make_result("generate"), Cost(0, 10)),
     ]
-    (axes,) = roofline.figure(CEILINGS, done, title="A roof").axes
+    (axes,) = roofline.figure(CEILINGS, results_and_costs, title="A roof").axes
     assert axes.get_title(loc="left") == "A roof"
     assert axes.get_legend_handles_labels()[1] == ["jit"]
     *roofs, points = axes.lines

@@ -142,7 +142,7 @@ class Rooflines(SphinxDirective):
                     ceilings,
                     [(one, work) for one, work, _ in placed],
                     title=where,
-                    named=attrgetter("experiment"),
+                    label=attrgetter("experiment"),
                 )
                 name = f"roofline-{slug(where)}"
                 content += [nodes.rubric("", where), *plot(self, name, figure)]
@@ -299,7 +299,7 @@ def _work(result: Result) -> tuple[Cost, str]:
     if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
         with suppress(KeyError, ValueError):  # a file may hold a task that nobody knows
             task, size = str(result.parameters["task"]), int(result.parameters["size"])
-            return linear_algebra.least_work(task, size), "float64"
+            return linear_algebra.least_cost(task, size), "float64"
     return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 
@@ -313,7 +313,7 @@ def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]
         f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing" if ceilings.call_s else ""
     )
     note = ", ".join(filter(None, (bandwidth, *rates, shortest)))
-    reasons = [roofline.bottleneck(one, ceilings, dtype=d, work=work) for one, work, d in placed]
+    reasons = [roofline.bottleneck(one, ceilings, dtype=d, cost=work) for one, work, d in placed]
     counts = Counter(reasons)
     caption = "What limits the kernels that this machine measured"
     rows = [(REASONS[name], str(counts[name])) for name in REASONS if counts[name]]
@@ -325,7 +325,7 @@ def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]
                 one.experiment,
                 one.variant,
                 ", ".join(f"{k} {v}" for k, v in _without_device(one).items()),
-                roofline.roofline_fraction(one, ceilings, dtype=dtype, work=work).short,
+                roofline.roofline_fraction(one, ceilings, dtype=dtype, cost=work).short,
                 REASONS[reason],
             )
             for (one, work, dtype), reason in zip(placed, reasons, strict=True)

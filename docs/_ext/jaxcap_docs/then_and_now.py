@@ -1,4 +1,4 @@
-"""The page that sets figures published by others beside what was measured."""
+"""The page that compares values published by others with what was measured."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class ThenAndNow(SphinxDirective):
         """Return the part, from the measurements of this build and of all recordings."""
         self.env.note_reread()  # they may change while the page doesn't
         recordings = records.recordings()
-        judged = [published.judge(figure, recordings) for figure in published.load().values()]
+        assessments = [published.assess(value, recordings) for value in published.load().values()]
         match self.arguments[0]:
             case "verdicts":
-                return [_verdicts(judged)]
+                return [_verdicts(assessments)]
             case "chart":
-                return results.plot(self, "then-and-now", published.chart(judged))
+                return results.plot(self, "then-and-now", published.chart(assessments))
             case "tables":
-                return [_tables(published.tables(judged, recordings))]
+                return [_tables(published.tables(assessments, recordings))]
             case other:
                 raise self.error(f"there is no part {other!r}: choose verdicts, chart or tables")
 
 
-def _verdicts(judgements: list[published.Judgement]) -> nodes.Node:
-    """List what each verdict means, and how many figures have it."""
-    counts = Counter(one.verdict for one in judgements)
+def _verdicts(assessments: list[published.Assessment]) -> nodes.Node:
+    """List what each verdict means, and how many values have it."""
+    counts = Counter(assessment.verdict for assessment in assessments)
     items = [
         nodes.definition_list_item(
             "",
-            nodes.term(text=f"{verdict}: {counts[verdict]} of {len(judgements)}"),
+            nodes.term(text=f"{verdict}: {counts[verdict]} of {len(assessments)}"),
             nodes.definition("", nodes.paragraph(text=meaning)),
         )
         for verdict, meaning in published.MEANINGS.items()

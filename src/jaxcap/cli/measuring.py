@@ -209,10 +209,10 @@ def _slopes_by_jax(x: Any) -> tuple[Any, Any]:
 def _slopes_by_torch(x: Any) -> tuple[Any, Any]:
     import torch
 
-    from jaxcap.kernels.autodiff_torch import slopes_by_backward, wave_torch
+    from jaxcap.kernels.autodiff_torch import derivatives_by_backward, wave_torch
 
     tensor = torch.from_numpy(x)
-    return wave_torch(tensor).numpy(), slopes_by_backward(tensor).numpy()
+    return wave_torch(tensor).numpy(), derivatives_by_backward(tensor).numpy()
 
 
 def _wave(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the tutorials compare, defined once, so that fresh processes and recordings can repeat it."""
+"""The comparisons of the tutorials, defined once so that fresh processes can repeat them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def catalogue(
 
 
 def unknown_parameters(results: ResultSet) -> str | None:
-    """Say which parameters results have that no point of their experiment has.
+    """Describe a result whose parameters no point of its experiment has, if there is one.
 
     Parameters
     ----------
     results
-        Of one experiment. One that is not in the `catalogue` may have any parameters.
+        Results of one experiment. One that is not in the `catalogue` may have any parameters.
     """
     experiment = catalogue().get(results.results[0].experiment)
     if experiment is None:
@@ -41,9 +41,8 @@ def unknown_parameters(results: ResultSet) -> str | None:
     for result in results.results:
         if set(result.parameters) not in known:
             names = ", ".join(result.parameters)
-            return (
-                f"{result.variant!r} has {f'the parameters {names}' if names else 'no parameters'}"
-            )
+            parameters = f"the parameters {names}" if names else "no parameters"
+            return f"{result.variant!r} has {parameters}"
     return None
 
 

@@ -1,15 +1,15 @@
-"""The same random model many times over: who waits for what, and who loops."""
+"""The same random model many times: who waits for each value, and what runs the loop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax
 
 from jaxcap.kernels.random_model import batched, chained, my_model, step
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 
 OP_BY_OP, COMPILED, AWAITED = "op by op", "jit", "jit, each awaited"
 STEP, SCAN, VMAP = "jit with split", "scan", "vmap"
@@ -18,7 +18,7 @@ Model = Callable[[list[jax.Array]], jax.Array]
 
 
 def loop(model: Model, key: jax.Array, loops: int, *, awaited: bool) -> list[jax.Array]:
-    """Split and evaluate in a Python loop, waiting for each value if asked to."""
+    """Split and evaluate in a Python loop, which waits for each value if ``awaited``."""
     values = []
     for _ in range(loops):
         key, *subkeys = jax.random.split(key, 3)
@@ -30,7 +30,7 @@ def loop(model: Model, key: jax.Array, loops: int, *, awaited: bool) -> list[jax
 
 
 def loop_of_steps(key: jax.Array, loops: int) -> list[jax.Array]:
-    """Do one compiled call in each iteration, which splits and evaluates."""
+    """Split and evaluate by one compiled call in each iteration."""
     compiled = jax.jit(step)
     values = []
     for _ in range(loops):
@@ -39,7 +39,7 @@ def loop_of_steps(key: jax.Array, loops: int) -> list[jax.Array]:
     return values
 
 
-def prepare(loops: int) -> Mapping[str, Callable[[], Any]]:
+def prepare(loops: int) -> Variants:
     """Prepare all variants of ``loops`` iterations; each returns all of its values."""
     key = jax.random.key(0)
     compiled = jax.jit(my_model)
@@ -54,7 +54,7 @@ def prepare(loops: int) -> Mapping[str, Callable[[], Any]]:
     }
 
 
-#: Fewer loops than the tutorial counts once, since each variant repeats them.
+#: Fewer loops than the tutorial makes once, because each variant repeats them.
 AWAITING = Experiment(
     name="awaiting",
     title="Waiting for each call, or for the last",

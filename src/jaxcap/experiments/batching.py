@@ -1,8 +1,8 @@
-"""One loss for each example of a batch: by loops, by ``jax.vmap``, and batched by hand."""
+"""A loss for each example of a batch: by loops, by ``jax.vmap``, and batched by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,12 +12,13 @@ from jax import Array
 
 from jaxcap.kernels.batching import logistic_loss, logistic_losses
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 
 LOOP, COMPILED_LOOP, VMAP, BY_HAND = "Python loop", "compiled loop", "vmap", "by hand"
 FEATURES = 64
 
-# Both loops are left out where the batch is larger than this: they would take seconds a call.
-MOST_LOOPED = 1000
+# Both loops are left out for larger batches, where a call would take seconds.
+MAX_LOOPED = 1000
 
 _loss = jax.jit(logistic_loss)
 
@@ -29,17 +30,17 @@ def loop(weights: Array, examples: list[tuple[Array, Array]]) -> list[Array]:
 
 @jax.jit
 def compiled_loop(weights: Array, features: Array, labels: Array) -> Array:
-    """Go through the examples one by one, inside of one compiled program."""
+    """Go through the examples one by one inside one compiled program."""
     losses: Array = jax.lax.map(
         lambda example: logistic_loss(weights, *example), (features, labels)
     )
     return losses
 
 
-def prepare(batch: int) -> Mapping[str, Callable[[], Any]]:
+def prepare(batch: int) -> Variants:
     """Prepare all variants, on random float32 features and labels.
 
-    The loop in Python gets its examples apart and leaves the losses so: neither slicing nor
+    The Python loop gets separate examples and returns separate losses, so that neither slicing nor
     stacking is counted.
     """
     rng = np.random.default_rng(0)
@@ -51,14 +52,14 @@ def prepare(batch: int) -> Mapping[str, Callable[[], Any]]:
         VMAP: partial(jax.jit(jax.vmap(logistic_loss, in_axes=(None, 0, 0))), *inputs),
         BY_HAND: partial(jax.jit(logistic_losses), *inputs),
     }
-    if batch <= MOST_LOOPED:
+    if batch <= MAX_LOOPED:
         examples = jax.device_put(list(zip(features, labels, strict=True)))
         variants[COMPILED_LOOP] = partial(compiled_loop, *inputs)
         variants[LOOP] = partial(loop, weights, examples)
     return variants
 
 
-#: All variants up to a thousand examples, and beyond that those without a loop.
+#: All variants up to a thousand examples; beyond that, those without a loop.
 BATCHING = Experiment(
     name="batching",
     title="A batch by loops, by vmap and by hand",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,44 +12,47 @@ import scipy.optimize
 
 from jaxcap.kernels import calibration
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 
 SIZES = (1_000, 10_000, 1_000_000)
-LARGEST_FOR_LOOP = 10_000  # beyond it takes long and teaches nothing new
+MAX_LOOPED = 10_000  # a longer loop takes long and teaches nothing new
 
 LOOP, NUMPY, COMPILED = "Python loop", "NumPy", "jit"
 
 
-def prepare(size: int) -> Mapping[str, Callable[[], Any]]:
+def prepare(size: int) -> Variants:
     """Prepare the error at the true parameters on ``size`` pairs of float32 readings.
 
-    The loop is left out where there are more than 10,000.
+    The loop is left out for more than 10,000 pairs.
     """
     parameters = np.array([calibration.SLOPE, calibration.OFFSET])
     arrays = [a.astype(np.float32) for a in (parameters, *calibration.sensors(size=size))]
-    loop = {LOOP: partial(calibration.rmse_by_loop, *arrays)}
-    return (loop if size <= LARGEST_FOR_LOOP else {}) | {
+    variants = {
         NUMPY: partial(calibration.rmse, *arrays),
         COMPILED: partial(jax.jit(calibration.rmse), *jax.device_put(arrays)),
     }
+    if size <= MAX_LOOPED:
+        variants = {LOOP: partial(calibration.rmse_by_loop, *arrays), **variants}
+    return variants
 
 
-def prepare_errors(library: str, size: int) -> Mapping[str, Callable[[], Any]]:
-    """Prepare the error by one library; for JAX with two to four parameters, a program for each."""
+def prepare_errors(library: str, size: int) -> Variants:
+    """Prepare the error by one library; JAX compiles a program each for two to four parameters."""
     parameters = np.array([calibration.SLOPE, calibration.OFFSET, 0.0, 0.0], np.float32)
     data = [a.astype(np.float32) for a in calibration.sensors(size=size)]
     if library == NUMPY:
-        return {_named(library, 2): partial(calibration.rmse, parameters[:2], *data)}
+        return {_variant_name(library, 2): partial(calibration.rmse, parameters[:2], *data)}
     on_device = jax.device_put(data)
     return {
-        _named(library, count): partial(
+        _variant_name(library, count): partial(
             jax.jit(calibration.rmse), jax.device_put(parameters[:count]), *on_device
         )
         for count in (2, 3, 4)
     }
 
 
-def prepare_fit(library: str, size: int) -> Mapping[str, Callable[[], Any]]:
-    """Prepare a library's search for the least error by BFGS, in float64 and from no correction.
+def prepare_fit(library: str, size: int) -> Variants:
+    """Prepare the minimisation of the error by BFGS, in float64, starting from no correction.
 
     NumPy's error is minimised by SciPy, with finite differences.
     """
@@ -72,11 +74,11 @@ def prepare_fit(library: str, size: int) -> Mapping[str, Callable[[], Any]]:
     return {"JAX, BFGS": call}
 
 
-def _named(library: str, parameters: int) -> str:
+def _variant_name(library: str, parameters: int) -> str:
     return f"{library}, {parameters} parameters"
 
 
-#: The same at all sizes; on a GPU also for ten million readings.
+#: All sizes; on a GPU also ten million readings.
 CALIBRATION = Experiment(
     name="calibration",
     title="The error of a calibration",

@@ -1,4 +1,4 @@
-"""What a device can do at most: the ceilings of its roofline."""
+"""What a device can do at most, the ceilings of its roofline."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jaxcap.report.roofline import Ceilings
 
 REDUCED = "bfloat16"
 
-# Large enough to leave dispatch behind and to fit no cache, small enough for a laptop and for an
-# accelerator to measure in a second.
+# Large enough to dwarf dispatch and any cache, small enough for a laptop and for measuring on an
+# accelerator within a second.
 _ROWS = {"cpu": 1500}
-_MANY_ROWS = 5120
+_ROWS_ELSEWHERE = 5120
 _COPIED_BYTES = {"cpu": 2**27}
-_MANY_COPIED_BYTES = 2**30
+_COPIED_BYTES_ELSEWHERE = 2**30
 
 
 def measure_ceilings(
@@ -36,11 +36,11 @@ def measure_ceilings(
     platform
         ``"cpu"`` or ``"gpu"``; JAX's default device if not given.
     dtypes
-        Of the products: see `prepare`.
+        Dtypes of the products: see `~jaxcap.kernels.ceilings.prepare`.
     rows
-        Of the square matrices; by default 1500 on a CPU and 5120 elsewhere.
+        Rows of the square matrices; by default 1500 on a CPU and 5120 elsewhere.
     copied_bytes
-        Size of the array that is copied; by default 128 MiB on a CPU and 1 GiB elsewhere.
+        Size of the array that is copied and summed; by default 128 MiB on a CPU and 1 GiB elsewhere.
     budget_s
         Seconds of sampling for each library and each rate.
     """
@@ -57,32 +57,32 @@ def measure_ceilings(
 def points(
     device: str, dtypes: Sequence[str], rows: int | None = None, copied_bytes: int | None = None
 ) -> Points:
-    """List what `prepare` measures for the ceilings: bandwidth, and products in some dtypes."""
-    rows = rows or _ROWS.get(device, _MANY_ROWS)
-    copied_bytes = copied_bytes or _COPIED_BYTES.get(device, _MANY_COPIED_BYTES)
+    """List the points at which `measure_ceilings` measures: bandwidth, and products in some dtypes."""
+    rows = rows or _ROWS.get(device, _ROWS_ELSEWHERE)
+    copied_bytes = copied_bytes or _COPIED_BYTES.get(device, _COPIED_BYTES_ELSEWHERE)
     return [
         *grid(limit=(COPY, SUM), dtype=("float32",), size=(copied_bytes,), device=(device,)),
         *grid(limit=(PRODUCT,), dtype=dtypes, size=(rows,), device=(device,)),
     ]
 
 
-def _all(device: str, *others: str) -> Points:
-    """List bandwidth, products in three and more dtypes, and the shortest call."""
+def _all_limits(device: str, *others: str) -> Points:
+    """List points for bandwidth, products in three or more dtypes, and the shortest call."""
     return [
         *points(device, (*DTYPES, REDUCED, *others)),
         *grid(limit=(CALL,), dtype=("float32",), size=(1,), device=(device,)),
     ]
 
 
-#: Of the CPU, and of a GPU: there also with TF32, and 64 MiB on their way to it.
+#: On the CPU; with a GPU, also there, including TF32 and the transfer of 64 MiB to it.
 CEILINGS = Experiment(
     name="ceilings",
     title="What the device can do at most",
     prepare=prepare,
-    quick=_all("cpu"),
+    quick=_all_limits("cpu"),
     full=[
-        *_all("gpu", "tf32"),
+        *_all_limits("gpu", "tf32"),
         *grid(limit=(TRANSFER,), dtype=("float32",), size=(2**26,), device=("gpu",)),
-        *_all("cpu"),
+        *_all_limits("cpu"),
     ],
 )

@@ -1,12 +1,12 @@
-"""What a call costs before it computes anything, and at which size that stops to matter.
+"""What a call costs before it computes anything, and from which size on that stops mattering.
 
-All arrays of its experiments are float32 (complex64 for systems of equations) in every library,
+All arrays of these experiments are float32 (complex64 for systems of equations) in every library,
 JAX's default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxcap.kernels import dispatch
 from jaxcap.measure.experiment import Experiment, Points, Prepare, grid
+from jaxcap.measure.timing import Variants
 from jaxcap.results import ResultSet
 
 NUMPY, AUTOGRAD, JNP, JIT, REWRAPPED = "NumPy", "autograd", "jnp", "jit", "jit in each call"
@@ -27,27 +28,22 @@ NUMPY_ARRAYS, JAX_ARRAYS = "NumPy", "JAX"
 SMALL_SIZES = (5, 10, 50)
 SIZES = (*SMALL_SIZES, 100, 1000, 10_000)
 
-Variants = Mapping[str, Callable[[], Any]]
-
 
 def prepare(operation: str, arrays: str, size: int, *, dtype: str = "float32") -> Variants:
     """Prepare an operation on NumPy or on JAX arrays, by each library.
 
-    The variant of autograd is left out where that library is not installed.
+    Autograd's variant is left out where that library is not installed.
     """
     inputs: Any = [array.astype(dtype) for array in dispatch.inputs(operation, size)]
     if arrays == JAX_ARRAYS:
         inputs = jax.device_put(inputs)
     take_from = dispatch.OPERATIONS[operation]
     fn = take_from(jnp)
-    variants = {
-        NUMPY: take_from(np),
-        AUTOGRAD: None if (anp := _autograd()) is None else take_from(anp),
-        JNP: fn,
-        JIT: jax.jit(fn),
-        REWRAPPED: lambda *args: jax.jit(fn)(*args),
-    }
-    return {name: partial(one, *inputs) for name, one in variants.items() if one is not None}
+    functions = {NUMPY: take_from(np)}
+    if find_spec("autograd"):
+        functions[AUTOGRAD] = take_from(import_module("autograd.numpy"))
+    functions |= {JNP: fn, JIT: jax.jit(fn), REWRAPPED: lambda *args: jax.jit(fn)(*args)}
+    return {name: partial(function, *inputs) for name, function in functions.items()}
 
 
 def prepare_chain(length: int) -> Variants:
@@ -57,7 +53,7 @@ def prepare_chain(length: int) -> Variants:
 
 
 def prepare_growth(computation: str, size: int) -> Variants:
-    """Prepare a computation on arrays of ``size`` elements; square matrices for the product."""
+    """Prepare a computation on arrays of ``size`` elements, for a product on square matrices."""
     x = np.random.default_rng(0).standard_normal(size, dtype=np.float32)
     if computation == "dot":
         return _numpy_and_jax(lambda xp, x: xp.dot(x, x), x)
@@ -67,12 +63,12 @@ def prepare_growth(computation: str, size: int) -> Variants:
 
 
 def prepare_solve(equations: int) -> Variants:
-    """Prepare complex systems with ten right-hand sides."""
+    """Prepare a complex system of equations with ten right-hand sides."""
     return _numpy_and_jax(dispatch.solve_and_reduce, *dispatch.complex_system(equations, 10))
 
 
 def _everywhere(name: str, title: str, prepare: Prepare, points: Points) -> Experiment:
-    """Make an experiment with the same points on all devices: small sizes are the subject."""
+    """Make an experiment with the same points on all devices, since small sizes are the subject."""
     return Experiment(name=name, title=title, prepare=prepare, quick=points, full=points)
 
 
@@ -92,7 +88,7 @@ DISPATCH = _everywhere(
 CHAIN = _everywhere(
     "dispatch chain", "A chain of small operations", prepare_chain, grid(length=(1, 3, 10, 30, 100))
 )
-#: The same computation on ever larger arrays.
+#: The same computation on larger and larger arrays.
 GROWTH = _everywhere(
     "dispatch growth",
     "From which size on JAX overtakes NumPy",
@@ -105,31 +101,29 @@ SOLVE = _everywhere(
 )
 
 
-def overtakes_at(results: ResultSet, variant: str, *, over: str, x: str) -> int | None:
-    """Smallest value of parameter ``x`` from which on ``variant`` is surely faster than ``over``.
+def crossover(results: ResultSet, variant: str, *, over: str, x: str) -> int | None:
+    """Find the value of parameter ``x`` from which on ``variant`` is surely faster than ``over``.
 
-    Of the values measured; None if it isn't at the largest of them.
+    Returns
+    -------
+    int or None
+        The smallest measured value at which it is faster, as at all larger ones; None if it is not
+        faster at the largest.
     """
-
-    def from_the_largest() -> Iterator[int]:
-        mine = results.select(variant=variant).results
-        for result in sorted(mine, key=lambda result: result.parameters[x], reverse=True):
-            if results.speedup_of(result, over=over).verdict != "faster":
-                return
-            yield int(result.parameters[x])
-
-    return min(from_the_largest(), default=None)
+    smallest = None
+    candidates = results.select(variant=variant).results
+    for result in sorted(candidates, key=lambda result: result.parameters[x], reverse=True):
+        if results.speedup_of(result, over=over).verdict != "faster":
+            break
+        smallest = int(result.parameters[x])
+    return smallest
 
 
 def _numpy_and_jax(fn: Callable[..., Any], *arrays: Any, eager: bool = False) -> Variants:
     on_device = jax.device_put(arrays)
     by_jax = partial(fn, jnp)
-    return {
-        NUMPY: partial(fn, np, *arrays),
-        **({JNP: partial(by_jax, *on_device)} if eager else {}),
-        JIT: partial(jax.jit(by_jax), *on_device),
-    }
-
-
-def _autograd() -> Any:
-    return import_module("autograd.numpy") if find_spec("autograd") else None
+    variants = {NUMPY: partial(fn, np, *arrays)}
+    if eager:
+        variants[JNP] = partial(by_jax, *on_device)
+    variants[JIT] = partial(jax.jit(by_jax), *on_device)
+    return variants

@@ -1,10 +1,9 @@
-"""The slope of a function at many points, by JAX and by PyTorch, in a loop and without."""
+"""The derivative of a function at many points, by JAX and by PyTorch, with and without a loop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import jax
@@ -13,39 +12,36 @@ import numpy.typing as npt
 
 from jaxcap.kernels.elementwise import wave
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 
 OP_BY_OP, INNER_JIT, JIT = "vmap(grad)", "vmap(jit(grad))", "jit(vmap(grad))"
 LOOP, BACKWARD, FUNC = "PyTorch loop", "PyTorch backward", "torch.func"
 
-# The loop is left out where there are more points than this: it would take seconds a call.
-MOST_LOOPED = 1000
-
-Variants = Mapping[str, Callable[[], Any]]
+# The loop is left out for more points, where a call would take seconds.
+MAX_LOOPED = 1000
 
 
 def prepare(points: int, device: str) -> Variants:
-    """Prepare all variants on as many float32 numbers from 0 to ten pi.
+    """Prepare all variants on ``points`` float32 numbers from 0 to ten pi.
 
-    PyTorch's are left out where it isn't installed, and on a GPU that it can't use.
+    PyTorch's are left out on a GPU that it cannot use.
     """
     return {**prepare_jax(points, device), **prepare_torch(points, device)}
 
 
 def prepare_jax(points: int, device: str) -> Variants:
-    """Prepare the variants by JAX."""
+    """Prepare the JAX variants."""
     on_device = jax.device_put(_inputs(points), jax.devices(device)[0])
-    slope = jax.grad(wave)
+    derivative = jax.grad(wave)
     return {
-        OP_BY_OP: partial(jax.vmap(slope), on_device),
-        INNER_JIT: partial(jax.vmap(jax.jit(slope)), on_device),
-        JIT: partial(jax.jit(jax.vmap(slope)), on_device),
+        OP_BY_OP: partial(jax.vmap(derivative), on_device),
+        INNER_JIT: partial(jax.vmap(jax.jit(derivative)), on_device),
+        JIT: partial(jax.jit(jax.vmap(derivative)), on_device),
     }
 
 
 def prepare_torch(points: int, device: str) -> Variants:
-    """Prepare the variants by PyTorch: none without it, or on a GPU that it can't use."""
-    if find_spec("torch") is None:
-        return {}
+    """Prepare the PyTorch variants: none on a GPU that it cannot use."""
     import torch
 
     from jaxcap.kernels import autodiff_torch
@@ -53,20 +49,20 @@ def prepare_torch(points: int, device: str) -> Variants:
     if device == "gpu" and not torch.cuda.is_available():
         return {}
     on_device = torch.tensor(_inputs(points), device="cuda" if device == "gpu" else "cpu")
-    theirs: dict[str, Callable[[], Any]] = {
-        BACKWARD: partial(autodiff_torch.slopes_by_backward, on_device),
-        FUNC: partial(autodiff_torch.slopes_by_func, on_device),
+    variants: dict[str, Callable[[], Any]] = {
+        BACKWARD: partial(autodiff_torch.derivatives_by_backward, on_device),
+        FUNC: partial(autodiff_torch.derivatives_by_func, on_device),
     }
-    if points <= MOST_LOOPED:
-        theirs[LOOP] = partial(autodiff_torch.slopes_by_loop, on_device)
-    return theirs
+    if points <= MAX_LOOPED:
+        variants[LOOP] = partial(autodiff_torch.derivatives_by_loop, on_device)
+    return variants
 
 
 def _inputs(points: int) -> npt.NDArray[np.float32]:
     return np.linspace(0, 10 * np.pi, points, dtype=np.float32)
 
 
-#: A thousand points; with a GPU also ten million, on the GPU and on the CPU beside it.
+#: A thousand points on the CPU; with a GPU, also ten million, on both devices.
 GRADIENTS = Experiment(
     name="gradients",
     title="A slope at many points",

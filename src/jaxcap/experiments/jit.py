@@ -1,8 +1,7 @@
-"""What ``jax.jit`` buys: elementwise functions op by op and compiled."""
+"""What ``jax.jit`` gains: elementwise functions op by op and compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
 
 import jax
@@ -10,13 +9,14 @@ import jax.numpy as jnp
 
 from jaxcap.kernels import elementwise
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 
 OP_BY_OP, COMPILED = "op by op", "jit"
 
 
-def prepare(function: str, size: int, device: str) -> Mapping[str, Callable[[], jax.Array]]:
+def prepare(function: str, size: int, device: str) -> Variants:
     """Prepare both variants of ``function`` on ``size`` float32 numbers from -10 to 10."""
     fn, arity = elementwise.FUNCTIONS[function]
     x = jax.device_put(jnp.linspace(-10.0, 10.0, size), jax.devices(device)[0])
@@ -24,8 +24,8 @@ def prepare(function: str, size: int, device: str) -> Mapping[str, Callable[[], 
     return {OP_BY_OP: partial(fn, *inputs), COMPILED: partial(jax.jit(fn), *inputs)}
 
 
-#: All functions at all sizes; with a GPU, on the GPU and on the CPU beside it. Where there is none,
-#: one function at all sizes and the others at two.
+#: With a GPU, all functions at all sizes, on the GPU and on the CPU. Without one, one function at all
+#: sizes and the others at two.
 JIT = Experiment(
     name="jit",
     title="Elementwise functions, op by op and compiled",

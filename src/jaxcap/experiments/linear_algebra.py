@@ -14,6 +14,7 @@ import numpy as np
 from jaxcap.kernels import linalg
 from jaxcap.kernels.precision import with_x64
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 from jaxcap.results import Cost
 
 NUMPY, PYTORCH, JAX = "NumPy", "PyTorch", "JAX"
@@ -23,17 +24,17 @@ Tasks = Mapping[str, Callable[..., Any]]
 
 
 class Library(NamedTuple):
-    """A library's way to do each task.
+    """How a library does each task.
 
     Attributes
     ----------
     name
-        Of the library.
+        Name of the library.
     tasks
-        By name: ``generate(size)`` makes a square matrix, ``"mean and sum"`` and ``inverse`` take
-        one, ``product`` takes two.
+        Functions by name of the task: ``"generate"`` takes a size and returns a square matrix,
+        ``"mean and sum"`` and ``"inverse"`` take a matrix, and ``"product"`` takes two.
     array
-        Brings a NumPy array to where the library computes.
+        Copies a NumPy array to the device on which the library computes.
     """
 
     name: str
@@ -51,21 +52,21 @@ def libraries() -> list[Library]:
 
 
 def library(name: str) -> Library:
-    """One of the `libraries`, by its name."""
+    """Return one of the `libraries` by its name."""
     return {NUMPY: _numpy, PYTORCH: _pytorch, JAX: _jax}[name]()
 
 
-def prepare(
-    task: str, size: int, *, by: Sequence[Library] | None = None
-) -> Mapping[str, Callable[[], Any]]:
-    """Prepare a task on a ``(size, size)`` matrix: the same matrix for all libraries.
+def prepare(task: str, size: int, *, by: Sequence[Library] | None = None) -> Variants:
+    """Prepare a task on a ``(size, size)`` matrix, the same for all libraries.
 
     Parameters
     ----------
-    task, size
-        What, and on how many rows and columns.
+    task
+        Name of the task.
+    size
+        Rows and columns of the matrix.
     by
-        Libraries; by default all of them.
+        Libraries; by default all `libraries`.
     """
     by = libraries() if by is None else by
     if task == GENERATE:
@@ -77,11 +78,11 @@ def prepare(
     }
 
 
-def least_work(task: str, size: int) -> Cost:
-    """Operations and memory traffic in bytes that a task needs, whoever does it, in float64.
+def least_cost(task: str, size: int) -> Cost:
+    """Least operations and memory traffic in bytes of a task in float64, whichever library does it.
 
-    Each matrix that goes in is read once, and each that comes out is written once. Generating
-    random numbers counts as no floating-point operation.
+    Each input matrix is read once, and each output matrix is written once. Generating random numbers
+    counts as no floating-point operation.
     """
     flops = {
         GENERATE: 0,
@@ -94,11 +95,11 @@ def least_work(task: str, size: int) -> Cost:
 
 
 def as_numpy(array: Any) -> linalg.NumPyMatrix:
-    """Copy an array of any of the libraries, from any device, to NumPy."""
+    """Copy an array of any of the libraries from any device to NumPy."""
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
-#: On a CPU, tasks that memory limits get larger matrices, which its caches don't hold.
+#: On a CPU, tasks limited by memory get larger matrices, which exceed its caches.
 LINEAR_ALGEBRA = Experiment(
     name="linear algebra",
     title="Large matrices by three libraries",

@@ -1,21 +1,20 @@
-"""One matrix product three ways: what the transfer of NumPy arrays to JAX costs."""
+"""A matrix product in three ways: what the transfer of NumPy arrays to JAX costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 import jax
 import numpy as np
 
 from jaxcap.kernels import linalg
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 
 JAX_ARRAYS, NUMPY, JAX_ON_NUMPY = "jnp on JAX arrays", "NumPy", "jnp on NumPy arrays"
 
 
-def prepare(size: int) -> Mapping[str, Callable[[], Any]]:
+def prepare(size: int) -> Variants:
     """Prepare the product of a ``(size, size)`` float32 matrix with its transpose."""
     a = np.random.default_rng(0).standard_normal((size, size), dtype=np.float32)
     b = a.T

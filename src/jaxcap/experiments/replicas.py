@@ -1,14 +1,12 @@
-"""Work that others published and that no tutorial repeats, at the published sizes on all devices.
+"""Work that others published and no tutorial repeats, at the published sizes on all devices.
 
-What they did by JAX and PyTorch on large matrices was done on a GPU, as the experiments on linear
-algebra do. What is left is NumPy's part, which tells their CPU from ours.
+They used a GPU for large matrices in JAX and PyTorch, which the experiment on linear algebra
+repeats. What remains is NumPy's part, which shows how their CPU differs from ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,18 +14,17 @@ from jaxcap.experiments import dispatch, linear_algebra
 from jaxcap.experiments.linear_algebra import GENERATE, INVERSE, MEAN_AND_SUM, NUMPY, PRODUCT
 from jaxcap.kernels import linalg
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 
 SIZE = 5000
 WITH_TRANSPOSE = "product with the transpose"
-
-Variants = Mapping[str, Callable[[], Any]]
 
 
 def prepare_matrices(task: str, size: int) -> Variants:
     """Prepare a task on a ``(size, size)`` matrix by NumPy.
 
-    In float64, and random numbers by the generator that NumPy had at first; the product with the
-    transpose in float32.
+    All tasks are in float64, except for the product with the transpose, which is in float32. Random
+    numbers come from NumPy's legacy generator.
     """
     if task == GENERATE:
         return {NUMPY: partial(np.random.RandomState(0).random_sample, (size, size))}
@@ -57,7 +54,7 @@ MATRICES = Experiment(
     quick=_MATRICES,
     full=_MATRICES,
 )
-#: All libraries on small NumPy arrays, in NumPy's own type.
+#: All libraries on small NumPy arrays of float64, NumPy's default.
 SMALL_ARRAYS = Experiment(
     name="published small arrays",
     title="Small arrays in 64 bits, as others did",

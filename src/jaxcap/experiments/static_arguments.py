@@ -1,9 +1,9 @@
-"""What a static argument costs: a loop unrolled in Python beside one on the device."""
+"""What a static argument costs: a loop unrolled in Python, compared with one on the device."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,13 +12,13 @@ import jax.numpy as jnp
 
 from jaxcap.kernels.loops import cosines, cosines_unrolled
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Clock
+from jaxcap.measure.timing import Clock, Variants
 from jaxcap.results.statistics import Estimate, median_interval
 
 UNROLLED, ROLLED = "Python loop, static", "fori_loop, traced"
 
 
-def prepare(steps: int) -> Mapping[str, Callable[[], jax.Array]]:
+def prepare(steps: int) -> Variants:
     """Prepare both loops of ``steps`` cosines of a thousand float32 numbers from 0 to 1."""
     x = jnp.linspace(0.0, 1.0, 1000)
     unrolled = jax.jit(cosines_unrolled, static_argnames="steps")
@@ -28,7 +28,7 @@ def prepare(steps: int) -> Mapping[str, Callable[[], jax.Array]]:
     }
 
 
-#: More and more steps, and so longer and longer programs to compile.
+#: More and more steps, which make the unrolled program longer and longer.
 LOOPS = Experiment(
     name="static_loops",
     title="Loops of static and of traced length",
@@ -38,30 +38,30 @@ LOOPS = Experiment(
 )
 
 
-def in_order(
+def time_sequence(
     fn: Callable[..., Any],
     arguments: Sequence[tuple[Any, ...]],
     *,
     repeats: int = 7,
     clock: Clock = time.perf_counter,
 ) -> list[Estimate]:
-    """Time calls whose order matters, because one compiles what the next one finds.
+    """Time a sequence of calls whose order matters, because one compiles what the next one finds.
 
     Parameters
     ----------
     fn
         A function from `jax.jit`.
     arguments
-        Those of each call.
+        The arguments of each call.
     repeats
-        How often to make all the calls, each time beginning with empty compilation caches.
+        How often to repeat the sequence, each time starting with empty compilation caches.
     clock
-        Returns seconds; for tests.
+        A function that returns seconds; for tests.
 
     Returns
     -------
     list of Estimate
-        The time of each call until its result is there, over the repeats of this process.
+        The time of each call until its result is ready, over the repeats in this process.
     """
     samples: list[list[float]] = [[] for _ in arguments]
     for _ in range(repeats):

@@ -1,1 +1,1 @@
-"""Pure computations that the tutorials time: no clock, no printing, no state."""
+"""The computations that the tutorials time: pure functions without clock, output or state."""

@@ -1,6 +1,7 @@
-"""Functions to differentiate, and slopes to check a derivative against."""
+"""Functions to differentiate, and approximations to check their derivatives against."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
@@ -12,40 +13,41 @@ def cubic(x: ArrayLike) -> ArrayLike:
     return 14 * x**3 + 13 * x
 
 
-def wave_slope(x: ArrayLike) -> Array:
+def wave_derivative(x: Any, xp: Any = jnp) -> Any:
     """Evaluate ``0.2 + cos x - 2 sin 2x``, the derivative of `~jaxcap.kernels.elementwise.wave`.
 
-    Takes and returns an array of any shape and of a floating-point dtype, which it keeps.
+    Takes and returns an array of module ``xp``, of any shape and of a floating-point dtype, which it
+    keeps.
     """
-    return 0.2 + jnp.cos(x) - 2 * jnp.sin(2 * x)
+    return 0.2 + xp.cos(x) - 2 * xp.sin(2 * x)
 
 
 def forward_difference(fn: Callable[[Array], Array], x: Array, step: ArrayLike) -> Array:
-    """Slope of ``fn`` between ``x`` and ``x + step``.
+    """Approximate the derivative of ``fn`` by the slope between ``x`` and ``x + step``.
 
     Parameters
     ----------
     fn
-        A function of each element by itself.
+        A function that treats each element by itself.
     x
-        Where, an array of any shape and of a floating-point dtype.
+        The points, an array of any shape and of a floating-point dtype.
     step
-        Positive, of a shape that broadcasts with that of ``x``. Powers of two are exact, and so
-        is ``x + step``, as long as ``x`` has digits left for it.
+        Positive numbers, of a shape that broadcasts with that of ``x``. Powers of two are exact, and
+        so is ``x + step``, as long as ``x`` has digits left for it.
 
     Returns
     -------
     Array
-        The derivative but for a truncation error, which to first order is ``step / 2`` times the
+        The derivative, apart from a truncation error, which to first order is ``step / 2`` times the
         second derivative, and a rounding error that grows as ``step`` shrinks.
     """
     return (fn(x + step) - fn(x)) / step
 
 
 def central_difference(fn: Callable[[Array], Array], x: Array, step: ArrayLike) -> Array:
-    """Slope of ``fn`` between ``x - step`` and ``x + step``.
+    """Approximate the derivative of ``fn`` by the slope between ``x - step`` and ``x + step``.
 
-    Parameters are those of `forward_difference`. To first order the truncation error is
+    The parameters are those of `forward_difference`. To first order the truncation error is
     ``step**2 / 6`` times the third derivative.
     """
     return (fn(x + step) - fn(x - step)) / (2 * step)

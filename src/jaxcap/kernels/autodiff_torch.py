@@ -1,22 +1,25 @@
-"""The derivative of ``wave`` by PyTorch, at many points: as a loop, and as one should.
+"""The derivative of ``wave`` at many points by PyTorch: in a loop, and in one call.
 
-A module of its own, because importing PyTorch takes longer than importing JAX. All functions take
-and return a tensor of one dimension and of a floating-point dtype, which they keep.
+This is a module of its own because importing PyTorch takes long. All functions take and return a
+tensor of one dimension and of a floating-point dtype, which they keep.
 """
 
 import torch
 from torch import Tensor
 
+from jaxcap.kernels.elementwise import wave
+
 
 def wave_torch(x: Tensor) -> Tensor:
-    """Evaluate ``0.2 x + sin x + cos 2x``, as `jaxcap.kernels.elementwise.wave` does."""
-    return 0.2 * x + torch.sin(x) + torch.cos(2 * x)
+    """Evaluate `jaxcap.kernels.elementwise.wave` by PyTorch."""
+    result: Tensor = wave(x, torch)
+    return result
 
 
-def slopes_by_backward(x: Tensor) -> Tensor:
-    """Differentiate the sum over all points, backwards, in one go.
+def derivatives_by_backward(x: Tensor) -> Tensor:
+    """Differentiate the sum over all points, in one backward pass.
 
-    No point has a part in another one's summand, so the gradient of the sum holds the slopes.
+    Each summand depends on one point only, so the gradient of the sum holds all derivatives.
     """
     leaf = x.detach().requires_grad_()
     wave_torch(leaf).sum().backward()  # type: ignore[no-untyped-call]
@@ -24,12 +27,12 @@ def slopes_by_backward(x: Tensor) -> Tensor:
     return leaf.grad
 
 
-def slopes_by_loop(x: Tensor) -> Tensor:
-    """Differentiate at one point after another, in a loop in Python."""
-    return torch.stack([slopes_by_backward(point) for point in x])
+def derivatives_by_loop(x: Tensor) -> Tensor:
+    """Differentiate at one point after another, in a Python loop."""
+    return torch.stack([derivatives_by_backward(point) for point in x])
 
 
-def slopes_by_func(x: Tensor) -> Tensor:
+def derivatives_by_func(x: Tensor) -> Tensor:
     """Differentiate and map with ``torch.func``, whose transformations are modelled on JAX's."""
-    slopes: Tensor = torch.func.vmap(torch.func.grad(wave_torch))(x)
-    return slopes
+    derivatives: Tensor = torch.func.vmap(torch.func.grad(wave_torch))(x)
+    return derivatives

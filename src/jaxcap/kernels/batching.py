@@ -1,6 +1,6 @@
-"""Functions of one example or of one pair, to be mapped, and what batching them by hand looks like.
+"""Functions of one example or one pair, for `jax.vmap` to map, and the same batched by hand.
 
-Arrays are of one floating-point dtype, which is kept.
+Arrays have one floating-point dtype, which is kept.
 """
 
 import jax
@@ -41,7 +41,7 @@ def logistic_losses(weights: Array, features: Array, labels: Array) -> Array:
 
 
 def logistic_gradients(weights: Array, features: Array, labels: Array) -> Array:
-    """Gradient of each example's loss by the weights, derived and batched by hand.
+    """Gradient of each example's loss with respect to the weights, derived and batched by hand.
 
     ``(1 / (1 + exp(-s)) - label) features``. Takes what `logistic_losses` takes; returns shape
     ``(n, d)``.
@@ -49,23 +49,23 @@ def logistic_gradients(weights: Array, features: Array, labels: Array) -> Array:
     return (jax.nn.sigmoid(features @ weights) - labels)[:, None] * features
 
 
-def clip(gradient: Array, largest: float) -> Array:
-    """Shorten a gradient to the Euclidean norm ``largest`` if it is longer.
+def clip(gradient: Array, max_norm: float) -> Array:
+    """Scale a gradient down to the Euclidean norm ``max_norm`` if it is longer.
 
     References
     ----------
     M. Abadi et al., "Deep Learning with Differential Privacy", CCS 2016, algorithm 1.
     """
-    return gradient / jnp.maximum(1, jnp.linalg.norm(gradient) / largest)
+    return gradient / jnp.maximum(1, jnp.linalg.norm(gradient) / max_norm)
 
 
 def distance(a: Array, b: Array) -> Array:
-    """Euclidean distance of two points, both of shape ``(d,)``; shape ``()``."""
+    """Euclidean distance between two points, both of shape ``(d,)``; shape ``()``."""
     return jnp.sqrt(jnp.sum((a - b) ** 2))
 
 
 def distances(a: Array, b: Array) -> Array:
-    """Distance of each pair of points, batched by hand.
+    """Distance between the points of each pair, batched by hand.
 
     Takes shapes ``(m, d)`` and ``(n, d)``; returns shape ``(m, n)``.
     """

@@ -1,10 +1,10 @@
-"""Two sensors of one quantity, and how to find the law of one from the readings of the other.
+"""Two sensors of one quantity, and how to calibrate one by the readings of the other.
 
-The true quantity is drawn evenly from 1 to 11. A *reference* sensor shows it, with a little noise.
+The true quantity is drawn uniformly from 1 to 11. A *reference* sensor shows it with a little noise.
 The sensor to be calibrated gives *readings*: slope times truth plus offset, with noise of its own,
-and with a slope that trembles from reading to reading. Nothing has a unit; all noise is normal.
+and with a slope that varies from reading to reading. Nothing has a unit; all noise is normal.
 
-The levels of noise are chosen, not known: with them the optimum and the error at it come out near
+The levels of noise are chosen, not known: they make the optimum and the error there come close to
 those of a published fit whose data are lost (slope 1.533, offset 2.801, error 0.445).
 """
 
@@ -26,13 +26,13 @@ SLOPE_NOISE, READING_NOISE, REFERENCE_NOISE = 0.1, 0.05, 0.05
 
 
 def sensors(seed: int = 0, size: int = 10_000) -> tuple[NumPyVector, NumPyVector]:
-    """Let both sensors look at ``size`` values of the truth.
+    """Simulate both sensors on ``size`` values of the truth.
 
     Returns
     -------
     tuple
-        What the reference shows, and the readings of the sensor that is to be calibrated: float64
-        arrays of shape ``(size,)``, the same for the same seed.
+        The reference, and the readings of the sensor that is to be calibrated: float64 arrays of
+        shape ``(size,)``, the same for the same seed.
     """
     rng = np.random.default_rng(seed)
     truth = rng.uniform(LOWEST, HIGHEST, size)
@@ -43,17 +43,17 @@ def sensors(seed: int = 0, size: int = 10_000) -> tuple[NumPyVector, NumPyVector
 
 
 def corrected(parameters: Vector, reading: Vector) -> Vector:
-    """Undo the sensor's law: ``z = (reading - offset) / slope``, plus a polynomial.
+    """Invert the sensor's law: ``z = (reading - offset) / slope``, plus a polynomial in ``z``.
 
-    Works for arrays of NumPy and of JAX alike, and keeps their dtype.
+    Works for NumPy and JAX arrays alike, and keeps their dtype.
 
     Parameters
     ----------
     parameters
-        Slope and offset, and as many further numbers as you like, which multiply the square of
-        ``z``, its cube and so on: of shape ``(2,)`` or longer.
+        Slope and offset, followed by any number of coefficients of ``z**2``, ``z**3`` and so on:
+        shape ``(2,)`` or longer.
     reading
-        Of any shape, which the result has too.
+        Readings, of any shape, which the result has too.
     """
     slope, offset, *further = parameters
     linear = (reading - offset) / slope
@@ -62,14 +62,14 @@ def corrected(parameters: Vector, reading: Vector) -> Vector:
 
 
 def rmse(parameters: Vector, reference: Vector, reading: Vector) -> Any:
-    """Root of the mean squared difference of corrected readings from the reference.
+    """Root of the mean squared difference between corrected readings and the reference.
 
     Parameters
     ----------
     parameters
         As in `corrected`.
     reference, reading
-        Of one shape and dtype, and arrays of one library.
+        Arrays of the same library, shape and dtype.
 
     Returns
     -------
@@ -80,14 +80,14 @@ def rmse(parameters: Vector, reference: Vector, reading: Vector) -> Any:
 
 
 def rmse_by_loop(parameters: NumPyVector, reference: NumPyVector, reading: NumPyVector) -> Any:
-    """Compute what `rmse` does with a loop over the elements of NumPy arrays."""
+    """Compute the same as `rmse` in a loop over the elements of NumPy arrays."""
     pairs = zip(reference, reading, strict=True)
-    squares = [(shown - corrected(parameters, read)) ** 2 for shown, read in pairs]
+    squares = [(truth - corrected(parameters, measured)) ** 2 for truth, measured in pairs]
     return (sum(squares) / len(squares)) ** 0.5
 
 
 def least_squares(reference: NumPyVector, reading: NumPyVector) -> NumPyVector:
-    """Find the slope and offset at which `rmse` is least, without an iteration.
+    """Find the slope and offset that minimise `rmse`, without iterating.
 
     With ``u = 1 / slope`` and ``v = -offset / slope`` the corrected reading is ``u reading + v``,
     for which linear least squares has a closed form.
@@ -95,7 +95,7 @@ def least_squares(reference: NumPyVector, reading: NumPyVector) -> NumPyVector:
     Returns
     -------
     numpy.ndarray
-        Of shape ``(2,)``.
+        Slope and offset, of shape ``(2,)``.
     """
     columns = np.stack([reading, np.ones_like(reading)], axis=1)
     (u, v), *_ = np.linalg.lstsq(columns, reference)
@@ -103,11 +103,11 @@ def least_squares(reference: NumPyVector, reading: NumPyVector) -> NumPyVector:
 
 
 def least_squares_limit() -> NumPyVector:
-    """Slope and offset that `least_squares` tends to as the data of `sensors` grow without end.
+    """Limit of `least_squares`, slope and offset, as the data of `sensors` grow without bound.
 
-    It predicts the truth from readings that carry noise. The best prediction stays closer to the
-    mean than the readings do, by the share that noise has in their variance (attenuation), so the
-    slope comes out steeper than the true one. Noise in the reference has no part in this.
+    It predicts the truth from noisy readings. The best prediction stays closer to the mean than the
+    readings do, by the share of noise in their variance (attenuation), so the slope comes out
+    steeper than the true one. Noise in the reference plays no part in this.
 
     References
     ----------
@@ -120,27 +120,27 @@ def least_squares_limit() -> NumPyVector:
 
 
 def noise_ratio(reference: NumPyVector) -> float:
-    """Variance of the noise in a reading over that in the reference, on average over the data.
+    """Ratio of the noise variance of readings to that of the reference, averaged over the data.
 
-    The trembling slope counts for the readings, where it makes noise in proportion to the truth.
-    In practice one learns this ratio by showing both sensors the same truth many times.
+    The varying slope counts towards the readings, where its noise is proportional to the truth.
+    In practice one measures this ratio by exposing both sensors to the same truth many times.
     """
     mean_square = float((reference**2).mean()) - REFERENCE_NOISE**2
     return _reading_variance(mean_square) / REFERENCE_NOISE**2
 
 
 def deming(reference: NumPyVector, reading: NumPyVector, ratio: float) -> NumPyVector:
-    """Fit a line by least squares across, where both coordinates carry noise (Deming regression).
+    """Fit a line to points whose coordinates are both noisy (Deming regression).
 
-    With ratio 1 this is orthogonal distance regression. As the data grow, slope and offset tend
-    to the true ones, if the ratio is right. The sensors must be correlated.
+    With ratio 1 this is orthogonal distance regression. As the data grow, slope and offset converge
+    to the true ones if the ratio is right. The sensors must be correlated.
 
     Parameters
     ----------
     reference, reading
-        Of shape ``(size,)``.
+        Arrays of shape ``(size,)``.
     ratio
-        Variance of the noise in ``reading`` over that in ``reference``, positive.
+        Noise variance of ``reading`` over that of ``reference``, positive.
 
     Returns
     -------
@@ -163,5 +163,5 @@ def _mean_square() -> float:
 
 
 def _reading_variance(mean_square: float) -> float:
-    """Variance of a reading about its law, for a truth with this mean of squares."""
+    """Variance of readings about the sensor's law, for a truth with this mean square."""
     return SLOPE_NOISE**2 * mean_square + READING_NOISE**2

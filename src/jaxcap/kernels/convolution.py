@@ -1,7 +1,7 @@
-"""Convolution and pooling in terms of what XLA does fast on a CPU: products of matrices.
+"""Convolution and pooling by what XLA does fast on a CPU: matrix products.
 
-XLA's own convolutions are at their best on a GPU. On a CPU their gradients are slow, and very slow
-inside a compiled loop.
+XLA's own convolutions are best on a GPU. On a CPU their gradients are slow, and very slow inside a
+compiled loop.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-# The patches of so many images fit a CPU's cache.
-_IMAGES_AT_A_TIME = 8
+# The patches of this many images fit into a CPU's cache.
+_IMAGES_PER_PART = 8
 
 
 def by_patches(images: Array, kernel: Array) -> Array:
-    """Convolve without padding: multiply the matrix of all patches by that of the kernel.
+    """Convolve without padding: multiply the matrix of all patches by the matrix of the kernel.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ def by_patches(images: Array, kernel: Array) -> Array:
 
 @jax.custom_vjp
 def by_columns(images: Array, kernel: Array) -> Array:
-    """Do the same with fewer copies, a few images at a time, and with gradients to match.
+    """Compute the same as `by_patches` with fewer copies, a few images at a time.
 
-    Patches as high as a pixel are multiplied by all rows of the kernel at once, and the products are
-    shifted and added. What few images need stays in the cache. The images of a part lie apart, so
-    that each part is spread over all devices if the images are.
+    Patches one pixel high are multiplied by all rows of the kernel at once, and the products are
+    shifted and added. The data of a few images stay in the cache, also for the gradients. Each part
+    takes images from the whole batch, so that it is spread over all devices if the batch is.
     """
     parts = lax.map(lambda part: _convolve(part, kernel), _in_parts(images))
     return _together(parts)
 
 
 def by_products(images: Array, kernel: Array) -> Array:
-    """Do the same in the faster way: by patches if they are small, else by columns."""
+    """Convolve in the faster way: by patches if they are small, otherwise by columns."""
     return (by_patches if kernel.shape[2] == 1 else by_columns)(images, kernel)
 
 
@@ -70,22 +70,24 @@ def _convolve(images: Array, kernel: Array) -> Array:
 
 
 def _columns(images: Array, kernel: Array) -> Array:
-    """Lay each pixel's neighbours to the right, as far as the kernel reaches, beside it."""
+    """Put each pixel's neighbours to the right, as far as the kernel reaches, beside it."""
     width = kernel.shape[1]
     columns = images.shape[2] - width + 1
     return jnp.concatenate([images[:, :, j : j + columns] for j in range(width)], axis=-1)
 
 
 def _matrix(kernel: Array) -> Array:
-    """Write the kernel as a matrix: a column for each of its rows and features."""
+    """Write the kernel as a matrix with a column for each of its rows and features."""
     height, width, channels, features = kernel.shape
     return kernel.transpose(1, 2, 0, 3).reshape(width * channels, height * features)
 
 
-def _gradients(images: Array, kernel: Array, slopes: Array) -> tuple[Array, Array]:
-    """Differentiate by a part's images and by the kernel: the transpose of `_convolve`."""
+def _gradients(images: Array, kernel: Array, cotangent: Array) -> tuple[Array, Array]:
+    """Gradients with respect to a part's images and to the kernel: the transpose of `_convolve`."""
     height, width, channels, features = kernel.shape
-    rows = [jnp.pad(slopes, ((0, 0), (i, height - 1 - i), (0, 0), (0, 0))) for i in range(height)]
+    rows = [
+        jnp.pad(cotangent, ((0, 0), (i, height - 1 - i), (0, 0), (0, 0))) for i in range(height)
+    ]
     products = jnp.concatenate(rows, axis=-1)
     columns = products @ _matrix(kernel).T
     by_images = reduce(
@@ -98,7 +100,7 @@ def _gradients(images: Array, kernel: Array, slopes: Array) -> tuple[Array, Arra
             for j in range(width)
         ),
     )
-    # In two halves, since XLA doesn't divide such a product among a CPU's cores.
+    # In two halves, because XLA doesn't divide such a product among a CPU's cores.
     halves = gcd(len(images), 2)
     left, right = (x.reshape(halves, -1, x.shape[-1]) for x in (_columns(images, kernel), products))
     by_matrix = jnp.einsum("hpi,hpj->hij", left, right).sum(axis=0)
@@ -110,15 +112,15 @@ def _forward(images: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
     return by_columns(images, kernel), (images, kernel)
 
 
-def _backward(saved: tuple[Array, Array], slopes: Array) -> tuple[Array, Array]:
-    images, kernel = saved
+def _backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
+    images, kernel = residuals
 
-    def gather(total: Array, part: tuple[Array, Array]) -> tuple[Array, Array]:
+    def accumulate(total: Array, part: tuple[Array, Array]) -> tuple[Array, Array]:
         by_images, by_kernel = _gradients(part[0], kernel, part[1])
         return total + by_kernel, by_images
 
-    parts = _in_parts(images), _in_parts(slopes)
-    by_kernel, by_images = lax.scan(gather, jnp.zeros_like(kernel), parts)
+    parts = _in_parts(images), _in_parts(cotangent)
+    by_kernel, by_images = lax.scan(accumulate, jnp.zeros_like(kernel), parts)
     return _together(by_images), by_kernel
 
 
@@ -126,8 +128,8 @@ by_columns.defvjp(_forward, _backward)
 
 
 def _in_parts(images: Array) -> Array:
-    some = gcd(len(images), _IMAGES_AT_A_TIME)
-    return images.reshape(some, -1, *images.shape[1:]).swapaxes(0, 1)
+    size = gcd(len(images), _IMAGES_PER_PART)
+    return images.reshape(size, -1, *images.shape[1:]).swapaxes(0, 1)
 
 
 def _together(parts: Array) -> Array:
@@ -135,7 +137,7 @@ def _together(parts: Array) -> Array:
 
 
 def max_pool(images: Array) -> Array:
-    """Take the largest of each 2 × 2 pixels, without XLA's general operation for windows.
+    """Take the largest of each 2 × 2 pixels, without XLA's general window operation.
 
     Parameters
     ----------

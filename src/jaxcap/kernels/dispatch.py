@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-#: Multiply two matrices element by element.
+#: Multiplies two matrices element by element.
 EINSUM = "ni,ni->ni"
 
-#: The function that a module has for an operation, by name.
+#: By name of the operation, what takes its function from a module.
 OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType(
     {
         "dot": lambda xp: xp.dot,
@@ -25,7 +25,7 @@ OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType
 
 
 def inputs(operation: str, size: int) -> tuple[npt.NDArray[np.float32], ...]:
-    """Draw the arguments of an operation from the normal distribution, in float32.
+    """Draw the arguments of an operation from the standard normal distribution, in float32.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def inputs(operation: str, size: int) -> tuple[npt.NDArray[np.float32], ...]:
 
 
 def chain(xp: Any, x: Any, length: int) -> Any:
-    """Take the sine ``length`` times in a row; ``x`` has any shape."""
+    """Apply the sine ``length`` times; ``x`` has any shape."""
     for _ in range(length):
         x = xp.sin(x)
     return x
@@ -53,16 +53,16 @@ def polynomial(x: Any) -> Any:
 
 
 def solve_and_reduce(xp: Any, c: Any, m: Any) -> tuple[Any, Any]:
-    """Solve ``c w = m`` and weigh the solution with ``m``: a common step of estimation.
+    """Solve ``c w = m`` and weight the solution with ``m``, a common step of estimation.
 
     Parameters
     ----------
     xp
         A module with NumPy's interface.
     c
-        A regular complex matrix of shape ``(n, n)``.
+        A non-singular complex matrix of shape ``(n, n)``.
     m
-        Right-hand sides of shape ``(n, k)``, complex.
+        Complex right-hand sides of shape ``(n, k)``.
 
     Returns
     -------
@@ -71,8 +71,8 @@ def solve_and_reduce(xp: Any, c: Any, m: Any) -> tuple[Any, Any]:
 
     References
     ----------
-    The function is that of a question on Stack Overflow, https://stackoverflow.com/q/64517793,
-    which names no shapes.
+    The function comes from a question on Stack Overflow, https://stackoverflow.com/q/64517793,
+    which gives no shapes.
     """
     w = xp.linalg.solve(c, m)
     return w, -0.5 * (m.conj() * w).sum(0)
@@ -81,8 +81,8 @@ def solve_and_reduce(xp: Any, c: Any, m: Any) -> tuple[Any, Any]:
 def complex_system(n: int, k: int) -> tuple[npt.NDArray[np.complex64], npt.NDArray[np.complex64]]:
     """Draw a complex system of ``n`` equations with ``k`` right-hand sides, in complex64.
 
-    The matrix is one of normal random numbers, moved away from zero by ``4 sqrt(n)`` times the
-    identity: its eigenvalues lie in a disc of radius ``sqrt(2 n)``, so it is well conditioned.
+    The matrix is one of normal random numbers, whose eigenvalues lie in a disc of radius
+    ``sqrt(2 n)``, plus ``4 sqrt(n)`` times the identity, so it is well conditioned.
     """
     c, m = (
         np.random.default_rng(0).standard_normal((n, 2 * columns), dtype=np.float32)

@@ -1,17 +1,18 @@
 """Functions that treat each element by itself: little arithmetic, much memory traffic.
 
-All take and return arrays of one shape and of one floating-point dtype, which they keep.
+All of them take and return arrays of one shape and one floating-point dtype, which they keep.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
 
 
 def selu(x: Array, alpha: float = 1.67, scale: float = 1.05) -> Array:
-    """Scaled exponential linear unit, with its constants cut to three digits.
+    """Scaled exponential linear unit, with its constants rounded to three digits.
 
     ``scale * x`` where ``x > 0``, else ``scale * alpha * (exp(x) - 1)``.
 
@@ -28,16 +29,16 @@ def sigmoid(x: Array) -> Array:
 
 
 def add(x: Array, y: Array) -> Array:
-    """Evaluate ``(x + y) exp(x) - 2.05 + 0.56 y``: a sum with company."""
+    """Evaluate ``(x + y) exp(x) - 2.05 + 0.56 y``: a sum with some arithmetic around it."""
     return jnp.add(x, y) * jnp.exp(x) - 2.05 + y * 0.56
 
 
-def wave(x: Array) -> Array:
-    """Evaluate ``0.2 x + sin x + cos 2x``: two waves on a slope."""
-    return 0.2 * x + jnp.sin(x) + jnp.cos(2 * x)
+def wave(x: Any, xp: Any = jnp) -> Any:
+    """Evaluate ``0.2 x + sin x + cos 2x``, two waves on a slope, by the functions of module ``xp``."""
+    return 0.2 * x + xp.sin(x) + xp.cos(2 * x)
 
 
-#: Each function with the number of arrays that it takes.
+#: Each function, and the number of arrays that it takes.
 FUNCTIONS: Mapping[str, tuple[Callable[..., Array], int]] = MappingProxyType(
     {"selu": (selu, 1), "sigmoid": (sigmoid, 1), "add": (add, 2), "wave": (wave, 1)}
 )

@@ -1,6 +1,6 @@
 """Dense linear algebra.
 
-Functions of arrays keep the dtype. Those in float64 need JAX's 64-bit mode (`jax.enable_x64`).
+Functions of arrays keep the dtype. Computing in float64 needs JAX's 64-bit mode (`jax.enable_x64`).
 """
 
 from typing import Any
@@ -16,19 +16,19 @@ Matrix = Array | NumPyMatrix
 
 
 def uniform(key: Array, size: int, dtype: str = "float32") -> Array:
-    """Draw a ``(size, size)`` matrix of numbers from 0 to 1, by JAX."""
+    """Draw a ``(size, size)`` matrix of uniform numbers from 0 to 1, by JAX."""
     return jax.random.uniform(key, (size, size), dtype)
 
 
 def uniform_moments(size: int) -> dict[str, tuple[float, float]]:
     """Give the expected mean and sum of a `uniform` matrix, each with its standard deviation.
 
-    A number from 0 to 1 has the mean 1/2 and the variance 1/12. Those of ``size**2`` independent
-    ones add up.
+    A uniform number from 0 to 1 has mean 1/2 and variance 1/12. For ``size**2`` independent numbers
+    both add up.
     """
     count = size**2
-    deviation = (count / 12) ** 0.5
-    return {"mean": (0.5, deviation / count), "sum": (count / 2, deviation)}
+    std = (count / 12) ** 0.5
+    return {"mean": (0.5, std / count), "sum": (count / 2, std)}
 
 
 def mean_and_sum(x: Any) -> tuple[Any, Any]:
@@ -50,7 +50,7 @@ def offsets_from_identity(a: NumPyMatrix) -> NumPyMatrix:
 def product(a: Matrix, b: Matrix) -> Array:
     """Matrix product of ``a`` with shape ``(m, k)`` and ``b`` with shape ``(k, n)``, by JAX.
 
-    NumPy arrays are moved to JAX's default device first, in each call.
+    NumPy arrays are copied to JAX's default device in each call.
     """
     return jnp.matmul(a, b)
 

@@ -17,7 +17,7 @@ def cosines_unrolled(x: Array, steps: int) -> Array:
     """Replace ``x`` by its cosine ``steps`` times, in Python; ``steps`` cannot be traced.
 
     ``x`` may have any shape and floating-point dtype, which are kept. From any start the values
-    go to 0.739085, the only number that is its own cosine.
+    converge to 0.739085, the only number that is its own cosine.
     """
     for _ in range(steps):
         x = jnp.cos(x)
@@ -25,7 +25,7 @@ def cosines_unrolled(x: Array, steps: int) -> Array:
 
 
 def cosines(x: Array, steps: Array | int) -> Array:
-    """Compute what `cosines_unrolled` does, in a loop that runs on the device.
+    """Compute the same as `cosines_unrolled`, in a loop that runs on the device.
 
     ``steps``, an integer scalar, can be traced.
     """
@@ -33,17 +33,17 @@ def cosines(x: Array, steps: Array | int) -> Array:
     return result
 
 
-def power_of_two(n: int) -> int:
-    """Smallest power of two that is not below ``n``, a positive number."""
+def next_power_of_two(n: int) -> int:
+    """Smallest power of two that is not below the positive integer ``n``."""
     return 1 << (n - 1).bit_length()
 
 
 def padded(x: Vector) -> Vector:
     """Append zeros to ``x`` with shape ``(n,)`` until its length is a power of two.
 
-    By NumPy, because JAX would compile the padding for each length.
+    NumPy does this, because JAX would compile the padding for each length.
     """
-    return np.pad(x, (0, power_of_two(len(x)) - len(x)))
+    return np.pad(x, (0, next_power_of_two(len(x)) - len(x)))
 
 
 def mean_of_first(x: Array | Vector, count: Array | int) -> Array:

@@ -1,4 +1,4 @@
-"""JAX's 64-bit mode for one function, whatever mode its caller is in."""
+"""JAX's 64-bit mode for one function, whatever the mode of its caller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax
 
 
 def with_x64(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes ``fn`` in JAX's 64-bit mode."""
+    """Return a function that calls ``fn`` in JAX's 64-bit mode."""
 
     def call(*args: Any) -> Any:
         with jax.enable_x64(True):

@@ -1,6 +1,6 @@
 """A model of two random numbers, evaluated many times: one key after another, or all at once.
 
-Keys are arrays of `jax.random.key`'s dtype.
+Keys are arrays of the dtype of `jax.random.key`.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from jax import Array
 def my_model(keys: Sequence[Array] | Array) -> Array:
     """Evaluate ``14 a^2 + 13 b`` for two independent standard normal numbers, a float32 scalar.
 
-    Its mean is 14, and its variance ``14^2 * 2 + 13^2 = 561``.
+    Its mean is 14 and its variance ``14^2 * 2 + 13^2 = 561``.
 
     Parameters
     ----------
@@ -23,19 +23,19 @@ def my_model(keys: Sequence[Array] | Array) -> Array:
 
 
 def step(key: Array) -> tuple[Array, Array]:
-    """Split a key and evaluate `my_model`: the next key, and the value."""
+    """Split a key and evaluate `my_model`; return the next key and the value."""
     key, *subkeys = jax.random.split(key, 3)
     return key, my_model(subkeys)
 
 
 def chained(key: Array, loops: int) -> Array:
-    """Values of ``loops`` steps, each with the key that the step before left: shape ``(loops,)``."""
+    """Values of ``loops`` steps, each with the key that the previous step left: shape ``(loops,)``."""
     return jax.lax.scan(lambda key, _: step(key), key, length=loops)[1]
 
 
 def batched(key: Array, loops: int) -> Array:
-    """As many values, all keys split at once: shape ``(loops,)``.
+    """As many values, from keys that are all split at once: shape ``(loops,)``.
 
-    These are other keys than those of `chained`, so the values differ, and not their distribution.
+    The keys are not those of `chained`, so the values differ, although their distribution does not.
     """
     return jax.vmap(my_model)(jax.random.split(key, (loops, 2)))

@@ -1,4 +1,4 @@
-"""The published figures and ours: a chart to take in at a glance, and tables to look things up."""
+"""The published values and ours: a chart for an overview, and tables to look things up."""
 
 from __future__ import annotations
 
@@ -11,62 +11,60 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from jaxcap.published.evidence import Evidence
 from jaxcap.published.values import DOCUMENTS
-from jaxcap.published.verdicts import FACTOR, Judgement, Verdict, exact, seconds
+from jaxcap.published.verdicts import FACTOR, Assessment, Verdict, exact_time, format_time
 from jaxcap.report import figures
 from jaxcap.results.environment import Device
 from jaxcap.results.exports import times_faster
 from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 
+# The colour and the marker of each verdict.
 _LOOKS: Mapping[Verdict, tuple[str, str]] = MappingProxyType(
-    dict(zip(Verdict, zip(figures.COLOURS, figures.MARKERS, strict=True), strict=False))
+    dict(zip(Verdict, zip(figures.COLOURS, figures.MARKERS, strict=True), strict=True))
 )
 
 
-def chart(judgements: Sequence[Judgement]) -> Figure:
+def chart(assessments: Sequence[Assessment]) -> Figure:
     """Draw our times against the published ones, coloured and marked by verdict.
 
     A hollow marker shows what we measured with the document's mistake, where that is the verdict.
-    Figures that we have no time for are in the legend's counts only.
+    Values that we have no time for appear only in the legend's counts.
     """
     with plt.rc_context(figures.STYLE):
         figure, axes = plt.subplots(figsize=(7.0, 6.0))
         for verdict in Verdict:
-            _points(axes, verdict, [one for one in judgements if one.verdict is verdict])
-        if any(one.evidence for one in judgements):
+            _points(axes, verdict, [each for each in assessments if each.verdict is verdict])
+        if any(assessment.evidence for assessment in assessments):
             _diagonal(axes)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_xlabel("published time of a call")
         axes.set_ylabel("our time of a call")
-        axes.set_title(f"{len(judgements)} published figures, then and now")
+        axes.set_title(f"{len(assessments)} published values, then and now")
         figure.legend(loc="outside lower center", ncols=3, fontsize=9.5)
     return figure
 
 
-def _points(axes: Axes, verdict: Verdict, judgements: Sequence[Judgement]) -> None:
+def _points(axes: Axes, verdict: Verdict, assessments: Sequence[Assessment]) -> None:
     colour, marker = _LOOKS[verdict]
-    drawn = [
-        (one.figure.time_s, one.evidence[0])
-        for one in judgements
-        if one.figure.time_s and one.evidence
+    measured = [
+        (assessment.published.time_s, assessment.evidence[0])
+        for assessment in assessments
+        if assessment.published.time_s and assessment.evidence
     ]
-    xs = [theirs_s for theirs_s, _ in drawn]
-    label = f"{verdict} ({len(judgements)})"
-    axes.loglog(xs, [found.right.value for _, found in drawn], marker, color=colour, label=label)
+    xs = [published_s for published_s, _ in measured]
+    ys = [evidence.corrected.value for _, evidence in measured]
+    axes.loglog(xs, ys, marker, color=colour, label=f"{verdict} ({len(assessments)})")
     if verdict is Verdict.MISTAKE:
-        mistaken = [found.as_done.value for _, found in drawn]
-        hollow = f"with the mistake ({len(mistaken)})"
-        axes.loglog(xs, mistaken, marker, color=colour, mfc="none", label=hollow)
-        for theirs_s, found in drawn:
-            ends = [found.right.value, found.as_done.value]
-            axes.plot([theirs_s] * 2, ends, color=colour, lw=0.6, alpha=0.6, zorder=1)
+        mistaken = [evidence.as_published.value for _, evidence in measured]
+        label = f"with the mistake ({len(mistaken)})"
+        axes.loglog(xs, mistaken, marker, color=colour, mfc="none", label=label)
+        axes.vlines(xs, ys, mistaken, colors=colour, lw=0.6, alpha=0.6, zorder=1)
 
 
 def _diagonal(axes: Axes) -> None:
-    """Draw where both times are equal, with all that is within the factor."""
+    """Draw the line of equal times, and the band of those within the factor."""
     ends = [
         min(axes.get_xlim()[0], axes.get_ylim()[0]),
         max(axes.get_xlim()[1], axes.get_ylim()[1]),
@@ -78,48 +76,56 @@ def _diagonal(axes: Axes) -> None:
     axes.set_ylim(*ends)
 
 
-def tables(judgements: Sequence[Judgement], recordings: Iterable[Recording]) -> Iterator[Table]:
-    """Tabulate judgements, a table for each document.
+def tables(assessments: Sequence[Assessment], recordings: Iterable[Recording]) -> Iterator[Table]:
+    """Tabulate assessments, one table for each document.
 
-    Columns show what each device took, in the order of the recordings that judged.
+    Columns show the time on each device, in the order of the recordings.
     """
-    sets = (results for recording in recordings for results in recording.sets.values())
-    devices = list(dict.fromkeys(result.device for some in sets for result in some.results))
+    devices = dict.fromkeys(
+        result.device
+        for recording in recordings
+        for results in recording.sets.values()
+        for result in results.results
+    )
     for document, title in DOCUMENTS.items():
-        if some := [one for one in judgements if one.figure.document == document]:
-            yield _table(title, some, devices)
+        rows = [each for each in assessments if each.published.document == document]
+        if rows:
+            yield _table(title, rows, devices)
 
 
-def _table(title: str, judgements: Sequence[Judgement], devices: Sequence[Device]) -> Table:
-    shown = {found.device for one in judgements for found in one.evidence}
-    devices = [device for device in devices if device in shown]
-    is_computed = any(one.computed for one in judgements)
+def _table(title: str, assessments: Sequence[Assessment], devices: Iterable[Device]) -> Table:
+    measured = {evidence.device for each in assessments for evidence in each.evidence}
+    devices = [device for device in devices if device in measured]
+    is_computed = any(each.computed for each in assessments)
     headers = ["what", "by", "verdict", "on", "then"]
     headers += [text for device in devices for text in (f"now: {device}", "then / now")]
     headers += [*(["computed"] if is_computed else []), "why", "as published"]
     rows = [
         (
-            one.figure.task,
-            one.figure.way,
-            one.label,
-            one.figure.device,
-            seconds(one.figure.time_s) if one.figure.time_s else "",
-            *(text for device in devices for text in _cells(one, device)),
-            *([one.computed.text if one.computed else ""] if is_computed else []),
-            one.reason,
-            one.figure.printed,
+            each.published.task,
+            each.published.implementation,
+            each.label,
+            each.published.device,
+            format_time(each.published.time_s) if each.published.time_s else "",
+            *(text for device in devices for text in _cells(each, device)),
+            *([each.computed.text if each.computed else ""] if is_computed else []),
+            each.reason,
+            each.published.printed,
         )
-        for one in judgements
+        for each in assessments
     ]
-    counts = Counter(str(one.verdict) for one in judgements).most_common()
-    note = f"{len(rows)} figures: {', '.join(f'{count} {verdict}' for verdict, count in counts)}."
+    counts = Counter(str(each.verdict) for each in assessments).most_common()
+    note = f"{len(rows)} values: {', '.join(f'{count} {verdict}' for verdict, count in counts)}."
     return Table(title, headers, rows, [note])
 
 
-def _cells(judgement: Judgement, device: Device) -> tuple[str, str]:
-    found: Evidence | None = next((one for one in judgement.evidence if one.device == device), None)
-    theirs_s = judgement.figure.time_s
-    if found is None or theirs_s is None:
-        return "", ""
-    ratio = times_faster(found.right, exact(theirs_s))
-    return f"{found.right.short} ({found.right.range})", ratio.short
+def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:
+    published_s = assessment.published.time_s
+    for evidence in assessment.evidence:
+        if published_s is not None and evidence.device == device:
+            time, ratio = (
+                evidence.corrected,
+                times_faster(evidence.corrected, exact_time(published_s)),
+            )
+            return f"{time.short} ({time.range})", ratio.short
+    return "", ""

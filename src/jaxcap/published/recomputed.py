@@ -1,4 +1,4 @@
-"""Published figures that are no times, computed again."""
+"""Published values that are not times, computed again."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 
 from jaxcap.kernels import calibration
 from jaxcap.kernels.elementwise import wave
-from jaxcap.published.values import Published
+from jaxcap.published.values import PublishedValue
 
 #: Largest relative difference of equal values: the rounding of 32-bit numbers.
 TOLERANCE = float(np.finfo(np.float32).eps)
 
-#: Side of the images that leave the network's convolutions, and of what comes in.
+# Rows of the image after both convolutions, without padding ("valid") and with it ("same").
 _VALID, _SAME = 24, 28
-# The document's log counts these.
+# The number of parameters in the document's log.
 _PUBLISHED_PARAMETERS = 3_232_906
 
 
@@ -30,11 +30,11 @@ class Computed(NamedTuple):
     Attributes
     ----------
     text
-        To show.
+        Our value, as it is shown.
     agrees
-        Whether that is what was published.
+        Whether it is the published one.
     reason
-        A sentence on how it came about.
+        A sentence on how it was computed.
     """
 
     text: str
@@ -42,38 +42,33 @@ class Computed(NamedTuple):
     reason: str
 
 
-def compute(figure: Published) -> Computed:
-    """Compute what ``figure.computed`` names, on JAX's default device."""
-    return VALUES[figure.computed](figure)
+def compute(published: PublishedValue) -> Computed:
+    """Run the computation that ``published.computed`` names, on JAX's default device."""
+    return COMPUTATIONS[published.computed](published)
 
 
-def parameters(side: int) -> int:
-    """Count the network's weights if its convolutions leave images of so many pixels a side."""
+def count_parameters(side: int) -> int:
+    """Count the network's parameters if its convolutions yield images of ``side`` rows."""
     convolutions = (3 * 3 * 1 * 32 + 32) + (3 * 3 * 32 * 64 + 64)
     return convolutions + ((side // 2) ** 2 * 64 * 256 + 256) + (256 * 10 + 10)
 
 
-def _number(figure: Published, ours: float, reason: str) -> Computed:
-    return Computed(f"{ours!r}", isclose(ours, figure.value, rel_tol=TOLERANCE), reason)
+def _compare(published: PublishedValue, ours: float, reason: str) -> Computed:
+    return Computed(f"{ours!r}", isclose(ours, published.value, rel_tol=TOLERANCE), reason)
 
 
-def _value(figure: Published) -> Computed:
-    return _number(figure, float(wave(jnp.float32(3))), "Computed again by JAX, in 32 bits.")
+def _wave_at_3(published: PublishedValue) -> Computed:
+    fn = jax.grad(wave) if published.computed == "slope" else wave
+    return _compare(published, float(fn(jnp.float32(3))), "Computed again by JAX, in 32 bits.")
 
 
-def _slope(figure: Published) -> Computed:
-    return _number(
-        figure, float(jax.grad(wave)(jnp.float32(3))), "Computed again by JAX, in 32 bits."
-    )
-
-
-def _draw(figure: Published) -> Computed:
-    before, today = _sum_of_draws(False), _sum_of_draws(True)
+def _jax_sum(published: PublishedValue) -> Computed:
+    former, current = _sum_of_draws(False), _sum_of_draws(True)
     reason = (
-        f"{before:.7f} with jax_threefry_partitionable=False, the default before JAX 0.5; today's "
-        f"default gives {today:.7f}."
+        f"{former:.7f} with jax_threefry_partitionable=False, the default before JAX 0.5; today's "
+        f"default gives {current:.7f}."
     )
-    return _number(figure, before, reason)
+    return _compare(published, former, reason)
 
 
 def _sum_of_draws(partitionable: bool) -> float:
@@ -82,21 +77,21 @@ def _sum_of_draws(partitionable: bool) -> float:
         return float(jax.random.uniform(first) + 2 * jax.random.uniform(second))
 
 
-def _numpy_sum(figure: Published) -> Computed:
-    one, other = np.random.RandomState(0).uniform(size=2)
-    ours = one + 2 * other if figure.computed == "bar first" else 2 * one + other
-    return _number(figure, float(ours), "Drawn again by NumPy's old generator, from seed 0.")
+def _numpy_sum(published: PublishedValue) -> Computed:
+    first, second = np.random.RandomState(0).uniform(size=2)
+    ours = first + 2 * second if published.computed == "bar first" else 2 * first + second
+    return _compare(published, float(ours), "Drawn again by NumPy's old generator, from seed 0.")
 
 
-def _optimum(figure: Published) -> Computed:
+def _optimum(published: PublishedValue) -> Computed:
     slope, offset = calibration.least_squares(*calibration.sensors())
-    ours = slope if figure.computed.endswith("slope") else offset
-    reason = f"on data of ours, drawn to resemble them, it is {ours:.4f}."
+    ours = slope if published.computed.endswith("slope") else offset
+    reason = f"on our own data, drawn to resemble them, it is {ours:.4f}."
     return Computed(f"{ours:.4f}", False, reason)
 
 
-def _parameters(_: Published) -> Computed:
-    same, valid = parameters(_SAME), parameters(_VALID)
+def _parameters(_: PublishedValue) -> Computed:
+    same, valid = count_parameters(_SAME), count_parameters(_VALID)
     return Computed(
         f"{same:,} parameters",
         same == _PUBLISHED_PARAMETERS != valid,
@@ -105,12 +100,12 @@ def _parameters(_: Published) -> Computed:
     )
 
 
-#: By the name that a figure gives: what computes it.
-VALUES: Mapping[str, Callable[[Published], Computed]] = MappingProxyType(
+#: The computations, by the name that a published value gives.
+COMPUTATIONS: Mapping[str, Callable[[PublishedValue], Computed]] = MappingProxyType(
     {
-        "value": _value,
-        "slope": _slope,
-        "draw": _draw,
+        "value": _wave_at_3,
+        "slope": _wave_at_3,
+        "draw": _jax_sum,
         "bar first": _numpy_sum,
         "baz first": _numpy_sum,
         "least error, slope": _optimum,

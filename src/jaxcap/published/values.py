@@ -1,4 +1,4 @@
-"""The published figures, as their documents give them, and what each is to be compared with."""
+"""The published values, as their documents print them, and what each is to be compared with."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ REWRAPPED = "wraps jit anew"
 LOOPED = "loops over scalars"
 OTHER_NETWORK = "trains another network"
 
-#: Mistakes that a document shows, and what to say of a figure that has one.
+#: Mistakes that a document shows, and the words in which a verdict explains each.
 MISTAKES: Mapping[str, str] = MappingProxyType(
     {
-        NOT_AWAITED: "The clock stopped before the result was there",
-        FIRST_COUNTED: "The first call was counted, which compiles, loads code or gets its memory",
+        NOT_AWAITED: "The clock stopped before the result was ready",
+        FIRST_COUNTED: "The first call, which compiles, loads code or allocates memory, was counted",
         REWRAPPED: "Each call wrapped the function in jax.jit anew",
-        LOOPED: "A loop in Python went over scalars, where one call could take them all",
+        LOOPED: "A Python loop went over scalars, where one call could take them all",
         OTHER_NETWORK: "Another network was trained",
     }
 )
@@ -45,49 +45,49 @@ MISTAKES: Mapping[str, str] = MappingProxyType(
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 
 
-class Published(Record):
-    """A figure that a document published.
+class PublishedValue(Record):
+    """A value that a document published.
 
     Attributes
     ----------
     number
-        Names this figure among all.
+        Identifies the value: ``"001"`` to ``"168"``.
     document
         A key of `~jaxcap.published.DOCUMENTS`.
     task
-        What was done.
-    way
-        By which library or variant.
+        What was computed.
+    implementation
+        The library or variant that computed it.
     device
-        Where, in the document's words; empty for what doesn't depend on it.
+        The device, in the document's words; empty if the value doesn't depend on it.
     value
-        As it was printed, in ``unit``: a time, a share in per cent, or a plain number.
+        The number as it was printed, in ``unit``: a time, a percentage, or a plain number.
     calls
-        How many calls of ours do what took so long.
+        Number of our calls that do the work whose time was printed.
     mistakes
         Keys of `~jaxcap.published.MISTAKES`: those that the document or its program shows.
     incomparable
-        Why nobody could do the same today, if so.
+        Why the same work can't be repeated today; empty if it can.
     experiment
-        That repeats it.
+        Name of the experiment that repeats the work.
     variant
-        That does it in the same way, mistakes and all.
+        The variant of the experiment that does it in the same way, mistakes and all.
     parameters
-        That it was done with.
-    instead
-        The variant without the mistake, where that is another.
+        The parameters of the experiment that match the work.
+    corrected_variant
+        The variant without the mistake, where that is a different one.
     statistic
-        ``"first call"`` where it was that which was timed.
-    control
-        Number of a figure from the same machine whose code has hardly changed since: NumPy's.
+        ``"first call"`` where only the first call was timed.
+    reference_number
+        Number of a time from the same computer by code that has hardly changed since: NumPy's.
     computed
-        Name of what to compute where the figure is no time.
+        Name of the computation that repeats the value, if it is not a time.
     """
 
     number: str
     document: str
     task: str
-    way: str
+    implementation: str
     device: str
     value: float
     unit: Literal["s", "ms", "µs", "%", ""]
@@ -96,10 +96,10 @@ class Published(Record):
     incomparable: str
     experiment: str
     variant: str
-    instead: str
+    corrected_variant: str
     statistic: Literal["", "first call"]
     parameters: dict[str, Parameter]
-    control: str
+    reference_number: str
     computed: str
 
     @field_validator("mistakes", mode="before")
@@ -115,24 +115,24 @@ class Published(Record):
 
     @property
     def printed(self) -> str:
-        """The figure as its document has it."""
+        """The value as its document prints it."""
         number = f"{self.value!r} {self.unit}".replace(".0 ", " ").strip()
         return f"{number} for {self.calls:,} calls" if self.calls > 1 else number
 
     @property
     def time_s(self) -> float | None:
-        """Seconds for a call, if the figure is a time."""
+        """Seconds for one call, or None if the value is not a time."""
         return self.value * _SECONDS[self.unit] / self.calls if self.unit in _SECONDS else None
 
     @property
     def platform(self) -> str:
-        """The kind of device."""
+        """``"cpu"`` or ``"gpu"``."""
         return "cpu" if self.device == "CPU" else "gpu"
 
 
 @cache
-def load() -> Mapping[str, Published]:
-    """All published figures, by number."""
+def load() -> Mapping[str, PublishedValue]:
+    """All published values, by number."""
     text = (files(__package__) / "values.csv").read_text(encoding="utf-8")
-    figures = map(Published.model_validate, csv.DictReader(text.splitlines()))
-    return MappingProxyType({figure.number: figure for figure in figures})
+    values = map(PublishedValue.model_validate, csv.DictReader(text.splitlines()))
+    return MappingProxyType({value.number: value for value in values})

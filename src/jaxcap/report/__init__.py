@@ -1,1 +1,1 @@
-"""What is said about results: claims, figures, rooflines."""
+"""What pages show of results: claims, figures, rooflines, and the source of functions."""

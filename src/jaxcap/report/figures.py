@@ -1,8 +1,8 @@
-"""Figures from results: bars, scaling lines and speed-ups, each point with its interval.
+"""Figures of results: bars, scaling lines and speed-ups, each point with its interval.
 
-Figures are drawn for a light page. `on_dark` redraws one for a dark page; both have a transparent
-background. A backend has the same colour in all figures, and each figure's label says in words what
-it found.
+Figures are drawn for a light page; `on_dark` adapts one to a dark page. Both have a transparent
+background. A backend has the same colour in all figures, and the label of each figure states its
+main numbers in words.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import cycle
-from operator import attrgetter
+from math import ceil
+from operator import attrgetter, itemgetter
 from typing import Any, Concatenate, ParamSpec
 from weakref import WeakKeyDictionary
 
@@ -26,11 +27,11 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullLoca
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import Estimate
 
-# Okabe and Ito's colours, told apart by all kinds of colour vision, less black and yellow, which
-# vanish on a dark and on a light page.
+# Okabe and Ito's colours, which all kinds of colour vision can distinguish, without black and yellow,
+# which vanish on a dark and on a light page.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
-# What a name begins with decides on its colour, so that it is the same in all figures.
+# The colour of names that begin so, which is the same in all figures.
 BACKENDS = {
     "NumPy": COLOURS[0],
     "jit": COLOURS[1],
@@ -46,7 +47,7 @@ BACKENDS = {
 INK, INK_ON_DARK = "#1f2328", "#e6edf3"
 GRID = "#8b949e"
 
-# Points by the name of their line: place on the x axis, and what was measured there.
+# Points by the name of their line: the position on the x axis, and the estimate there.
 Series = Mapping[str, list[tuple[float, Estimate]]]
 
 STYLE: dict[Any, Any] = {
@@ -54,9 +55,9 @@ STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "savefig.transparent": True,
-    # Text stays text in vector graphics. Verdana is as wide, and is where DejaVu Sans isn't.
+    # Text stays text in vector graphics. Verdana is as wide as DejaVu Sans, and more common.
     "svg.fonttype": "none",
-    "svg.hashsalt": "jaxcap",  # the same names in each run
+    "svg.hashsalt": "jaxcap",  # the same identifiers in each run
     "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "figure.constrained_layout.use": True,
     "font.size": 11,
@@ -82,7 +83,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-# What a figure was drawn from, and how it is drawn from other results.
+# The results that each figure was drawn from, and a function that draws it from others.
 _drawn: WeakKeyDictionary[Figure, tuple[ResultSet, Callable[[ResultSet], Figure]]] = (
     WeakKeyDictionary()
 )
@@ -90,29 +91,35 @@ _drawn: WeakKeyDictionary[Figure, tuple[ResultSet, Callable[[ResultSet], Figure]
 P = ParamSpec("P")
 
 
-def _remembered(
+def _redrawable(
     draw: Callable[Concatenate[ResultSet, P], Figure],
 ) -> Callable[Concatenate[ResultSet, P], Figure]:
+    """Draw in this site's style, and remember for `drawn_from` how that was done."""
+
     @wraps(draw)
-    def remembering(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
-        figure = draw(results, *args, **options)
-        _drawn[figure] = results, lambda others: draw(others, *args, **options)
+    def draw_and_remember(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
+        def redraw(results: ResultSet) -> Figure:
+            with plt.rc_context(STYLE):
+                return draw(results, *args, **options)
+
+        figure = redraw(results)
+        _drawn[figure] = results, redraw
         return figure
 
-    return remembering
+    return draw_and_remember
 
 
 def drawn_from(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
-    """Tell from what results a figure of this module was drawn, and how to draw it from others."""
+    """Return the results that a figure of this module shows, and a function to draw it from others."""
     return _drawn.get(figure)
 
 
 def use_style() -> None:
-    """Make matplotlib draw all figures from now on in this site's style."""
+    """Draw all further figures of matplotlib in this site's style."""
     plt.rcParams.update(STYLE)
 
 
-@_remembered
+@_redrawable
 def bars(
     results: ResultSet,
     *,
@@ -121,145 +128,139 @@ def bars(
     label: str = "time of a call",
 ) -> Figure:
     """Draw the time of each result, or another value, as a horizontal bar with its interval."""
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(7.0, 1.3 + 0.5 * len(results)))
-        colours = palette(result.variant for result in results.results)
-        columns = results.varying()
-        for row, result in enumerate(results.results):
-            one = value(result)
-            axes.barh(row, one.value, color=colours[result.variant], height=0.6)
-            axes.errorbar(one.value, row, xerr=_ends(one), color=INK, capsize=4)
-            axes.annotate(
-                f" {one.short}",
-                (one.high, row),
-                xytext=(6, 0),
-                textcoords="offset points",
-                va="center",
-            )
-        labels = [
-            ", ".join([r.variant, *(str(r.parameters[c]) for c in columns if c in r.parameters)])
-            for r in results.results
-        ]
-        axes.set_yticks(range(len(labels)), list(map(plain, labels)))
-        axes.invert_yaxis()
-        axes.grid(axis="y", visible=False)
-        axes.margins(x=0.15)
-        axes.set_xlim(left=0)
-        axes.set_xlabel(label)
-        axes.xaxis.set_major_locator(MaxNLocator(6))  # labels with units are long
-        if one.unit == "s":
-            axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-        axes.set_title(plain(title or _where(results)))
-        figure.set_label(_listed(zip(labels, map(value, results.results), strict=True)))
+    columns = results.varying()
+    names = [
+        ", ".join([r.variant, *(str(r.parameters[c]) for c in columns if c in r.parameters)])
+        for r in results.results
+    ]
+    estimates = [value(result) for result in results.results]
+    colours = palette(result.variant for result in results.results)
+    figure, axes = plt.subplots(figsize=(7.0, 1.3 + 0.5 * len(results)))
+    for row, (result, estimate) in enumerate(zip(results.results, estimates, strict=True)):
+        axes.barh(row, estimate.value, color=colours[result.variant], height=0.6)
+        axes.errorbar(estimate.value, row, xerr=_errors([estimate]), color=INK, capsize=4)
+        axes.annotate(
+            f" {estimate.short}",
+            (estimate.high, row),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    axes.set_yticks(range(len(names)), [plain(name) for name in names])
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.margins(x=0.15)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(6))  # labels with units are long
+    if estimates[0].unit == "s":
+        axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
+    axes.set_title(plain(title or _devices(results)))
+    figure.set_label(_in_words(zip(names, estimates, strict=True)))
     return figure
 
 
-@_remembered
+@_redrawable
 def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     """Draw the time of each variant against parameter ``x``, both on log scales."""
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots()
-        series = _series(results, x, lambda result: result.time)
-        _lines(axes, series)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
-        axes.set_ylabel("time of a call")
-        _finish(axes, x, series, title or _where(results))
-        figure.set_label(_where_lines_end(x, series))
+    series = _series(results, x, attrgetter("time"))
+    figure, axes = _plot(series, x, title or _devices(results))
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
+    axes.set_ylabel("time of a call")
     return figure
 
 
-@_remembered
+@_redrawable
 def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None) -> Figure:
     """Draw how many times faster than ``over`` the other variants are, against parameter ``x``."""
 
     def speedup(result: Result) -> Estimate:
         return results.speedup_of(result, over=over)
 
-    others = [result for result in results.results if result.variant != over]
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots()
-        chosen = results.model_copy(update={"results": tuple(others)})
-        series = _series(chosen, x, speedup)
-        _lines(axes, series)
-        axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
-        axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-        axes.set_ylabel(f"speed-up over {over}")
-        _finish(axes, x, series, title or _where(results))
-        figure.set_label(_where_lines_end(x, series))
+    others = tuple(result for result in results.results if result.variant != over)
+    series = _series(results.model_copy(update={"results": others}), x, speedup)
+    figure, axes = _plot(series, x, title or _devices(results))
+    axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    axes.set_ylabel(f"speed-up over {over}")
     return figure
 
 
-@_remembered
+@_redrawable
 def panels(results: ResultSet, *, title: str | None = None) -> Figure:
     """Draw the times of a whole experiment, whatever its parameters.
 
-    A panel for each combination of those that are no numbers; in it, times against the number that
-    takes most values, or where none takes several, a point for each variant.
+    There is a panel for each part that `facets` returns: with lines against its parameter, or, if
+    it has none, with a point for each variant.
     """
     x, parts = facets(results)
     colours = palette(result.variant for result in results.results)
     columns = min(2, len(parts))
-    rows = -(-len(parts) // columns)
-    with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
-        for axes in grid.flat[len(parts) :]:
-            axes.remove()
-        found: dict[str, str] = {}
-        for axes, (name, some) in zip(grid.flat, parts.items(), strict=False):
-            if x:
-                series = _series(some, x, attrgetter("time"))
-                found[name] = _where_lines_end(x, series)
-                _lines(axes, series, colours)
-                axes.set_yscale("log")
-                axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
-                axes.yaxis.set_minor_locator(NullLocator())  # hundreds of ticks take long to draw
-                _log_sizes(axes, x, series, most=5)
-            else:
-                _points(axes, some, colours)
-                found[name] = _listed((one.variant, one.time) for one in some.results)
-            axes.set_title(plain(name), fontsize=STYLE["font.size"])
+    rows = ceil(len(parts) / columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
+    for axes in grid.flat[len(parts) :]:
+        axes.remove()
+    descriptions = []
+    for axes, (name, part) in zip(grid.flat, parts.items(), strict=False):
         if x:
-            labels = dict(
-                pair
-                for axes in figure.axes
-                for pair in zip(*reversed(axes.get_legend_handles_labels()), strict=True)
-            )
-            figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
-        figure.suptitle(plain(title or _where(results)), x=0.01, ha="left", fontsize=12)
-        figure.set_label(". ".join(", ".join(filter(None, pair)) for pair in found.items()))
+            series = _series(part, x, attrgetter("time"))
+            _lines(axes, series, colours)
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
+            axes.yaxis.set_minor_locator(NullLocator())  # hundreds of ticks take long to draw
+            _label_sizes(axes, x, series, max_labels=5)
+            description = _ends_in_words(x, series)
+        else:
+            _points(axes, part, colours)
+            description = _in_words((result.variant, result.time) for result in part.results)
+        axes.set_title(plain(name), fontsize=STYLE["font.size"])
+        descriptions.append(f"{name}, {description}" if name else description)
+    if x:
+        handles = {
+            label: handle
+            for axes in figure.axes
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+    figure.suptitle(plain(title or _devices(results)), x=0.01, ha="left", fontsize=12)
+    figure.set_label(". ".join(descriptions))
     return figure
 
 
 def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
-    """Choose the parameter for the x axis, if any, and split results by the others: by their values.
+    """Choose a parameter for the x axis, and split results by the values of the other parameters.
 
-    The device counts as no parameter.
+    It is the numeric one that takes most values, or None if it takes several in no part; the device
+    does not count as a parameter. Parts are named like ``"function wave"``.
     """
     columns = [column for column in results.varying() if column != "device"]
-    values = {c: {one.parameters.get(c) for one in results.results} for c in columns}
-    numbers = [c for c in columns if {type(value) for value in values[c]} <= {int, float}]
-    x = max(numbers, key=lambda c: len(values[c]), default=None)
+    values = {c: {result.parameters.get(c) for result in results.results} for c in columns}
+    numeric = [c for c in columns if {type(value) for value in values[c]} <= {int, float}]
+    if numeric:
+        x = max(numeric, key=lambda column: len(values[column]))
+        parts = _split(results, [column for column in columns if column != x])
+        for part in parts.values():
+            if len({result.parameters[x] for result in part.results}) > 1:
+                return x, parts
+    return None, _split(results, columns)
 
-    def split(by: Sequence[str]) -> dict[str, ResultSet]:
-        groups: dict[str, list[Result]] = {}
-        for one in results.results:
-            name = ", ".join(f"{c} {one.parameters[c]}" for c in by if c in one.parameters)
-            groups.setdefault(name, []).append(one)
-        return {k: results.model_copy(update={"results": tuple(v)}) for k, v in groups.items()}
 
-    found = split([column for column in columns if column != x])
-    if x and any(len({one.parameters[x] for one in f.results}) > 1 for f in found.values()):
-        return x, found
-    return None, split(columns)
+def _split(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet]:
+    groups: dict[str, list[Result]] = {}
+    for result in results.results:
+        name = ", ".join(f"{c} {result.parameters[c]}" for c in columns if c in result.parameters)
+        groups.setdefault(name, []).append(result)
+    return {
+        name: results.model_copy(update={"results": tuple(group)}) for name, group in groups.items()
+    }
 
 
 def _points(axes: Axes, results: ResultSet, colours: Mapping[str, str]) -> None:
     for row, result in enumerate(results.results):
-        colour = colours[result.variant]
-        one = result.time
-        axes.errorbar(one.value, row, xerr=_ends(one), fmt="o", color=colour, capsize=3)
+        time, colour = result.time, colours[result.variant]
+        axes.errorbar(time.value, row, xerr=_errors([time]), fmt="o", color=colour, capsize=3)
     axes.set_yticks(range(len(results)), [plain(result.variant) for result in results.results])
     axes.set_ylim(len(results) - 0.5, -0.5)
     axes.set_xscale("log")
@@ -273,15 +274,15 @@ def plain(text: str) -> str:
 
 
 def palette(names: Iterable[str]) -> Mapping[str, str]:
-    """Give each name a colour: a backend that of its own, the others what is left, in their order."""
+    """Give each backend its own colour, and the other names the rest in turn, over and over."""
     names = tuple(dict.fromkeys(names))
     chosen: dict[str, str] = {}
     for name in names:
         colour = next((c for start, c in BACKENDS.items() if name.startswith(start)), None)
         if colour and colour not in chosen.values():
             chosen[name] = colour
-    left = cycle([c for c in COLOURS if c not in chosen.values()] or COLOURS)
-    return {name: chosen.get(name) or next(left) for name in names}
+    remaining = cycle([c for c in COLOURS if c not in chosen.values()] or COLOURS)
+    return {name: chosen.get(name) or next(remaining) for name in names}
 
 
 @contextmanager
@@ -303,7 +304,7 @@ def _replace_ink(figure: Figure, old: str, new: str) -> None:
 
 
 def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Series:
-    """Points by line: a line for each variant and each value of the other parameters."""
+    """Group points by line: one for each variant and each value of the other parameters."""
     others = [column for column in results.varying() if column != x]
     several = len({result.variant for result in results.results}) > 1
     lines: dict[str, list[tuple[float, Estimate]]] = {}
@@ -314,15 +315,26 @@ def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Seri
     return lines
 
 
+def _plot(series: Series, x: str, title: str) -> tuple[Figure, Axes]:
+    figure, axes = plt.subplots()
+    _lines(axes, series)
+    _label_sizes(axes, x, series)
+    axes.set_title(plain(title))
+    if len(series) > 1:
+        axes.legend()
+    figure.set_label(_ends_in_words(x, series))
+    return figure, axes
+
+
 def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None) -> None:
     colours = colours or palette(series)
     for (name, points), marker in zip(series.items(), cycle(MARKERS), strict=False):
-        xs, estimates = zip(*sorted(points, key=lambda point: point[0]), strict=True)
-        ends = [_ends(one) for one in estimates]
+        points = sorted(points, key=itemgetter(0))
+        estimates = [estimate for _, estimate in points]
         axes.errorbar(
-            xs,
-            [one.value for one in estimates],
-            yerr=[[low for (low,), _ in ends], [high for _, (high,) in ends]],
+            [position for position, _ in points],
+            [estimate.value for estimate in estimates],
+            yerr=_errors(estimates),
             label=plain(name),
             color=colours[name],
             marker=marker,
@@ -330,41 +342,42 @@ def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None)
         )
 
 
-def _listed(values: Iterable[tuple[str, Estimate]]) -> str:
-    """Say what values there are, the smallest first."""
-    ordered = sorted(values, key=lambda pair: pair[1].value)
-    return "; ".join(f"{name}: {one.short}" for name, one in ordered)
+def _in_words(estimates: Iterable[tuple[str, Estimate]]) -> str:
+    """List named values, the smallest first."""
+    ordered = sorted(estimates, key=lambda pair: pair[1].value)
+    return "; ".join(f"{name}: {estimate.short}" for name, estimate in ordered)
 
 
-def _where_lines_end(x: str, series: Series) -> str:
-    """Say what the values are at the largest place, which is what a plot's lines lead to."""
-    last = max(place for points in series.values() for place, _ in points)
-    values = ((name, dict(points)[last]) for name, points in series.items() if last in dict(points))
-    return f"at {x} {last:,.10g}, {_listed(values)}"
+def _ends_in_words(x: str, series: Series) -> str:
+    """List the values at the right end of a plot, to which its lines lead."""
+    last = max(position for points in series.values() for position, _ in points)
+    estimates = [
+        (name, estimate)
+        for name, points in series.items()
+        for position, estimate in points
+        if position == last
+    ]
+    return f"at {x} {last:,.10g}, {_in_words(estimates)}"
 
 
-def _finish(axes: Axes, x: str, series: Series, title: str) -> None:
-    _log_sizes(axes, x, series)
-    axes.set_title(plain(title))
-    if len(axes.get_legend_handles_labels()[1]) > 1:
-        axes.legend()
-
-
-def _log_sizes(axes: Axes, x: str, series: Series, most: int | None = None) -> None:
-    """Make the x axis logarithmic, and label the places of points; the last and few others if told."""
+def _label_sizes(axes: Axes, x: str, series: Series, max_labels: int | None = None) -> None:
+    """Make the x axis logarithmic, and label where points are: everywhere, or briefly at a few."""
     axes.set_xscale("log")
     sizes = sorted({size for points in series.values() for size, _ in points})
-    shown = sizes[:: -(-len(sizes) // most) * -1][::-1] if most else sizes
-    short = EngFormatter(sep="")
-    axes.set_xticks(shown, [short(size) if most else f"{size:,.10g}" for size in shown])
+    labels = [f"{size:,.10g}" for size in sizes]
+    if max_labels:
+        step = ceil(len(sizes) / max_labels)
+        sizes = sizes[::-step][::-1]  # the last size is always labelled
+        labels = [EngFormatter(sep="")(size) for size in sizes]
+    axes.set_xticks(sizes, labels)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel(plain(x))
 
 
-def _ends(one: Estimate) -> tuple[list[float], list[float]]:
-    """Distances from the value to the ends of its interval, as matplotlib wants them."""
-    return [one.value - one.low], [one.high - one.value]
+def _errors(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]]:
+    """Distances from each value to the lower and upper end of its interval, for error bars."""
+    return [e.value - e.low for e in estimates], [e.high - e.value for e in estimates]
 
 
-def _where(results: ResultSet) -> str:
+def _devices(results: ResultSet) -> str:
     return ", ".join(dict.fromkeys(str(result.device) for result in results.results))

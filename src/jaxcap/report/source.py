@@ -1,4 +1,4 @@
-"""The source of functions, to be shown where they are taught."""
+"""The source of functions, shown where they are taught."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Source:
     Parameters
     ----------
     *functions
-        Written in Python, in a file; compiled by `jax.jit` or not.
+        Functions written in Python in a file, compiled by `jax.jit` or not.
     """
 
     def __init__(self, *functions: Callable[..., Any]) -> None:
-        self._text = "\n\n".join(inspect.getsource(inspect.unwrap(one)) for one in functions)
+        self._text = "\n\n".join(inspect.getsource(inspect.unwrap(fn)) for fn in functions)
 
     def __repr__(self) -> str:
         return self._text.rstrip()
@@ -27,6 +27,6 @@ class Source:
         from pygments.formatters import HtmlFormatter
         from pygments.lexers import PythonLexer
 
-        # As Sphinx wraps the code of a page.
+        # Sphinx wraps the code of a page in the same way.
         html = highlight(self._text, PythonLexer(), HtmlFormatter())
         return f'<div class="highlight-python notranslate">{html}</div>'

@@ -1,0 +1,21 @@
+"""Every experiment can be repeated in a fresh process, which finds it by name."""
+
+from __future__ import annotations
+
+import inspect
+from pkgutil import resolve_name
+
+import pytest
+
+from jaxcap.experiments import catalogue
+from jaxcap.measure.experiment import Experiment
+
+EXPERIMENTS = catalogue()
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_reference_leads_to_the_function_that_prepares_all_points(experiment: Experiment) -> None:
+    prepare = resolve_name(experiment.reference)
+    assert prepare is experiment.prepare
+    for point in (*experiment.quick, *experiment.full):
+        inspect.signature(prepare).bind(**point)
