@@ -336,6 +336,8 @@ def test_figures_name_variants_that_are_measured(name: str) -> None:
         for one in figures
         if one.parameters.get("device") != "gpu"
     }
+    if any("torch" in figure.variant.lower() for figure in figures):
+        pytest.importorskip("torch", reason="needs PyTorch")
     for question in questions:
         variants = set(experiment.prepare(**dict(question)))
         named = {
