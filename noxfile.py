@@ -1,23 +1,23 @@
 #!/usr/bin/env -S uv run --script
 # /// script
-# dependencies = ["filelock", "nox"]
+# dependencies = ["nox"]
 # ///
 """Everything that a maintainer does; ``nox -l`` lists the sessions."""
 
 from __future__ import annotations
 
 import os
-import runpy
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import takewhile
 from pathlib import Path
+from types import ModuleType
 
 import nox
-from filelock import FileLock, Timeout  # which nox needs as well, for virtualenv
 from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.5.1"
@@ -211,22 +211,30 @@ def measuring_alone(session: nox.Session) -> Iterator[None]:
 
     If another one is measuring, end with a sentence; in CI, wait until it has ended.
     """
-    # The package isn't installed yet.
-    path = runpy.run_path(str(ROOT / "src" / "jaxcap" / "measure" / "lock.py"))["LOCK"]
-    lock = FileLock(path, mode=0o666)
-    busy = f"another recording or build is measuring on this machine (it holds {path})"
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        if not os.environ.get("CI"):
-            session.error(f"{busy}: wait until it has ended")
-        session.log(f"Waiting, because {busy}")
-        lock.acquire()
-    session.env["JAXCAP_LOCK_HELD"] = "1"  # commands of this session don't take it again
-    try:
+    module = lock_module()
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(module.measuring_alone())
+        except module.BusyError as error:
+            if not os.environ.get("CI"):
+                session.error(str(error))
+            session.log(f"CI waits for its turn: {error}")
+            stack.enter_context(module.measuring_alone(wait=True))
+        session.env["JAXCAP_LOCK_HELD"] = "1"  # commands of this session don't take it again
         yield
-    finally:
-        lock.release()
+
+
+def lock_module() -> ModuleType:
+    """Load what the package locks the machine with, before the package is installed.
+
+    It needs filelock, which comes with nox.
+    """
+    spec = spec_from_file_location("lock", ROOT / "src" / "jaxcap" / "measure" / "lock.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def build(session: nox.Session, builder: str, target: Path, *options: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 from filelock import FileLock
 
 ROOT = Path(__file__).parents[2]
+LOCK = "measuring.lock"
 BUSY = "another recording or build is measuring on this machine"
 # Sphinx's configuration of a build that ends as soon as it has begun.
 CONFIGURATION = """
@@ -20,9 +21,9 @@ import os
 from filelock import FileLock, Timeout
 
 try:
-    FileLock({path!r}).acquire(timeout=0)
+    FileLock(os.environ["JAXCAP_LOCK"]).acquire(timeout=0)
 except Timeout:
-    raise RuntimeError(f"begun with the lock held: {{os.environ['JAXCAP_LOCK_HELD']}}")
+    raise RuntimeError(f"begun with the lock held: {os.environ['JAXCAP_LOCK_HELD']}")
 """
 GENERATED = ("docs/tutorials/jit.rst", "docs/_build/records/jit.json")
 
@@ -30,25 +31,21 @@ GENERATED = ("docs/tutorials/jit.rst", "docs/_build/records/jit.json")
 @pytest.fixture
 def lock(tmp_path: Path) -> Iterator[FileLock]:
     """The lock of another build, held."""
-    with FileLock(tmp_path / "measuring.lock") as lock:
+    with FileLock(tmp_path / LOCK) as lock:
         yield lock
 
 
 @pytest.fixture
-def project(tmp_path: Path, lock: FileLock) -> Path:
+def project(tmp_path: Path) -> Path:
     """A project with little but its sessions, and with what an earlier build generated."""
     project = tmp_path / "project"
-    code = Path("src", "jaxcap", "measure", "lock.py")
-    (project / code).parent.mkdir(parents=True)
-    text = (ROOT / code).read_text("utf-8")
-    (project / code).write_text(f"{text}\nLOCK = Path({lock.lock_file!r})\n", encoding="utf-8")
-    for name in ("noxfile.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, project)
+    for name in ("noxfile.py", "pyproject.toml", "src/jaxcap/measure/lock.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, project / name)
     for name in GENERATED:
         (project / name).parent.mkdir(parents=True)
         (project / name).write_text("generated", encoding="utf-8")
-    configuration = CONFIGURATION.format(path=lock.lock_file)
-    (project / "docs" / "conf.py").write_text(configuration, encoding="utf-8")
+    (project / "docs" / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
     return project
 
 
@@ -57,7 +54,7 @@ def start(project: Path, session: str, *options: str, ci: str) -> subprocess.Pop
     command = (sys.executable, "-m", "nox", "--noxfile", project / "noxfile.py", "--session")
     return subprocess.Popen(
         [*command, session, *options],
-        env=os.environ | {"CI": ci, "NOX_DOWNLOAD_PYTHON": "never"},
+        env=os.environ | {"CI": ci, "JAXCAP_LOCK": str(project.parent / LOCK)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -68,6 +65,7 @@ def are_there(project: Path) -> bool:
     return all((project / name).exists() for name in GENERATED)
 
 
+@pytest.mark.usefixtures("lock")
 @pytest.mark.parametrize("session", ["docs", "record"])
 def test_the_second_is_refused_before_it_changes_anything(session: str, project: Path) -> None:
     environment = project / ".nox" / session
@@ -81,6 +79,7 @@ def test_the_second_is_refused_before_it_changes_anything(session: str, project:
     assert are_there(project)
 
 
+@pytest.mark.usefixtures("lock")
 def test_links_are_not_checked_meanwhile_either(project: Path) -> None:
     process = start(project, "linkcheck", "--no-venv", ci="")
     output, _ = process.communicate()
@@ -90,7 +89,7 @@ def test_links_are_not_checked_meanwhile_either(project: Path) -> None:
 def test_ci_waits_for_its_turn(lock: FileLock, project: Path) -> None:
     process = start(project, "docs", "--no-venv", ci="true")
     assert process.stdout is not None
-    assert any("Waiting" in line for line in process.stdout)
+    assert any(BUSY in line for line in process.stdout)
     assert process.poll() is None
     assert are_there(project)
     lock.release()
