@@ -35,7 +35,7 @@ GENERATED = (
     DOCS / "results" / "experiments",
     DOCS / "reference" / "_backreferences",
     BUILD / "records",
-    BUILD / "doctrees",
+    BUILD / "doctrees" / "html",
 )
 PROJECT = nox.project.load_toml("pyproject.toml")
 NEWER_PYTHONS = ("3.12", "3.13", "3.14")
@@ -73,7 +73,7 @@ def serve(session: nox.Session) -> None:
     options: list[str | Path] = [
         "--nitpicky",
         "-d",
-        BUILD / "doctrees",
+        BUILD / "doctrees" / "preview",
         *ignored,
         *watched,
         *session.posargs,
@@ -94,14 +94,14 @@ def linkcheck(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests of the package, with coverage."""
     install(session, "tests", extra="mnist", editable=True)
-    test_package(session, "--cov")
+    run_tests(session, "--cov")
 
 
 @nox.session(default=False, python=NEWER_PYTHONS)
 def compat(session: nox.Session) -> None:
     """Run the tests on a newer Python, with the newest JAX for it, and without PyTorch."""
     install(session, "tests-without-pytorch", extra="mnist", editable=True)
-    test_package(session)
+    run_tests(session)
 
 
 @nox.session(default=False)
@@ -198,7 +198,7 @@ def install(
     session.install(*options, "--constraint=constraints.txt", *wanted, *own)
 
 
-def test_package(session: nox.Session, *options: str) -> None:
+def run_tests(session: nox.Session, *options: str) -> None:
     """Run all tests but those of the site and those of what this machine has installed."""
     # Sessions install JAX for the CPU, which is no fault where there is a GPU.
     selection = ("--ignore=tests/site", "-m", "not installation")
@@ -240,7 +240,8 @@ def lock_module() -> ModuleType:
 def build(session: nox.Session, builder: str, target: Path, *options: str) -> None:
     """Run Sphinx; if it fails, end with the reason where that is known."""
     remove(FAILED)
-    command = ("sphinx-build", "--builder", builder, "--doctree-dir", str(BUILD / "doctrees"))
+    doctrees = str(BUILD / "doctrees" / builder)
+    command = ("sphinx-build", "--builder", builder, "--doctree-dir", doctrees)
     try:
         session.run(*command, *options, str(DOCS), str(target), env=docs_environment(session))
     except CommandFailed:
