@@ -1,8 +1,8 @@
 """Publish a built site beside its other versions, on a branch that a web server serves.
 
-The branch holds a folder for each version, the root's redirect to the newest release, a list of
-versions, and the page for addresses that aren't there. It has one commit only, which each
-publication replaces, because the sites of many days are large and nobody needs their history.
+The branch holds a folder for each version and, at its root, a redirect to the newest release, a list
+of versions, and the page for missing addresses. It has a single commit, which each publication
+replaces: sites are large, and nobody needs their history.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-LATEST = "latest"  # what is on main, released or not
+LATEST = "latest"  # the state of main
 RELEASE = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 NAME, EMAIL = "github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com"
-TRIES = 3  # somebody else may publish at the same time
+TRIES = 3  # another publication may push at the same time
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -37,48 +37,49 @@ PAGE = """<!doctype html>
 
 
 def main() -> None:
-    """Publish what the command line says."""
+    """Publish the site that the command line names."""
     parser = argparse.ArgumentParser(description="Publish a built site beside its other versions.")
     parser.add_argument("site", type=Path, help="folder of the built site")
     parser.add_argument("version", help=f"{LATEST}, or a release such as v1.2.3")
     parser.add_argument("remote", help="repository to push to")
     parser.add_argument("--branch", default="gh-pages", help="branch to publish on (%(default)s)")
-    wanted = parser.parse_args()
-    if wanted.version != LATEST and not RELEASE.fullmatch(wanted.version):
-        parser.error(f"version {wanted.version!r} is neither {LATEST!r} nor like 'v1.2.3'")
-    if not (wanted.site / "index.html").is_file():
-        parser.error(f"there is no site in {wanted.site}: build it with `nox -s docs`")
+    arguments = parser.parse_args()
+    if arguments.version != LATEST and not RELEASE.fullmatch(arguments.version):
+        parser.error(f"version {arguments.version!r} is neither {LATEST!r} nor like 'v1.2.3'")
+    if not (arguments.site / "index.html").is_file():
+        parser.error(f"there is no site in {arguments.site}: build it with `nox -s docs`")
     try:
-        taken = any(
-            publish(wanted.site, wanted.version, wanted.remote, wanted.branch) for _ in range(TRIES)
+        accepted = any(
+            publish(arguments.site, arguments.version, arguments.remote, arguments.branch)
+            for _ in range(TRIES)
         )
     except subprocess.CalledProcessError as error:
         sys.exit(f"this failed, see above: {' '.join(error.cmd)}")
-    if not taken:
-        sys.exit(f"{wanted.remote} did not take the site in {TRIES} tries, see above")
+    if not accepted:
+        sys.exit(f"{arguments.remote} did not take the site in {TRIES} tries, see above")
 
 
 def publish(site: Path, version: str, remote: str, branch: str) -> bool:
-    """Replace one version on the branch; return whether the remote took it."""
+    """Replace one version on the branch; return whether the remote accepted it."""
     with TemporaryDirectory() as name:
         root = Path(name)
         git(root, "init", "--quiet", "--initial-branch", branch)
-        seen = git(root, "ls-remote", remote, f"refs/heads/{branch}").partition("\t")[0]
-        if seen:
-            git(root, "fetch", "--quiet", "--depth=1", remote, seen)
-            git(root, "checkout", "--quiet", seen, "--", ".")
+        tip = git(root, "ls-remote", remote, f"refs/heads/{branch}").partition("\t")[0]
+        if tip:
+            git(root, "fetch", "--quiet", "--depth=1", remote, tip)
+            git(root, "checkout", "--quiet", tip, "--", ".")
         shutil.rmtree(root / version, ignore_errors=True)
         shutil.copytree(site, root / version)
         write_root(root)
         git(root, "add", "--all", "--force")
         git(root, "commit", "--quiet", "--message", f"Publish {version}")
-        lease = f"--force-with-lease=refs/heads/{branch}:{seen}"
-        pushed = ("git", "push", "--quiet", lease, remote, f"HEAD:refs/heads/{branch}")
-        return subprocess.run(pushed, cwd=root, check=False).returncode == 0
+        lease = f"--force-with-lease=refs/heads/{branch}:{tip}"
+        push = ("git", "push", "--quiet", lease, remote, f"HEAD:refs/heads/{branch}")
+        return subprocess.run(push, cwd=root, check=False).returncode == 0
 
 
 def write_root(root: Path) -> None:
-    """Write what lies beside the versions."""
+    """Write the files beside the versions."""
     releases = sorted((p.name for p in root.iterdir() if RELEASE.fullmatch(p.name)), key=numbers)
     versions = [*([LATEST] if (root / LATEST).exists() else []), *reversed(releases)]
     newest = releases[-1] if releases else LATEST
@@ -90,25 +91,25 @@ def write_root(root: Path) -> None:
     }
     for name, text in pages.items():
         (root / name).write_text(text, encoding="utf-8")
-    (root / ".nojekyll").touch()  # or folders that begin with an underscore aren't served
-    lost = root / versions[0] / "404.html"  # its links are absolute
-    if lost.exists():
-        shutil.copy(lost, root)
+    (root / ".nojekyll").touch()  # without it, folders that begin with an underscore aren't served
+    missing = root / versions[0] / "404.html"  # its links are absolute
+    if missing.exists():
+        shutil.copy(missing, root)
 
 
 def listed(versions: Iterable[str]) -> str:
-    """List links to versions."""
+    """Return an HTML list of links to versions."""
     items = (f'<li><a href="{version}/">{version}</a></li>' for version in versions)
     return "\n".join(("<ul>", *items, "</ul>"))
 
 
 def numbers(release: str) -> list[int]:
-    """Sort releases by their numbers: v1.10.0 comes after v1.9.0."""
+    """Return the numbers of a release, a sort key that puts v1.10.0 after v1.9.0."""
     return [int(number) for number in release.removeprefix("v").split(".")]
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run git, which says itself what went wrong."""
+    """Run git, which reports its own errors, and return its output."""
     command = ("git", "-c", f"user.name={NAME}", "-c", f"user.email={EMAIL}", *arguments)
     return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
 

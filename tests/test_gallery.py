@@ -16,7 +16,7 @@ ORDER = ROOT / "docs" / "_ext" / "jaxcap_docs" / "order.py"
 SCRIPTS = sorted(ROOT.glob("gallery/*/*.py"))
 
 FIGURE = re.compile(r"\d\s*(?:x|×|ms|us|µs|μs|ns|s|%)(?!\w)")
-# Does what scripts import, and tells which of them lack what.
+# Runs the imports of scripts, and prints which script lacks which module.
 IMPORT = """
 import ast, sys
 from pathlib import Path
@@ -35,17 +35,17 @@ each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.ste
 
 
 def listed(name: str) -> list[str]:
-    """What the site lists under a name, without the libraries that build it."""
+    """Read a list of the site's extension without importing it, which needs Sphinx."""
     tree = ast.parse(ORDER.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            found: list[str] = ast.literal_eval(node.value)
-            return found
+            names: list[str] = ast.literal_eval(node.value)
+            return names
     raise AssertionError(f"{ORDER} has no {name}")
 
 
 def prose(script: str) -> str:
-    """Text of a script that a reader reads as such: its docstring and its comments."""
+    """Return the prose of a script: its docstring and its comments, without maths and code."""
     comments = re.findall(r"^# (?!sphinx_gallery_)(.*)$", script, re.MULTILINE)
     text = "\n".join([ast.get_docstring(ast.parse(script)) or "", *comments])
     return MATHS_OR_CODE.sub("", text)
@@ -56,7 +56,7 @@ def test_lessons_are_the_scripts_that_there_are() -> None:
 
 
 def test_scripts_that_need_pytorch_are_listed() -> None:
-    """Or the site could not be built without it."""
+    """Otherwise the site could not be built without PyTorch."""
     without_torch = {"PYTHONPATH": str(ROOT / "tests" / "site" / "elsewhere")}
     done = subprocess.run(
         [sys.executable, "-c", IMPORT, *SCRIPTS],

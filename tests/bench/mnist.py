@@ -1,7 +1,7 @@
-"""How many images a second each way of training MNIST takes in, side by side.
+"""How many images a second does each way of training on MNIST process?
 
-The best way in JAX should reach 1.9 times the naive one and 0.8 times PyTorch's best on a CPU; on a
-GPU it should be the fastest of all.
+On a CPU, the best way in JAX should reach 1.9 times the rate of the naive one and 0.8 times that of
+PyTorch's best; on a GPU it should be the fastest of all.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ BUDGET_S = 3.0
 
 
 def main() -> None:
-    """Measure, and say how the best way in JAX compares."""
+    """Measure all ways, and compare the best way in JAX with the others."""
     console = Console()
     machine = capture()
     console.print(f"{machine.device}, {machine.cores} cores, JAX {machine.versions['jax']}")
     point = {"batch": BATCH, "steps": STEPS, "compiled": True}
     results = THROUGHPUT.run(points=[point], processes=PROCESSES, budget_s=BUDGET_S)
-    console.print(rates(results))
+    console.print(rate_table(results))
     in_jax = fastest(results, "Flax")
     for name in NAIVE, fastest(results, "PyTorch").variant:
         speedup = results.speedup(in_jax.variant, over=name)
         console.print(f"{in_jax.variant} over {name}: {speedup}")
 
 
-def rates(results: ResultSet) -> str:
-    """Images a second of each way, with their intervals."""
-    found = [(result, throughput(result)) for result in results.results]
-    rows = [(result.variant, one.short, one.range) for result, one in found]
-    basis = found[0][1].basis
-    return str(Table("Images a second", ("way to train", "median", f"over {basis}"), rows))
+def rate_table(results: ResultSet) -> str:
+    """Format each way's images per second, with intervals."""
+    rates = [(result.variant, throughput(result)) for result in results.results]
+    rows = [(variant, rate.short, rate.range) for variant, rate in rates]
+    heading = f"over {rates[0][1].basis}"
+    return str(Table("Images a second", ("way to train", "median", heading), rows))
 
 
 def fastest(results: ResultSet, framework: str) -> Result:
-    """Fastest way of a framework."""
+    """Return the fastest way of a framework."""
     ways = [result for result in results.results if result.variant.startswith(framework)]
     return min(ways, key=lambda result: result.time.value)
 

@@ -2,7 +2,7 @@
 
 Each tool measures the same speed-up (wave on a million floats, op by op over jit) ten times in
 one process and ten times in fresh processes, in random order and with equal time. The smaller the
-spread of its answers, the more one answer of it is worth.
+spread of a tool's answers, the more each of them is worth.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ PYPERF = Path(__file__).with_name("precision_pyperf.py")
 
 
 def by_compare(seconds: float) -> Estimate:
-    """Let variants take turns in this process."""
+    """Measure with `compare` in this process."""
     results = compare(JIT.prepare(**POINT), budget_s=seconds / 2, precision=0)
     return results.speedup(COMPILED, over=OP_BY_OP)
 
 
 def by_compare_in_processes(seconds: float) -> Estimate:
-    """Let variants take turns in several fresh processes, which need time to import JAX."""
+    """Measure with `compare` in several fresh processes, less the time they need to import JAX."""
     start_s = 1.6 * (PROCESSES + 1)
     results = JIT.run(
         points=[POINT],
@@ -56,18 +56,18 @@ def by_compare_in_processes(seconds: float) -> Estimate:
 
 
 def by_timeit(seconds: float) -> float:
-    """Take the quotient of the least times, as timeit's documentation advises."""
-    least = {}
+    """Return the ratio of the minimum times, which timeit's documentation recommends."""
+    minima = {}
     for name, call in _awaited().items():
         call()
         once = min(timeit.repeat(call, number=1, repeat=3))
         repeats = max(int(seconds / 2 / once / 5), 3)
-        least[name] = min(timeit.repeat(call, number=5, repeat=repeats))
-    return least[OP_BY_OP] / least[COMPILED]
+        minima[name] = min(timeit.repeat(call, number=5, repeat=repeats))
+    return minima[OP_BY_OP] / minima[COMPILED]
 
 
 def by_torch(seconds: float) -> float:
-    """Take the quotient of the medians of torch.utils.benchmark."""
+    """Return the ratio of the medians of torch.utils.benchmark."""
     from torch.utils.benchmark import Timer
 
     times = {}
@@ -79,7 +79,7 @@ def by_torch(seconds: float) -> float:
 
 
 def by_pyperf(seconds: float) -> float:
-    """Take the quotient of pyperf's means; it starts its own processes."""
+    """Return the ratio of pyperf's means; pyperf starts its own processes."""
     values = max(int(seconds / 2.5), 2)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "pyperf.json")
@@ -111,7 +111,7 @@ BETWEEN: dict[str, Callable[[float], float | Estimate]] = {
 
 
 def in_fresh_process(tool: str) -> tuple[list[float], float]:
-    """Run one tool once in a process of its own; return what it printed and its seconds."""
+    """Run one tool once in a fresh process; return its answer and the seconds that it took."""
     start = time.perf_counter()
     command = [sys.executable, __file__, tool]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -119,29 +119,31 @@ def in_fresh_process(tool: str) -> tuple[list[float], float]:
 
 
 def answer(tool: str) -> list[float]:
-    """Measure once: the speed-up, and the ends of its interval where the tool gives one."""
-    found = BETWEEN[tool](BETWEEN_S - 1.4 * (tool != "compare"))
-    return [found.value, found.low, found.high] if isinstance(found, Estimate) else [found]
+    """Return the speed-up, and the ends of its interval if the tool gives one."""
+    speedup = BETWEEN[tool](BETWEEN_S - 1.4 * (tool != "compare"))
+    if isinstance(speedup, Estimate):
+        return [speedup.value, speedup.low, speedup.high]
+    return [speedup]
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the distance from the least to the largest, as a share of the median."""
+    """Return the range of the values as a share of their median."""
     return (max(values) - min(values)) / median(values)
 
 
 def shuffled(tools: Sequence[str], repeats: int) -> Iterator[str]:
-    """Name each tool once a round, in a new random order."""
+    """Yield each tool once per round, in a new random order each time."""
     for _ in range(repeats):
         yield from random.sample(tools, len(tools))
 
 
 def show(console: Console, title: str, values: dict[str, list[float]], seconds: str) -> None:
-    """Print one row a tool."""
+    """Print a table with a row for each tool."""
     table = Table(title=title, title_justify="left")
-    for heading in ("tool", "median speed-up", "least", "largest", "spread", seconds):
+    for heading in ("tool", "median speed-up", "lowest", "highest", "spread", seconds):
         table.add_column(heading, justify="left" if heading == "tool" else "right")
-    for tool, found in values.items():
-        ratios, costs = found[::2], found[1::2]
+    for tool, answers in values.items():
+        ratios, costs = answers[::2], answers[1::2]
         row = (median(ratios), min(ratios), max(ratios))
         table.add_row(
             tool, *(f"{r:.3f}" for r in row), f"{spread(ratios):.1%}", f"{median(costs):.1f}"
@@ -155,7 +157,7 @@ def main() -> None:
     machine = capture()
     console.print(f"{machine.device}, {machine.cores} cores, JAX {machine.versions['jax']}")
     inside: dict[str, list[float]] = {tool: [] for tool in INSIDE}
-    # The peers go first: compare makes the allocator of this process steady for all that follow.
+    # The peers go first, because compare changes the allocator's settings for the whole process.
     peers = [tool for tool in INSIDE if tool != "compare"]
     turns = [*shuffled(peers, REPEATS), *["compare"] * REPEATS]
     for tool in track(turns, "in one process", console=console, auto_refresh=False):
@@ -169,18 +171,18 @@ def main() -> None:
     for number, tool in enumerate(
         track(turns, "in fresh processes", console=console, auto_refresh=False)
     ):
-        found, seconds = in_fresh_process(tool)
+        values, seconds = in_fresh_process(tool)
         if tool == "compare":
-            intervals.append(found)
+            intervals.append(values)
         if number < REPEATS * len(BETWEEN):
-            between[tool] += [found[0], seconds]
+            between[tool] += [values[0], seconds]
     show(console, f"{REPEATS} fresh processes", between, "seconds each")
 
     truth = median(value for value, _, _ in intervals)
     covered = sum(low <= truth <= high for _, low, high in intervals)
     console.print(
         f"The 95 % interval of compare contained the median of all runs ({truth:.3f}) in "
-        f"{covered} of {COVERAGE_RUNS} fresh runs."
+        f"{covered} of {COVERAGE_RUNS} fresh processes."
     )
 
 

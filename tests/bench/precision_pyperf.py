@@ -1,4 +1,4 @@
-"""The two calls of precision.py as pyperf benchmarks; pyperf runs this script many times."""
+"""The two calls of precision.py as benchmarks for pyperf, which runs this script many times."""
 
 import pyperf
 from precision import POINT

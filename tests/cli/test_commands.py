@@ -20,6 +20,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
+from libraries import needs_torch
 
 from jaxcap import __version__
 from jaxcap.cli import cli, main, measuring, running
@@ -92,7 +93,13 @@ def test_help_lists_every_command_in_a_section_once() -> None:
     assert "https://jaxcap.github.io/jaxcap" in sections
 
 
-@pytest.mark.parametrize("command", [*MEASURING, *(f"{name} {BRIEFLY}" for name in TRAINING)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=needs_torch if "pytorch" in command else ())
+        for command in (*MEASURING, *(f"{framework} {BRIEFLY}" for framework in TRAINING))
+    ],
+)
 def test_saved_results_follow_the_schema_that_is_shipped(command: str, tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     budget = [] if command.startswith("mnist") else ["--budget", "0.001"]
@@ -184,6 +191,7 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
     assert "JAX finds no GPU here (its device is CPU)" in result.stderr
 
 
+@needs_torch
 @pytest.mark.parametrize("library", ["numpy", "pytorch"])
 def test_libraries_that_cannot_use_a_gpu_say_so(
     library: str, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from libraries import needs_torch
 
 from jaxcap.experiments import linear_algebra
 from jaxcap.experiments.linear_algebra import (
@@ -57,6 +58,7 @@ def test_generated_matrices_are_uniform_and_square() -> None:
         assert abs(matrix.mean() - 0.5) < 4 / 12**0.5 / 100
 
 
+@needs_torch
 def test_pytorch_takes_part_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def names() -> list[str]:
         return [library.name for library in libraries()]

@@ -10,6 +10,8 @@ import jax
 import pytest
 from fakes import make_result, make_run, make_set
 
+pytest.importorskip("torch", reason="needs PyTorch")
+
 from jaxcap.experiments import mnist as experiment
 from jaxcap.experiments.mnist import DEVICE, LOADER, NAIVE, prepare, throughput
 

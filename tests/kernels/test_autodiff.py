@@ -1,4 +1,4 @@
-"""Derivatives against formulas worked out by hand, by JAX and by PyTorch."""
+"""Derivatives by JAX against formulas worked out by hand."""
 
 from __future__ import annotations
 
@@ -9,27 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 from jax.test_util import check_grads
+from seed_slopes import SEED_SLOPES, SEED_TOLERANCE
 
-from jaxcap.kernels import autodiff_torch
 from jaxcap.kernels.autodiff import central_difference, cubic, forward_difference, wave_derivative
 from jaxcap.kernels.elementwise import wave
-
-Slopes = Callable[[torch.Tensor], torch.Tensor]
-TORCH: list[Slopes] = [
-    autodiff_torch.derivatives_by_backward,
-    autodiff_torch.derivatives_by_loop,
-    autodiff_torch.derivatives_by_func,
-]
-# The slopes at 20 points from 0 to 4 pi that the seed document shows.
-SEED_SLOPES = [
-    *(1.2, -0.9496601, -0.50640905, 1.2697529, 0.9948586, -1.435761, -2.4704502, -0.2117664),
-    *(2.578496, 2.3742416, -0.08260958, -1.0845982, 0.44661242, 1.5158873, -0.1369658),
-    *(-2.3538072, -1.6731402, 1.3973863, 2.9279408, 1.1999986),
-]
-# Libraries may round a point differently, by 9.5e-7, and the slope changes up to five times as fast.
-SEED_TOLERANCE = 1e-5
 
 
 def test_cubic_and_its_derivatives_at_17() -> None:
@@ -66,29 +50,6 @@ def test_slopes_at_the_points_of_the_seed_by_jax(transform: Any) -> None:
     np.testing.assert_allclose(slopes, SEED_SLOPES, rtol=0, atol=SEED_TOLERANCE)
 
 
-@pytest.mark.parametrize("slopes_of", TORCH)
-def test_slopes_at_the_points_of_the_seed_by_pytorch(slopes_of: Slopes) -> None:
-    slopes = slopes_of(torch.linspace(0, 4 * torch.pi, 20))
-    np.testing.assert_allclose(slopes.numpy(), SEED_SLOPES, rtol=0, atol=SEED_TOLERANCE)
-
-
-@pytest.mark.parametrize("slopes_of", TORCH)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_pytorch_agrees_with_jax(slopes_of: Slopes, dtype: Any) -> None:
-    x = np.linspace(0, 10 * np.pi, 100, dtype=dtype)
-    result = slopes_of(torch.tensor(x))
-    with jax.enable_x64(True):
-        expected = jax.vmap(jax.grad(wave))(jnp.asarray(x))
-    assert result.numpy().dtype == expected.dtype == dtype
-    np.testing.assert_allclose(result.numpy(), expected, rtol=0, atol=16 * np.finfo(dtype).eps)
-
-
-def test_wave_is_the_same_function_in_both_libraries() -> None:
-    x = np.linspace(-4, 4, 100, dtype=np.float32)
-    result = autodiff_torch.wave_torch(torch.tensor(x))
-    np.testing.assert_allclose(result.numpy(), wave(jnp.asarray(x)), rtol=0, atol=1e-6)
-
-
 def test_numpy_evaluates_wave_and_its_derivative_in_64_bits() -> None:
     x = np.linspace(-4, 4, 100)
     value, derivative = wave(x, np), wave_derivative(x, np)
@@ -96,15 +57,6 @@ def test_numpy_evaluates_wave_and_its_derivative_in_64_bits() -> None:
     np.testing.assert_allclose(value, 0.2 * x + np.sin(x) + np.cos(2 * x), rtol=0, atol=1e-14)
     stepped = (wave(x + 1e-6, np) - wave(x - 1e-6, np)) / 2e-6
     np.testing.assert_allclose(derivative, stepped, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("slopes_of", TORCH)
-def test_pytorch_leaves_its_input_alone(slopes_of: Slopes) -> None:
-    x = torch.linspace(0, 1, 3)
-    first = slopes_of(x)
-    assert x.grad is None
-    assert not x.requires_grad
-    torch.testing.assert_close(slopes_of(x), first, rtol=0, atol=0)  # nothing accumulated
 
 
 @pytest.mark.parametrize("dtype", [jnp.float16, jnp.float32])

@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from itertools import chain, count, cycle, repeat
 from math import inf, log, nan
 from types import SimpleNamespace
@@ -19,8 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 from fakes import ENVIRONMENT, FakeClock, Late
+from libraries import needs_torch
 
 from jaxcap.measure import machine, timing
 from jaxcap.measure.machine import cpu
@@ -142,22 +143,21 @@ class TestDispatch:
         assert result.dispatch.value == pytest.approx(10e-6, abs=1e-6)
         assert result.time.value == pytest.approx(50e-6, abs=2e-6)
 
-    @pytest.mark.parametrize("make", [np.ones, torch.ones], ids=["NumPy", "PyTorch"])
-    def test_is_all_where_calls_return_when_done(
-        self, make: Callable[[int], Any], clock: FakeClock
-    ) -> None:
+    @pytest.mark.parametrize("library", ["numpy", pytest.param("torch", marks=needs_torch)])
+    def test_is_all_where_calls_return_when_done(self, library: str, clock: FakeClock) -> None:
         def call(x: Any) -> Any:
             clock.advance(MS)
             return x + 1
 
-        result = measure(call, make(1000), clock=clock)
+        result = measure(call, import_module(library).ones(1000), clock=clock)
         (run,) = result.runs
         assert run.dispatch_s == run.samples_s
         assert result.device == cpu()
 
+    @needs_torch
     def test_waits_for_cuda(self, monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> None:
-        monkeypatch.setattr(torch.cuda, "synchronize", lambda: clock.advance(4 * MS))
-        monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Test GPU")
+        monkeypatch.setattr("torch.cuda.synchronize", lambda: clock.advance(4 * MS))
+        monkeypatch.setattr("torch.cuda.get_device_name", lambda _: "Test GPU")
 
         def call() -> SimpleNamespace:
             clock.advance(MS)

@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 from flax import nnx
 from jax.test_util import check_grads
+from libraries import needs_torch
 
 from jaxcap.kernels.convolution import by_columns, by_patches, by_products, max_pool
 from jaxcap.measure import compilation
-from jaxcap.mnist import model, model_torch
+from jaxcap.mnist import model
 from jaxcap.mnist.model import CNN
 from jaxcap.mnist.train_flax import initial_weights
 
@@ -28,14 +28,22 @@ def weights() -> Any:
     return initial_weights(seed=3)
 
 
+@needs_torch
 def test_both_have_as_many_parameters(weights: Any) -> None:
+    from jaxcap.mnist import model_torch
+
     in_flax = sum(array.size for array in jax.tree.leaves(weights))
     in_torch = sum(p.numel() for p in model_torch.CNN().parameters())
     assert in_flax == in_torch == model.PARAMETERS == 2_380_938
 
 
+@needs_torch
 @pytest.mark.parametrize("ways", [{}, FAST], ids=["XLA", "patches"])
 def test_logits_agree(weights: Any, ways: dict[str, Any]) -> None:
+    import torch
+
+    from jaxcap.mnist import model_torch
+
     flax_cnn = CNN(nnx.Rngs(3), **ways)
     torch_cnn = model_torch.CNN().eval()
     torch_cnn.load_state_dict(model_torch.from_flax(weights))
@@ -44,7 +52,10 @@ def test_logits_agree(weights: Any, ways: dict[str, Any]) -> None:
     np.testing.assert_allclose(flax_cnn(IMAGES), expected, atol=1e-5)
 
 
+@needs_torch
 def test_weights_survive_the_way_there_and_back(weights: Any) -> None:
+    from jaxcap.mnist import model_torch
+
     back = model_torch.to_flax(model_torch.from_flax(weights))
     assert {layer: set(arrays) for layer, arrays in back.items()} == {
         layer: set(arrays) for layer, arrays in weights.items()

@@ -8,21 +8,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 import pytest
-import torch
 from fake_digits import bars_to_learn
+from libraries import needs_torch
 
-from jaxcap.mnist import train_flax, train_torch
+from jaxcap.mnist import train_flax
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Mnist, Split
 from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights
-from jaxcap.mnist.train_torch import TorchTrainer
 from jaxcap.mnist.training import (
     CheckpointError,
     Epoch,
@@ -32,6 +31,9 @@ from jaxcap.mnist.training import (
     shuffled,
 )
 
+if TYPE_CHECKING:
+    from jaxcap.mnist.train_torch import TorchTrainer
+
 SETTINGS = Settings(
     num_epochs=2, batch_size_training=8, batch_size_validation=16, learning_rate=0.02
 )
@@ -40,6 +42,8 @@ Make = Callable[[Settings, Split], Trainer]
 
 
 def torch_trainer(settings: Settings, train: Split, **options: object) -> TorchTrainer:
+    from jaxcap.mnist.train_torch import TorchTrainer
+
     return TorchTrainer(settings, train, initial_weights(settings.seed), **options)  # type: ignore[arg-type]
 
 
@@ -50,7 +54,13 @@ MAKERS: dict[str, Make] = {
     "loader": lambda *given: torch_trainer(*given, loop="loader"),
     "device": lambda *given: torch_trainer(*given, loop="device"),
 }
-each_way = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+each_way = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=needs_torch if name in ("loader", "device") else ())
+        for name, make in MAKERS.items()
+    ],
+)
 
 
 def trained(make: Make, settings: Settings, mnist: Mnist) -> tuple[Trainer, list[Epoch]]:
@@ -112,12 +122,14 @@ def test_steps_and_scan_are_the_same_training(
     assert_equal(steps, scan, atol=atol)
 
 
+@needs_torch
 def test_loader_and_device_are_the_same_training(mnist: Mnist) -> None:
     loader, _ = trained(MAKERS["loader"], SETTINGS, mnist)
     device, _ = trained(MAKERS["device"], SETTINGS, mnist)
     assert_equal(loader, device, atol=1e-5)
 
 
+@needs_torch
 def test_both_frameworks_train_alike_without_dropout(mnist: Mnist) -> None:
     settings = SETTINGS.model_copy(update={"num_epochs": 1, "dropout": False})
     one_step = Mnist(Split(*(array[:8] for array in mnist.train)), mnist.test, "", complete=False)
@@ -177,6 +189,7 @@ class TestCheckpoints:
         assert fit(again, mnist, checkpoints=tmp_path) == epochs
         assert_equal(one, again)
 
+    @needs_torch
     def test_that_of_another_training_is_refused(self, mnist: Mnist, tmp_path: Path) -> None:
         fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
         others: list[tuple[str, str, Settings]] = [
@@ -202,14 +215,22 @@ def test_reduced_precision_trains_too(mnist: Mnist) -> None:
     flax = FlaxTrainer(settings, mnist.train, dtype=jnp.bfloat16)
     assert fit(flax, mnist)[-1].test_correct > 30
     assert {array.dtype for array in flax.state()} == {np.dtype("float32")}
+
+
+@needs_torch
+def test_reduced_precision_trains_in_pytorch_too(mnist: Mnist) -> None:
+    import torch
+
+    settings = SETTINGS.model_copy(update={"num_epochs": 4})
     in_torch = torch_trainer(settings, mnist.train, dtype=torch.bfloat16)
     assert fit(in_torch, mnist)[-1].test_correct > 30
 
 
+@needs_torch
 def test_compiling_without_a_compiler_is_refused(
     mnist: Mnist, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train_torch, "can_compile", lambda _: False)
+    monkeypatch.setattr("jaxcap.mnist.train_torch.can_compile", lambda _: False)
     with pytest.raises(RuntimeError, match=r"needs a C\+\+ compiler"):
         torch_trainer(SETTINGS, mnist.train, loop="compiled")
 
@@ -228,7 +249,7 @@ def test_seeds_share_a_compiled_step(mnist: Mnist) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("framework", ["Flax", "PyTorch"])
+@pytest.mark.parametrize("framework", ["Flax", pytest.param("PyTorch", marks=needs_torch)])
 def test_all_of_mnist_fits_two_gibibytes(framework: str) -> None:
     program = f"""
 from pathlib import Path

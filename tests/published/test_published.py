@@ -475,6 +475,8 @@ def test_values_name_variants_that_are_measured(name: str) -> None:
         for each in values
         if each.parameters.get("device") != "gpu"
     }
+    if any("torch" in value.variant.lower() for value in values):
+        pytest.importorskip("torch", reason="needs PyTorch")
     for question in questions:
         variants = set(experiment.prepare(**dict(question)))
         named = {

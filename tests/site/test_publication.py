@@ -173,6 +173,28 @@ def test_only_the_job_that_publishes_may_write_and_no_pull_request_starts_any() 
     assert WORKFLOW["jobs"]["build"]["needs"] == "admit"
 
 
+@pytest.mark.parametrize("usable", [True, False])
+def test_site_is_built_only_where_jax_uses_the_gpu(usable: bool, tmp_path: Path) -> None:
+    commands = tmp_path / "docs" / "bin"
+    commands.mkdir(parents=True)
+    (commands / "activate").touch()
+    for name, status in {"python": 0, "jaxcap": 0 if usable else 1, "nox": 0}.items():
+        stub = commands / name
+        stub.write_text(f'#!/bin/sh\necho {name} "$@"\nexit {status}\n', encoding="utf-8")
+        stub.chmod(0o755)
+    path = {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-e", "-c", steps("build")],
+        env=os.environ | path,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert "jaxcap doctor --require gpu" in done.stdout
+    assert ("nox -s docs" in done.stdout) is usable
+    assert (done.returncode == 0) is usable
+
+
 class Server(BaseHTTPRequestHandler):
     """Answers with the status that the address names; to ``/slow`` not in time."""
 
