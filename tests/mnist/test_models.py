@@ -34,9 +34,9 @@ def test_both_have_as_many_parameters(weights: Any) -> None:
     assert in_flax == in_torch == model.PARAMETERS == 2_380_938
 
 
-@pytest.mark.parametrize("ways", [{}, FAST], ids=["XLA", "patches"])
-def test_logits_agree(weights: Any, ways: dict[str, Any]) -> None:
-    flax_cnn = CNN(nnx.Rngs(3), **ways)
+@pytest.mark.parametrize("layers", [{}, FAST], ids=["XLA", "patches"])
+def test_logits_agree(weights: Any, layers: dict[str, Any]) -> None:
+    flax_cnn = CNN(nnx.Rngs(3), **layers)
     torch_cnn = model_torch.CNN().eval()
     torch_cnn.load_state_dict(model_torch.from_flax(weights))
     with torch.no_grad():
