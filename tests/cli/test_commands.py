@@ -236,29 +236,6 @@ def test_a_disk_that_fills_up_is_said_in_a_sentence(
     assert "product" in result.stdout
 
 
-def test_training_logs_each_epoch_and_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    log, folder = tmp_path / "log.jsonl", tmp_path / "checkpoints"
-    command = ["mnist", "flax", *BRIEFLY.split(), "--log", str(log), "--checkpoints", str(folder)]
-    first = invoke(*command)
-    assert first.exit_code == 0
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert [row["epoch"] for row in rows] == [1, 2]
-    again = invoke(*command, "--num-epochs", "3")
-    assert again.exit_code == 0
-    assert again.output.count("epoch ") == 3
-    assert first.output.splitlines()[1:] == again.output.splitlines()[1:3]
-    other = invoke(*command, "--seed", "1")
-    assert other.exit_code == 2
-    assert "was made with seed 0, and this training has 1" in other.stderr
-
-
-def test_preprocessing_tells_what_pixels_are_normalised_by() -> None:
-    result = invoke("mnist", "preprocess-images", "--data", "subset")
-    assert result.exit_code == 0
-    assert "0.1307" in result.output or "0.13" in result.output
-    assert "10,000" in result.output
-
-
 def test_version_comes_with_what_timings_depend_on() -> None:
     result = run("--version")
     assert result.returncode == 0
