@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,7 @@ class Checkpoints:
     def __init__(self, folder: Path) -> None:
         from orbax.checkpoint import CheckpointManager, CheckpointManagerOptions
 
+        logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax also logs what it raises
         self.folder = folder
         options = CheckpointManagerOptions(max_to_keep=1, enable_async_checkpointing=False)
         with self._explaining("opened"):
