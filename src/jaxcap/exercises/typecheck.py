@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 Checker = Literal["mypy", "pyright"]
 CHECKERS: tuple[Checker, ...] = ("mypy", "pyright")
@@ -28,6 +28,9 @@ _TIMEOUT_S = 300
 _NO_ERRORS, _ERRORS = 0, 1  # exit statuses of a checker that did its work
 _REVEALED = re.compile(r'(?:Revealed type|Type of ".*") is "(.*)"', re.DOTALL)
 _MODULE = re.compile(r"\b(?:[^\W\d]\w*\.)+(?=\w)")
+
+# Line from 1, column from 0, severity, message and rule of what a checker prints.
+_Remark = tuple[int, int, str, str, str]
 
 
 class TypeCheckError(RuntimeError):
@@ -74,16 +77,6 @@ class Report:
     checker: str
     types: Mapping[str, str]
     errors: tuple[Diagnostic, ...]
-
-
-class _Remark(NamedTuple):
-    """A note or an error, at a line counted from 1 and a column counted from 0."""
-
-    line: int
-    column: int
-    severity: str
-    message: str
-    rule: str
 
 
 def is_installed(checker: Checker) -> bool:
@@ -152,7 +145,7 @@ def _mypy(path: Path, cache: Path) -> Iterator[_Remark]:
         if line.startswith("{"):
             item = json.loads(line)
             position = item["line"], item["column"]
-            yield _Remark(*position, item["severity"], item["message"], item["code"])
+            yield *position, item["severity"], item["message"], item["code"]
 
 
 def _pyright(path: Path) -> Iterator[_Remark]:
@@ -160,7 +153,7 @@ def _pyright(path: Path) -> Iterator[_Remark]:
     for item in json.loads(output)["generalDiagnostics"]:
         start = item["range"]["start"]
         position = start["line"] + 1, start["character"]
-        yield _Remark(*position, item["severity"], item["message"], item.get("rule", ""))
+        yield *position, item["severity"], item["message"], item.get("rule", "")
 
 
 def _run(checker: Checker, *options: str, path: Path) -> str:
