@@ -1,10 +1,14 @@
-"""Digits that are learned soon: each class is a bright bar at a place of its own."""
+"""Digits that are learned soon, each class a bright bar in its own rows, and files of digits."""
 
 from __future__ import annotations
 
+import gzip
+import struct
+from pathlib import Path
+
 import numpy as np
 
-from jaxcap.mnist.data import Mnist, Split
+from jaxcap.mnist.data import SHA256, Bytes, Mnist, Split
 
 
 def bars(n: int, seed: int) -> Split:
@@ -19,3 +23,17 @@ def bars(n: int, seed: int) -> Split:
 def bars_to_learn() -> Mnist:
     """A small data set of them."""
     return Mnist(bars(96, 0), bars(37, 1), "bars", complete=False)
+
+
+def write_idx(path: Path, array: Bytes) -> None:
+    """Write an array in MNIST's format, compressed."""
+    unsigned_byte = 0x08
+    header = struct.pack(f">HBB{array.ndim}I", 0, unsigned_byte, array.ndim, *array.shape)
+    path.write_bytes(gzip.compress(header + array.tobytes()))
+
+
+def write_folder(folder: Path, train: Split, test: Split) -> None:
+    """Write two splits as four files that have the names of MNIST's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in zip(SHA256, (*train, *test), strict=True):
+        write_idx(folder / f"{name}.gz", array)

@@ -24,8 +24,8 @@ def data(keys: Any) -> list[Any]:
     """Key data of an array of keys, or of an iterable of them, as lists that compare."""
     if not isinstance(keys, jax.Array):
         keys = jnp.stack(list(keys))
-    found: list[Any] = jax.random.key_data(keys).tolist()
-    return found
+    lists: list[Any] = jax.random.key_data(keys).tolist()
+    return lists
 
 
 def test_keys_are_those_that_fold_in_makes_of_the_seed() -> None:
@@ -61,7 +61,8 @@ def test_a_batch_is_what_single_draws_would_give(impl: str) -> None:
 
 def test_no_key_comes_twice() -> None:
     stream = KeyStream(0)
-    forks = [stream.fork("a"), stream.fork("b"), stream.fork("a").fork("b"), stream.fork("ab")]
+    a = stream.fork("a")
+    forks = [a, stream.fork("b"), a.fork("b"), stream.fork("ab")]
     keys = data(jnp.concatenate([s(100) for s in (stream, *forks, KeyStream(1))]))
     assert len({tuple(key) for key in keys}) == 600
 
@@ -75,13 +76,23 @@ def test_settings_of_jax_change_no_key() -> None:
 
 def test_a_fork_depends_on_path_and_name_only() -> None:
     stream = KeyStream(0)
-    before = data(stream.fork("data")(3))
+    before = data(KeyStream(0).fork("data")(3))
     stream(10)
-    stream.fork("other")(10)
+    other = stream.fork("other")
+    other(10)
     assert data(stream.fork("data")(3)) == before
     assert stream.state["drawn"] == 10
     assert data(KeyStream(1).fork("data")(3)) != before
-    assert data(stream.fork("other").fork("data")(3)) != before
+    assert data(other.fork("data")(3)) != before
+
+
+def test_a_second_fork_of_the_same_name_is_refused() -> None:
+    stream = KeyStream(0)
+    first = stream.fork("data")
+    with pytest.raises(ValueError, match=r"forked as 'data' before.*choose another name"):
+        stream.fork("data")
+    first.fork("data")  # another path
+    by_state(stream).fork("data")  # a program that resumes forks again
 
 
 def test_a_fork_is_the_same_in_another_process() -> None:
@@ -219,7 +230,7 @@ def test_passes_jax_check_for_reuse() -> None:
 
 
 @pytest.mark.parametrize("seed", [1.0, True, np.True_, "1", None, jnp.ones(2, int)], ids=repr)
-def test_a_seed_that_is_no_integer_is_refused(seed: Any) -> None:
+def test_a_seed_that_is_not_an_integer_is_refused(seed: Any) -> None:
     with pytest.raises(TypeError, match="the seed must be an integer, got "):
         KeyStream(seed)
 
@@ -268,7 +279,7 @@ def test_the_last_key_is_the_last() -> None:
     with pytest.raises(ValueError, match="3 more keys were asked for after 4294967294"):
         stream(3)
     assert len(set(map(tuple, data(stream(2))))) == 2
-    with pytest.raises(ValueError, match="go on with a fork"):
+    with pytest.raises(ValueError, match="continue with a fork"):
         next(stream)
 
 

@@ -97,9 +97,15 @@ def test_keywords_of_a_newer_jax_are_passed_on(
     assert calls == [((cube,), {"of_tomorrow": 1})]
 
 
-@pytest.mark.parametrize("typed", [typed_grad, typed_value_and_grad, typed_vmap])
-def test_function_may_be_named_as_in_jax(typed: Any) -> None:
+@each_pair
+def test_function_may_be_named(typed: Any, plain: Any) -> None:
     assert typed(fun=cube).__wrapped__ is cube
+
+
+@each_pair
+def test_a_function_given_twice_is_refused(typed: Any, plain: Any) -> None:
+    with pytest.raises(TypeError):
+        typed(cube, fun=cube)
 
 
 @each_pair
@@ -144,7 +150,7 @@ def test_jitted_method_is_bound() -> None:
     ("argnums", "expected"), [(0, 4.0), (1, 3.0), ((0, 1), (4.0, 3.0)), ([1], (3.0,))]
 )
 def test_grad_by_each_kind_of_argnums(argnums: Any, expected: Any) -> None:
-    grad: Any = typed_grad  # which overload, the parameters don't tell
+    grad: Any = typed_grad  # a parameter doesn't say which overload it is for
     value_and_grad: Any = typed_value_and_grad
     assert tree_allclose(grad(product, argnums)(3.0, 4.0), expected)
     assert tree_allclose(grad(argnums=argnums)(product)(3.0, 4.0), expected)
@@ -182,7 +188,7 @@ def test_vmap_as_decorator_with_and_without_options() -> None:
 
 
 # What the checkers say
-# The snippet tells itself what it expects, in comments beside what it is about.
+# The snippet says what it expects, in comments on the lines in question.
 
 
 def remarks(mark: str) -> dict[int, str]:
@@ -215,28 +221,28 @@ def in_common_notation(revealed: str) -> str:
 
 
 @pytest.fixture(scope="module", params=typecheck.CHECKERS)
-def answer(request: pytest.FixtureRequest) -> typecheck.Answer:
+def report(request: pytest.FixtureRequest) -> typecheck.Report:
     checker = request.param
     if not typecheck.is_installed(checker):
         pytest.skip(f"{checker} is not installed")
-    # mypy reads JAX but once: pytest keeps this folder between runs.
+    # So that mypy reads JAX only once, pytest keeps this folder between runs.
     cache = request.config.pluginmanager.has_plugin("cacheprovider") and request.config.cache
     folder = cache.mkdir("mypy") if cache else None
-    return typecheck.ask(checker, SNIPPET.read_text(encoding="utf-8"), cache=folder)
+    return typecheck.check(checker, SNIPPET.read_text(encoding="utf-8"), cache=folder)
 
 
 @pytest.mark.typing
-def test_types_are_seen_by_both_checkers(answer: typecheck.Answer) -> None:
-    seen = {code: in_common_notation(revealed) for code, revealed in answer.types.items()}
+def test_types_are_seen_by_both_checkers(report: typecheck.Report) -> None:
+    seen = {code: in_common_notation(revealed) for code, revealed in report.types.items()}
     assert seen == expected_types()
 
 
 @pytest.mark.typing
-def test_deliberate_errors_are_caught_and_nothing_else(answer: typecheck.Answer) -> None:
-    column = 0 if answer.checker.startswith("mypy") else 1
+def test_deliberate_errors_are_caught_and_nothing_else(report: typecheck.Report) -> None:
+    column = 0 if report.checker.startswith("mypy") else 1
     expected = {line: text.split()[column] for line, text in remarks("# error: ").items()}
     rules: dict[int, set[str]] = {}
-    for mistake in answer.mistakes:
-        rules.setdefault(mistake.line, set()).add(mistake.rule)
+    for error in report.errors:
+        rules.setdefault(error.line, set()).add(error.rule)
     assert rules.keys() == expected.keys()
     assert all(expected[line] in found for line, found in rules.items())

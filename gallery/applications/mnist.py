@@ -45,10 +45,10 @@ show(mnist.train.images[:30], mnist.train.labels[:30])
 # divide by their standard deviation, taken from the training images alone. The program that this
 # page follows had these two numbers pasted in, and a command to compute them that was given images
 # already normalised. What that printed was no news:
-mean, deviation = data.mean_and_deviation(mnist.train.images)
-print(f"of the pixels:           {mean:.4f} and {deviation:.4f}")
+mean, std = data.mean_and_std(mnist.train.images)
+print(f"of the pixels:           {mean:.4f} and {std:.4f}")
 
-normalised = (mnist.train.images / 255 - mean) / deviation
+normalised = (mnist.train.images / 255 - mean) / std
 print(
     f"of normalised pixels:    {abs(normalised.mean()):.4f} and {normalised.std():.4f}"
 )
@@ -89,7 +89,7 @@ Table("The network", headers, rows, [note])
 # so the vector that enters ``dense1`` is shuffled as well. Whoever carries weights over has to undo
 # that, as :func:`~jaxcap.mnist.model_torch.from_flax` does. If it is right, then both compute the
 # same:
-some = (mnist.test.images[:100] / 255 - mean) / deviation
+some = (mnist.test.images[:100] / 255 - mean) / std
 some = some.astype("float32")
 by_flax = model.CNN(nnx.Rngs(0))(some[..., None])
 
@@ -115,7 +115,7 @@ config.table()
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
-from jaxcap.mnist.training import fit, judge
+from jaxcap.mnist.training import evaluate, fit
 
 settings = Settings(num_epochs=2, dry_run=True, dropout=False)
 flax = FlaxTrainer(settings, mnist.train)
@@ -388,10 +388,10 @@ for name, accuracy in final.items():
 # What it gets wrong
 # ------------------
 # The last network of Flax: a row for each digit, a column for what it was taken for.
-judged = judge(flax, mnist.test).judged
+predictions = evaluate(flax, mnist.test).predictions
 labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)
-np.add.at(confusion, (labels, judged), 1)
+np.add.at(confusion, (labels, predictions), 1)
 mistakes = confusion - np.diag(np.diag(confusion))
 
 _, axes = plt.subplots(figsize=(5, 5))
@@ -409,8 +409,11 @@ axes.grid(visible=False)
 logits = flax.logits(mnist.test.images)
 margin = logits.max(axis=1) - logits[np.arange(len(labels)), labels]
 worst = np.argsort(margin)[::-1][:20]
-worst = worst[judged[worst] != labels[worst]]
-show(mnist.test.images[worst], [f"{labels[i]} as {judged[i]}" for i in worst])
+worst = worst[predictions[worst] != labels[worst]]
+show(
+    mnist.test.images[worst],
+    [f"{labels[i]} as {predictions[i]}" for i in worst],
+)
 
 
 # %%
@@ -469,7 +472,7 @@ padded
 #
 # It *counted* wrongly. In validation the last image was left out, and accuracies of batches were
 # averaged as if they were equally large, which the last one was not. How far is that off, here?
-right = judged == labels
+right = predictions == labels
 short = right[:-1]
 parts = [short[i : i + 128].mean() for i in range(0, len(short), 128)]
 print(f"all images:            {right.mean():.4%}")

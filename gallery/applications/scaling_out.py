@@ -89,20 +89,21 @@ Source(train_flax.data_mesh, train_flax.spread, train_flax.put)
 # The gradient of a mean over a batch does not depend on who computes which part, and JAX's random
 # numbers for dropout do not either. So with the same batches the loss has to be the same but for
 # rounding, whatever the devices. Three trainings: on one device, on eight, and in two processes with
-# four devices each. They run :mod:`jaxcap.mnist.parallel`, whose ``main`` is a few lines, and make
-# some steps in each of several short epochs:
+# four devices each. They run ``jaxcap mnist flax``, which needs a few lines for that, and make some
+# steps in each of several short epochs:
 import json
 import socket
 import tempfile
 from pathlib import Path
 
 logs = Path(tempfile.mkdtemp())
-TRAINING = ("-m", "jaxcap.mnist.parallel", "--subset")
+TRAINING = ("-m", "jaxcap", "mnist", "flax", "--all-devices")
 SETTINGS = (
-    "num_epochs=2",
-    "dry_run=true",
-    "batch_size_training=32",
-    "batch_size_validation=200",
+    *("--data", "subset"),
+    *("--num-epochs", "2"),
+    "--dry-run",
+    *("--batch-size-training", "32"),
+    *("--batch-size-validation", "200"),
 )
 one_device = EIGHT_DEVICES | {"JAX_NUM_CPU_DEVICES": "1"}
 four_devices = EIGHT_DEVICES | {"JAX_NUM_CPU_DEVICES": "4"}
@@ -217,7 +218,7 @@ sharing_pays
 #
 #     #!/bin/bash
 #     #SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4
-#     srun python -m jaxcap.mnist.parallel --checkpoints shared/mnist num_epochs=3
+#     srun jaxcap mnist flax --all-devices --checkpoints shared/mnist --num-epochs 3
 #
 # In your own program one line makes the devices of all processes visible to each, before anything
 # else is asked of JAX. From then on :func:`jax.devices` lists all of them, and a mesh can have them

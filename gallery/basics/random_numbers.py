@@ -199,7 +199,7 @@ jax.vmap(jax.random.uniform)(stream(4))
 # %%
 # With one stream, the order of draws matters again. ``fork`` limits that: it makes an independent
 # stream for a part of a program, which depends on the seed and a name, and not on what was drawn.
-before = next(stream.fork("data"))
+before = next(KeyStream(42).fork("data"))
 stream(10)
 after = next(stream.fork("data"))
 print("the same key:", bool(before == after))

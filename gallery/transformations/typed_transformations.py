@@ -92,14 +92,14 @@ program = "\n".join((IMPORTS, functions, *questions, *mistakes, *BEYOND))
 # %%
 # What they see
 # -------------
-# The next cell runs both checkers, by :func:`jaxcap.exercises.typecheck.ask`. That takes a while, because mypy
+# The next cell runs both checkers, by :func:`jaxcap.exercises.typecheck.check`. That takes a while, because mypy
 # reads all of JAX first. To install both: ``python -m pip install mypy "pyright[nodejs]"``.
 from jaxcap.exercises import typecheck
 
-answers = {}
+reports = {}
 for checker in typecheck.CHECKERS:
     if typecheck.is_installed(checker):
-        answers[checker] = typecheck.ask(checker, program)
+        reports[checker] = typecheck.check(checker, program)
     else:
         print(f"{checker} is not installed: its part of the tables is empty.")
 
@@ -111,7 +111,7 @@ from jaxcap.results.tables import Table
 
 def seen_by(checker):
     """Tabulate the types that a checker sees, first JAX's, then ours."""
-    types = answers[checker].types if checker in answers else {}
+    types = reports[checker].types if checker in reports else {}
     asked = [way + q for q in QUESTIONS for way in WAYS]
     rows = [(expression, types.get(expression, "")) for expression in asked]
     return Table(f"Types that {checker} sees", ("", "type"), rows)
@@ -136,8 +136,8 @@ seen_by("pyright")
 # Now the mistakes. Those in what goes into ``vmap``, and in the options of ``jit``, JAX's own
 # annotations give away as well. For the others the types must have survived.
 caught = {
-    checker: {mistake.code: mistake for mistake in answer.mistakes}
-    for checker, answer in answers.items()
+    checker: {error.code: error for error in report.errors}
+    for checker, report in reports.items()
 }
 columns = [(way, checker) for way in WAYS for checker in caught]
 rows = [
@@ -257,7 +257,7 @@ found_in_jax, found_typed = (
     sum(any(way + m in caught[c] for c in caught) for m in MISTAKES)
     for way in WAYS
 )
-print(f"{made} mistakes, asked: {', '.join(answers) or 'nobody'}")
+print(f"{made} mistakes, asked: {', '.join(reports) or 'nobody'}")
 print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 
 # %%

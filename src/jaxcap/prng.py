@@ -1,7 +1,7 @@
 """Random keys one after another, without naming each, and without hidden state in compiled code.
 
-JAX wants a fresh key for each use. Splitting by hand invents a name for each and invites reuse of
-an old one. `KeyStream` hands them out.
+JAX needs a fresh key for each use. Splitting keys by hand takes a name for each, and an old one is
+easily used again. A `KeyStream` hands them out instead.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from jax import Array
 from jax.extend.core import get_opaque_trace_state
 
-# `jax.random.key` keeps 32 bits of a seed and `jax.random.fold_in` of a number, without a word
-# about the rest.
+# `jax.random.key` keeps 32 bits of a seed, and `jax.random.fold_in` of a number; both drop the rest
+# silently.
 SEEDS = KEYS = 2**32
 
 # Compiled, because op by op it takes several times as long as a split.
@@ -33,8 +33,8 @@ class TracedDrawError(RuntimeError):
 class KeyStream(Iterator[Array]):
     """An endless sequence of independent random keys, determined by a seed.
 
-    ``next(stream)`` is the next key, ``stream(n)`` are the next ``n`` of them in one array, and
-    ``stream.fork(name)`` is another stream. All are typed keys (`jax.random.key`).
+    ``next(stream)`` returns the next key, ``stream(n)`` the next ``n`` keys in one array, and
+    ``stream.fork(name)`` another stream. All are typed keys (`jax.random.key`).
 
     Parameters
     ----------
@@ -44,27 +44,27 @@ class KeyStream(Iterator[Array]):
     Raises
     ------
     TypeError
-        If the seed is not an integer. Booleans aren't taken for any.
+        If the seed is not an integer. Booleans don't count as integers.
     ValueError
-        If it is out of range: JAX would drop bits, and give two seeds the same keys.
+        If it is out of range: JAX would drop bits and give two seeds the same keys.
 
     Notes
     -----
     The key number ``i`` is ``jax.random.fold_in(root, i)``, where the root of a new stream is
     ``jax.random.key(seed)``. So the state is a counter, and a draw is one compiled operation, where
-    a chain of splits takes one to split and two more to take the result apart. It also makes
-    ``stream(n)`` the very keys that ``n`` calls of ``next`` would give (but not with JAX's
-    ``unsafe_rbg``), and none of them depends on ``jax_threefry_partitionable``.
+    a chain of splits takes one to split and two more to take the result apart. For the same reason
+    ``stream(n)`` returns the same keys as ``n`` calls of ``next`` (except with JAX's ``unsafe_rbg``),
+    and no key depends on ``jax_threefry_partitionable``.
 
-    Drawing is refused while JAX traces (in `jax.jit`, `jax.vmap`, `jax.lax.scan` and others): the
-    draw would happen once, at tracing, and not in each call, row or step. It is refused in
+    Drawing is refused while JAX traces (in `jax.jit`, `jax.vmap`, `jax.lax.scan` and others): a key
+    would be drawn once, during tracing, and not in each call, row or step. It is refused in
     `jax.grad` as well, where it would go wrong once the gradient is compiled. Creating, forking and
     describing a stream computes nothing, and is allowed anywhere.
 
-    A stream is pickled as its `state`. A copy, in this process or another, goes on from the same
-    place and so gives the *same* keys. Threads and processes that should differ get a fork each.
+    A stream is pickled as its `state`. A copy, in this process or another, continues from the same
+    key and so gives the *same* keys. Give each thread or process that should differ its own fork.
 
-    In ``zip``, put the stream last: ``zip`` draws from the first before it finds the second empty.
+    In ``zip``, put the stream last: ``zip`` draws a key before it finds a later argument exhausted.
 
     Examples
     --------
@@ -80,6 +80,7 @@ class KeyStream(Iterator[Array]):
         self._seed = _integer(seed, "seed", end=SEEDS)
         self._path: tuple[str, ...] = ()
         self._drawn = 0
+        self._fork_names: set[str] = set()
         self._impl: str = jax.config.jax_default_prng_impl  # type: ignore[attr-defined]
 
     def __next__(self) -> Array:
@@ -95,7 +96,7 @@ class KeyStream(Iterator[Array]):
         Raises
         ------
         TracedDrawError
-            As ``next``, while JAX traces.
+            If JAX traces, as for ``next``.
         TypeError
             If ``n`` is not an integer.
         ValueError
@@ -107,18 +108,32 @@ class KeyStream(Iterator[Array]):
         return keys
 
     def fork(self, name: str) -> Self:
-        """Return an independent stream, determined by this one's seed, its own path and ``name``.
+        """Return an independent stream, determined by this one's seed and path and by ``name``.
 
-        How many keys were drawn plays no part, and no key is used up: a part of a program keeps
-        its numbers when another part draws more. The same name again gives the same stream again.
+        It doesn't depend on how many keys were drawn, and uses up none: a part of a program keeps its
+        numbers when another part draws more. A copy of this stream, or one from its `state`, gives
+        the same fork under the same name.
+
+        Raises
+        ------
+        TypeError
+            If the name is not a string.
+        ValueError
+            If this stream was forked under this name before: both forks would give the same keys.
         """
         if not isinstance(name, str):
             raise TypeError(f"the name of a fork must be a string, got {name!r}")
+        if name in self._fork_names:
+            raise ValueError(
+                f"this stream was forked as {name!r} before, and a second fork of that name would "
+                "give the same keys: choose another name, or keep the first fork and use it again"
+            )
+        self._fork_names.add(name)
         return self.from_state(self.state | {"path": [*self._path, name], "drawn": 0})
 
     @property
     def state(self) -> dict[str, Any]:
-        """All there is to know, as plain numbers and strings that JSON or a checkpoint can hold."""
+        """Everything that determines the stream, for JSON or a checkpoint: numbers and strings."""
         return {
             "seed": self._seed,
             "path": list(self._path),
@@ -128,14 +143,14 @@ class KeyStream(Iterator[Array]):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Continue where a stream with this `state` was.
+        """Return a stream that continues where one with this `state` was.
 
         Raises
         ------
         KeyError
             If the state lacks an entry.
         TypeError, ValueError
-            If its seed or its number of keys drawn is no integer, or out of range.
+            If its seed or its number of keys drawn is not an integer, or out of range.
         """
         stream = cls(state["seed"])
         stream._path = tuple(state["path"])
@@ -151,12 +166,12 @@ class KeyStream(Iterator[Array]):
 
     @cached_property
     def _root(self) -> Array:
-        """The key that all others come from. To be read after `_advance`: it may not be traced."""
+        """The key that all others come from. Read it after `_advance`, or it may be traced."""
         words = [word for name in self._path for word in _words(name)]
         return reduce(_key_at, words, jax.random.key(self._seed, impl=self._impl))
 
     def _advance(self, n: int) -> int:
-        """Use up the next ``n`` numbers, and return the first of them."""
+        """Advance the counter by ``n``, and return where it was."""
         if get_opaque_trace_state() != _not_tracing():  # type: ignore[no-untyped-call]
             raise TracedDrawError(
                 "a KeyStream was advanced inside a function that JAX traces (jit, grad, vmap, scan "
@@ -167,7 +182,7 @@ class KeyStream(Iterator[Array]):
         first = self._drawn
         if first + n > KEYS:
             raise ValueError(
-                f"{n} more keys were asked for after {first}, and a stream has {KEYS}: go on with "
+                f"{n} more keys were asked for after {first}, and a stream has {KEYS}: continue with "
                 "a fork of it"
             )
         self._drawn = first + n
@@ -183,21 +198,21 @@ def _not_tracing() -> object:
 
 
 def _words(name: str) -> list[np.uint32]:
-    """Hash a name to 128 bits, the same in each process (unlike ``hash``).
+    """Hash a name to 128 bits, which are the same in each process (unlike those of ``hash``).
 
-    So many that no two names meet, nor a name and the numbers that draws and splits count with.
+    With so many bits, no name collides with another, nor with the counters of draws and splits.
     """
     return list(np.frombuffer(blake2b(name.encode(), digest_size=16).digest(), dtype="<u4"))
 
 
-def _integer(value: Any, what: str, *, end: int) -> int:
-    """Return an integer of any type as Python's, if it is from 0 to below ``end``."""
+def _integer(value: Any, label: str, *, end: int) -> int:
+    """Convert an integer of any type to ``int``, if it is at least 0 and below ``end``."""
     try:
         number = index(value)
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise TypeError(f"the {what} must be an integer, got {value!r}")
+        raise TypeError(f"the {label} must be an integer, got {value!r}")
     if not 0 <= number < end:
-        raise ValueError(f"the {what} must be from 0 to {end - 1}, got {number}")
+        raise ValueError(f"the {label} must be from 0 to {end - 1}, got {number}")
     return number

@@ -1,13 +1,12 @@
-"""JAX's transformations, typed: a checker sees what went in and what comes out.
+"""JAX's transformations, with types that survive them.
 
-`jax.jit` and `jax.grad` take any callable and give back one that takes and returns anything, as
-far as a type checker can tell. The functions here *are* JAX's when a program runs: they pass on
-all they get, and return what JAX returns. They differ in what mypy and pyright know of it: names
-and types of the arguments, the type of the result, and whether the function may be transformed
-like that at all.
+To a type checker, `jax.jit` and `jax.grad` turn any callable into one that takes and returns
+anything. The functions here do the same as JAX's when a program runs: they pass on all arguments and
+return what JAX returns. But mypy and pyright also see the names and types of the arguments, the type
+of the result, and whether the function may be transformed like that.
 
-JAX hands out a `jax.Array` also where an annotation says ``float``. Annotate what is computed on
-with `jax.Array`, or with containers of it, and the types are right.
+JAX passes and returns a `jax.Array` even where an annotation says ``float``. Annotate the arguments
+and results of computations with `jax.Array`, or with containers of it, and the types are right.
 """
 
 from __future__ import annotations
@@ -32,26 +31,26 @@ import jax
 from jax.stages import Lowered, Traced
 from jax.typing import ArrayLike
 
-P = ParamSpec("P")
-Q = ParamSpec("Q")
-T = TypeVar("T")
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+_R_co = TypeVar("_R_co", covariant=True)
 # Arguments to differentiate by. Without the bound, pyright takes those of a lambda for objects
-# that no operator works on.
-A = TypeVar("A", bound=Any)
-B = TypeVar("B", bound=Any)
-# What a function that can be differentiated returns: a number, and perhaps more beside it.
-Y = TypeVar("Y", bound=ArrayLike)
-Aux = TypeVar("Aux")
+# without operators.
+_A = TypeVar("_A", bound=Any)
+_B = TypeVar("_B", bound=Any)
+# The result of a function that can be differentiated: a number, and perhaps something else.
+_Y = TypeVar("_Y", bound=ArrayLike)
+_Aux = TypeVar("_Aux")
 
-One: TypeAlias = Callable[Concatenate[A, P], R]
-Two: TypeAlias = Callable[Concatenate[A, B, P], R]
-First: TypeAlias = Literal[0]
-Second: TypeAlias = Literal[1]
-Both: TypeAlias = tuple[Literal[0], Literal[1]]
-Others: TypeAlias = int | Sequence[int]
-Axes: TypeAlias = int | Sequence[Any] | None
+_FromFirst: TypeAlias = Callable[Concatenate[_A, _P], _R]
+_FromFirstTwo: TypeAlias = Callable[Concatenate[_A, _B, _P], _R]
+_First: TypeAlias = Literal[0]
+_Second: TypeAlias = Literal[1]
+_Both: TypeAlias = tuple[Literal[0], Literal[1]]
+_Others: TypeAlias = int | Sequence[int]
+_Axes: TypeAlias = int | Sequence[Any] | None
 
 
 class JitOptions(TypedDict, total=False):
@@ -78,13 +77,13 @@ class GradOptions(TypedDict, total=False):
     reduce_axes: Sequence[Hashable]
 
 
-class Plain(GradOptions, total=False):
+class PlainOptions(GradOptions, total=False):
     """Keywords for a function that returns a number."""
 
     has_aux: Literal[False]
 
 
-class WithAux(GradOptions):
+class AuxOptions(GradOptions):
     """Keywords for a function that returns a number and something else."""
 
     has_aux: Literal[True]
@@ -99,267 +98,253 @@ class VmapOptions(TypedDict, total=False):
     sum_match: bool
 
 
-class Jitted(Protocol[P, R_co]):
-    """What `typed_jit` returns, for a type checker: a function that can also be inspected.
+class Jitted(Protocol[_P, _R_co]):
+    """The type of what `typed_jit` returns: a function with methods that inspect it.
 
-    Calls are checked. `lower`, `trace` and `eval_shape` take anything, because JAX accepts
-    `jax.ShapeDtypeStruct` there in place of arrays.
+    Calls are checked. `lower`, `trace` and `eval_shape` take anything, because JAX accepts a
+    `jax.ShapeDtypeStruct` in place of an array there.
     """
 
     __name__: str
 
     @property
-    def __wrapped__(self) -> Callable[P, R_co]: ...
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+    def __wrapped__(self) -> Callable[_P, _R_co]: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co:
         """Call the compiled function, compiling for new shapes, dtypes and static arguments."""
         ...
 
-    # A method is bound to its instance; a static method, which doesn't take the instance, is not.
-    # (mypy 2.4 binds it all the same: call static methods through the class.)
+    # A method is bound to its instance; a static method, which doesn't take the instance, isn't.
+    # (mypy 2.4 binds it nevertheless: call static methods through the class.)
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
-    def __get__(self: Jitted[Concatenate[T, Q], R], instance: T, owner: type) -> Callable[Q, R]: ...
+    def __get__(
+        self: Jitted[Concatenate[_T, _Q], _R], instance: _T, owner: type
+    ) -> Callable[_Q, _R]: ...
     @overload
     def __get__(self, instance: object, owner: type) -> Self: ...
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Trace for such arguments and translate to the compiler's input."""
+        """Trace for arguments like these, and translate to the compiler's input."""
         ...
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """Trace for such arguments."""
+        """Trace for arguments like these."""
         ...
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the shapes and dtypes of the result for such arguments, without computing it."""
+        """Return the shapes and dtypes of the result for arguments like these, uncomputed."""
         ...
 
     def clear_cache(self) -> None:
-        """Forget what was compiled."""
+        """Drop what was compiled."""
         ...
 
 
 @overload
-def typed_jit(fun: Callable[P, R], /, **options: Unpack[JitOptions]) -> Jitted[P, R]: ...
+def typed_jit(fun: Callable[_P, _R], **options: Unpack[JitOptions]) -> Jitted[_P, _R]: ...
 @overload
-def typed_jit(**options: Unpack[JitOptions]) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+def typed_jit(**options: Unpack[JitOptions]) -> Callable[[Callable[_P, _R]], Jitted[_P, _R]]: ...
 def typed_jit(*fun: Any, **options: Any) -> Any:
-    """Compile a function: `jax.jit`, with the types of the function kept.
+    """Compile a function: `jax.jit`, which keeps the types of the function here.
 
     Parameters
     ----------
     fun
-        The function. Left out, as in ``@typed_jit(static_argnames="n")``, the answer is a
+        The function. Without it, as in ``@typed_jit(static_argnames="n")``, the result is a
         decorator.
     **options
-        Those of `jax.jit`.
+        See `jax.jit`.
 
     Returns
     -------
     Jitted
-        The very object that `jax.jit` returns: a call costs the same.
+        The object that `jax.jit` returns, so a call costs the same.
     """
-    return jax.jit(*fun, **options)
+    return _apply(jax.jit, fun, options)
 
 
-# The gradient has the type of what it is the gradient by. Overloads come in pairs, without and with
-# `has_aux`, for each `argnums` that types can follow, and for the others, where the gradient could
-# be anything; first with the function, then as a decorator. Of these, checkers remark that 1 is also
-# one of the others: it is meant to be, and the first match counts.
+# A gradient has the type of the argument that it is taken with respect to. Overloads come in pairs,
+# without and with `has_aux`, for the `argnums` of which types can say so; for others the gradient could
+# be anything. Decorators have types for the first argument only: more of them would make the messages
+# about a wrong call too long to read. The first overload that matches counts.
 @overload
 def typed_grad(
-    fun: One[A, P, ArrayLike], argnums: First = 0, **options: Unpack[Plain]
-) -> One[A, P, A]: ...
+    fun: _FromFirst[_A, _P, ArrayLike], argnums: _First = 0, **options: Unpack[PlainOptions]
+) -> _FromFirst[_A, _P, _A]: ...
 @overload
 def typed_grad(
-    fun: One[A, P, tuple[ArrayLike, Aux]], argnums: First = 0, **options: Unpack[WithAux]
-) -> One[A, P, tuple[A, Aux]]: ...
+    fun: _FromFirst[_A, _P, tuple[ArrayLike, _Aux]],
+    argnums: _First = 0,
+    **options: Unpack[AuxOptions],
+) -> _FromFirst[_A, _P, tuple[_A, _Aux]]: ...
 @overload
 def typed_grad(
-    fun: Two[A, B, P, ArrayLike], argnums: Second, **options: Unpack[Plain]
-) -> Two[A, B, P, B]: ...
+    fun: _FromFirstTwo[_A, _B, _P, ArrayLike], argnums: _Second, **options: Unpack[PlainOptions]
+) -> _FromFirstTwo[_A, _B, _P, _B]: ...
 @overload
 def typed_grad(
-    fun: Two[A, B, P, tuple[ArrayLike, Aux]], argnums: Second, **options: Unpack[WithAux]
-) -> Two[A, B, P, tuple[B, Aux]]: ...
+    fun: _FromFirstTwo[_A, _B, _P, tuple[ArrayLike, _Aux]],
+    argnums: _Second,
+    **options: Unpack[AuxOptions],
+) -> _FromFirstTwo[_A, _B, _P, tuple[_B, _Aux]]: ...
 @overload
 def typed_grad(
-    fun: Two[A, B, P, ArrayLike], argnums: Both, **options: Unpack[Plain]
-) -> Two[A, B, P, tuple[A, B]]: ...
+    fun: _FromFirstTwo[_A, _B, _P, ArrayLike], argnums: _Both, **options: Unpack[PlainOptions]
+) -> _FromFirstTwo[_A, _B, _P, tuple[_A, _B]]: ...
 @overload
 def typed_grad(
-    fun: Two[A, B, P, tuple[ArrayLike, Aux]], argnums: Both, **options: Unpack[WithAux]
-) -> Two[A, B, P, tuple[tuple[A, B], Aux]]: ...
+    fun: _FromFirstTwo[_A, _B, _P, tuple[ArrayLike, _Aux]],
+    argnums: _Both,
+    **options: Unpack[AuxOptions],
+) -> _FromFirstTwo[_A, _B, _P, tuple[tuple[_A, _B], _Aux]]: ...
 @overload
 def typed_grad(
-    fun: One[A, P, ArrayLike], argnums: Others, **options: Unpack[Plain]
-) -> One[A, P, Any]: ...
+    fun: _FromFirst[_A, _P, ArrayLike], argnums: _Others, **options: Unpack[PlainOptions]
+) -> _FromFirst[_A, _P, Any]: ...
 @overload
 def typed_grad(
-    fun: One[A, P, tuple[ArrayLike, Aux]], argnums: Others, **options: Unpack[WithAux]
-) -> One[A, P, tuple[Any, Aux]]: ...
+    fun: _FromFirst[_A, _P, tuple[ArrayLike, _Aux]], argnums: _Others, **options: Unpack[AuxOptions]
+) -> _FromFirst[_A, _P, tuple[Any, _Aux]]: ...
 @overload
 def typed_grad(
-    *, argnums: First = 0, **options: Unpack[Plain]
-) -> Callable[[One[A, P, ArrayLike]], One[A, P, A]]: ...
+    *, argnums: _First = 0, **options: Unpack[PlainOptions]
+) -> Callable[[_FromFirst[_A, _P, ArrayLike]], _FromFirst[_A, _P, _A]]: ...
 @overload
 def typed_grad(
-    *, argnums: First = 0, **options: Unpack[WithAux]
-) -> Callable[[One[A, P, tuple[ArrayLike, Aux]]], One[A, P, tuple[A, Aux]]]: ...
-@overload
-def typed_grad(  # type: ignore[overload-overlap]
-    *, argnums: Second, **options: Unpack[Plain]
-) -> Callable[[Two[A, B, P, ArrayLike]], Two[A, B, P, B]]: ...
-@overload
-def typed_grad(  # type: ignore[overload-overlap]
-    *, argnums: Second, **options: Unpack[WithAux]
-) -> Callable[[Two[A, B, P, tuple[ArrayLike, Aux]]], Two[A, B, P, tuple[B, Aux]]]: ...
-@overload
-def typed_grad(  # type: ignore[overload-overlap]
-    *, argnums: Both, **options: Unpack[Plain]
-) -> Callable[[Two[A, B, P, ArrayLike]], Two[A, B, P, tuple[A, B]]]: ...
-@overload
-def typed_grad(  # type: ignore[overload-overlap]
-    *, argnums: Both, **options: Unpack[WithAux]
-) -> Callable[[Two[A, B, P, tuple[ArrayLike, Aux]]], Two[A, B, P, tuple[tuple[A, B], Aux]]]: ...
+    *, argnums: _First = 0, **options: Unpack[AuxOptions]
+) -> Callable[
+    [_FromFirst[_A, _P, tuple[ArrayLike, _Aux]]], _FromFirst[_A, _P, tuple[_A, _Aux]]
+]: ...
 @overload
 def typed_grad(
-    *, argnums: Others, **options: Unpack[Plain]
-) -> Callable[[One[A, P, ArrayLike]], One[A, P, Any]]: ...
+    *, argnums: _Others, **options: Unpack[PlainOptions]
+) -> Callable[[_FromFirst[_A, _P, ArrayLike]], _FromFirst[_A, _P, Any]]: ...
 @overload
 def typed_grad(
-    *, argnums: Others, **options: Unpack[WithAux]
-) -> Callable[[One[A, P, tuple[ArrayLike, Aux]]], One[A, P, tuple[Any, Aux]]]: ...
+    *, argnums: _Others, **options: Unpack[AuxOptions]
+) -> Callable[
+    [_FromFirst[_A, _P, tuple[ArrayLike, _Aux]]], _FromFirst[_A, _P, tuple[Any, _Aux]]
+]: ...
 def typed_grad(*fun: Any, **options: Any) -> Any:
     """Differentiate a function: `jax.grad`, with types.
 
-    A checker gives the gradient the type of the argument that it is taken by, for ``argnums`` of
-    0, 1 and (0, 1), written out; for others it could be anything. It refuses functions that don't
-    return a number, or a number and something else with ``has_aux=True``.
+    To a checker, the gradient has the type of the argument that it is taken with respect to, if
+    ``argnums`` is written as 0, 1 or (0, 1); in a decorator, only as 0. Otherwise it could be
+    anything. Functions are refused that don't return a number, or a number and something else with
+    ``has_aux=True``.
 
     Parameters
     ----------
     fun
-        The function. Left out, as in ``@typed_grad(has_aux=True)``, the answer is a decorator.
+        The function. Without it, as in ``@typed_grad(has_aux=True)``, the result is a decorator.
     argnums, has_aux, **options
-        Those of `jax.grad`.
+        See `jax.grad`.
 
     Returns
     -------
     Callable
-        What `jax.grad` returns. Arguments to differentiate by lose their names for a checker:
-        JAX takes them by position only.
+        The function that `jax.grad` returns. To a checker, the arguments to differentiate with
+        respect to lose their names, because JAX takes them by position only.
     """
     return _apply(jax.grad, fun, options)
 
 
 @overload
 def typed_value_and_grad(
-    fun: One[A, P, Y], argnums: First = 0, **options: Unpack[Plain]
-) -> One[A, P, tuple[Y, A]]: ...
+    fun: _FromFirst[_A, _P, _Y], argnums: _First = 0, **options: Unpack[PlainOptions]
+) -> _FromFirst[_A, _P, tuple[_Y, _A]]: ...
 @overload
 def typed_value_and_grad(
-    fun: One[A, P, tuple[Y, Aux]], argnums: First = 0, **options: Unpack[WithAux]
-) -> One[A, P, tuple[tuple[Y, Aux], A]]: ...
+    fun: _FromFirst[_A, _P, tuple[_Y, _Aux]], argnums: _First = 0, **options: Unpack[AuxOptions]
+) -> _FromFirst[_A, _P, tuple[tuple[_Y, _Aux], _A]]: ...
 @overload
 def typed_value_and_grad(
-    fun: Two[A, B, P, Y], argnums: Second, **options: Unpack[Plain]
-) -> Two[A, B, P, tuple[Y, B]]: ...
+    fun: _FromFirstTwo[_A, _B, _P, _Y], argnums: _Second, **options: Unpack[PlainOptions]
+) -> _FromFirstTwo[_A, _B, _P, tuple[_Y, _B]]: ...
 @overload
 def typed_value_and_grad(
-    fun: Two[A, B, P, tuple[Y, Aux]], argnums: Second, **options: Unpack[WithAux]
-) -> Two[A, B, P, tuple[tuple[Y, Aux], B]]: ...
+    fun: _FromFirstTwo[_A, _B, _P, tuple[_Y, _Aux]], argnums: _Second, **options: Unpack[AuxOptions]
+) -> _FromFirstTwo[_A, _B, _P, tuple[tuple[_Y, _Aux], _B]]: ...
 @overload
 def typed_value_and_grad(
-    fun: Two[A, B, P, Y], argnums: Both, **options: Unpack[Plain]
-) -> Two[A, B, P, tuple[Y, tuple[A, B]]]: ...
+    fun: _FromFirstTwo[_A, _B, _P, _Y], argnums: _Both, **options: Unpack[PlainOptions]
+) -> _FromFirstTwo[_A, _B, _P, tuple[_Y, tuple[_A, _B]]]: ...
 @overload
 def typed_value_and_grad(
-    fun: Two[A, B, P, tuple[Y, Aux]], argnums: Both, **options: Unpack[WithAux]
-) -> Two[A, B, P, tuple[tuple[Y, Aux], tuple[A, B]]]: ...
+    fun: _FromFirstTwo[_A, _B, _P, tuple[_Y, _Aux]], argnums: _Both, **options: Unpack[AuxOptions]
+) -> _FromFirstTwo[_A, _B, _P, tuple[tuple[_Y, _Aux], tuple[_A, _B]]]: ...
 @overload
 def typed_value_and_grad(
-    fun: One[A, P, Y], argnums: Others, **options: Unpack[Plain]
-) -> One[A, P, tuple[Y, Any]]: ...
+    fun: _FromFirst[_A, _P, _Y], argnums: _Others, **options: Unpack[PlainOptions]
+) -> _FromFirst[_A, _P, tuple[_Y, Any]]: ...
 @overload
 def typed_value_and_grad(
-    fun: One[A, P, tuple[Y, Aux]], argnums: Others, **options: Unpack[WithAux]
-) -> One[A, P, tuple[tuple[Y, Aux], Any]]: ...
+    fun: _FromFirst[_A, _P, tuple[_Y, _Aux]], argnums: _Others, **options: Unpack[AuxOptions]
+) -> _FromFirst[_A, _P, tuple[tuple[_Y, _Aux], Any]]: ...
 @overload
 def typed_value_and_grad(
-    *, argnums: First = 0, **options: Unpack[Plain]
-) -> Callable[[One[A, P, Y]], One[A, P, tuple[Y, A]]]: ...
+    *, argnums: _First = 0, **options: Unpack[PlainOptions]
+) -> Callable[[_FromFirst[_A, _P, _Y]], _FromFirst[_A, _P, tuple[_Y, _A]]]: ...
 @overload
 def typed_value_and_grad(
-    *, argnums: First = 0, **options: Unpack[WithAux]
-) -> Callable[[One[A, P, tuple[Y, Aux]]], One[A, P, tuple[tuple[Y, Aux], A]]]: ...
-@overload
-def typed_value_and_grad(  # type: ignore[overload-overlap]
-    *, argnums: Second, **options: Unpack[Plain]
-) -> Callable[[Two[A, B, P, Y]], Two[A, B, P, tuple[Y, B]]]: ...
-@overload
-def typed_value_and_grad(  # type: ignore[overload-overlap]
-    *, argnums: Second, **options: Unpack[WithAux]
-) -> Callable[[Two[A, B, P, tuple[Y, Aux]]], Two[A, B, P, tuple[tuple[Y, Aux], B]]]: ...
-@overload
-def typed_value_and_grad(  # type: ignore[overload-overlap]
-    *, argnums: Both, **options: Unpack[Plain]
-) -> Callable[[Two[A, B, P, Y]], Two[A, B, P, tuple[Y, tuple[A, B]]]]: ...
-@overload
-def typed_value_and_grad(  # type: ignore[overload-overlap]
-    *, argnums: Both, **options: Unpack[WithAux]
-) -> Callable[[Two[A, B, P, tuple[Y, Aux]]], Two[A, B, P, tuple[tuple[Y, Aux], tuple[A, B]]]]: ...
+    *, argnums: _First = 0, **options: Unpack[AuxOptions]
+) -> Callable[
+    [_FromFirst[_A, _P, tuple[_Y, _Aux]]], _FromFirst[_A, _P, tuple[tuple[_Y, _Aux], _A]]
+]: ...
 @overload
 def typed_value_and_grad(
-    *, argnums: Others, **options: Unpack[Plain]
-) -> Callable[[One[A, P, Y]], One[A, P, tuple[Y, Any]]]: ...
+    *, argnums: _Others, **options: Unpack[PlainOptions]
+) -> Callable[[_FromFirst[_A, _P, _Y]], _FromFirst[_A, _P, tuple[_Y, Any]]]: ...
 @overload
 def typed_value_and_grad(
-    *, argnums: Others, **options: Unpack[WithAux]
-) -> Callable[[One[A, P, tuple[Y, Aux]]], One[A, P, tuple[tuple[Y, Aux], Any]]]: ...
+    *, argnums: _Others, **options: Unpack[AuxOptions]
+) -> Callable[
+    [_FromFirst[_A, _P, tuple[_Y, _Aux]]], _FromFirst[_A, _P, tuple[tuple[_Y, _Aux], Any]]
+]: ...
 def typed_value_and_grad(*fun: Any, **options: Any) -> Any:
     """Evaluate and differentiate a function: `jax.value_and_grad`, with types.
 
     Parameters
     ----------
     fun
-        The function. Left out, as in ``@typed_value_and_grad(argnums=1)``, the answer is a
+        The function. Without it, as in ``@typed_value_and_grad(has_aux=True)``, the result is a
         decorator.
     argnums, has_aux, **options
-        Those of `jax.value_and_grad`.
+        See `jax.value_and_grad`.
 
     Returns
     -------
     Callable
-        What `jax.value_and_grad` returns. Its result is a pair: what the function returns, and
-        the gradient, of the type that `typed_grad` gives it.
+        The function that `jax.value_and_grad` returns. Its result is a pair: the function's result,
+        and the gradient, typed as by `typed_grad`.
     """
     return _apply(jax.value_and_grad, fun, options)
 
 
 @overload
 def typed_vmap(
-    fun: Callable[P, R], in_axes: Axes = 0, out_axes: Any = 0, **options: Unpack[VmapOptions]
-) -> Callable[P, R]: ...
+    fun: Callable[_P, _R], in_axes: _Axes = 0, out_axes: Any = 0, **options: Unpack[VmapOptions]
+) -> Callable[_P, _R]: ...
 @overload
 def typed_vmap(
-    *, in_axes: Axes = 0, out_axes: Any = 0, **options: Unpack[VmapOptions]
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    *, in_axes: _Axes = 0, out_axes: Any = 0, **options: Unpack[VmapOptions]
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
 def typed_vmap(*fun: Any, **options: Any) -> Any:
     """Map a function over an axis of arrays: `jax.vmap`, also as a decorator with arguments.
 
     Parameters
     ----------
     fun
-        The function. Left out, as in ``@typed_vmap(in_axes=(0, None))``, the answer is a
+        The function. Without it, as in ``@typed_vmap(in_axes=(0, None))``, the result is a
         decorator.
     in_axes, out_axes, **options
-        Those of `jax.vmap`.
+        See `jax.vmap`.
 
     Returns
     -------
     Callable
-        What `jax.vmap` returns. Its type is that of the function, since types don't know axes.
+        The function that `jax.vmap` returns. It has the type of ``fun``, because types don't
+        include axes.
     """
     return _apply(jax.vmap, fun, options)
 
@@ -367,7 +352,7 @@ def typed_vmap(*fun: Any, **options: Any) -> Any:
 def _apply(
     transformation: Callable[..., Any], fun: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Transform a function, or return the decorator that will."""
-    if fun or "fun" in options:
-        return transformation(*fun, **options)
-    return partial(transformation, **options)
+    """Transform a function, given by position or by name, or return the decorator that will."""
+    if "fun" in options:  # by name, as `jax.jit` doesn't take it
+        fun = (*fun, options.pop("fun"))
+    return transformation(*fun, **options) if fun else partial(transformation, **options)

@@ -334,30 +334,6 @@ def test_encodings_that_lack_the_rules_of_tables_get_others() -> None:
     assert "slope" in result.stdout
 
 
-def test_training_logs_each_epoch_and_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    log, folder = tmp_path / "log.jsonl", tmp_path / "checkpoints"
-    command = ["mnist", "flax", *BRIEFLY.split(), "--log", str(log), "--checkpoints", str(folder)]
-    first = invoke(*command)
-    assert first.exit_code == 0
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert [row["epoch"] for row in rows] == [1, 2]
-    again = invoke(*command, "--num-epochs", "3")
-    assert again.exit_code == 0
-    assert again.output.count("epoch ") == 3
-    assert first.output.splitlines()[1:] == again.output.splitlines()[1:3]
-    other = invoke(*command, "--seed", "1")
-    assert other.exit_code == 2
-    assert "was made with seed 0, and this training has 1" in other.stderr
-
-
-def test_preprocessing_tells_what_pixels_are_normalised_by() -> None:
-    result = invoke("mnist", "preprocess-images", "--data", "subset")
-    assert result.exit_code == 0
-    training, test = [line.split() for line in result.output.splitlines() if "0." in line]
-    assert training == ["training", "10,000", "0.132074", "0.309600"]
-    assert test == ["test", "2,000", "0.122249", "0.297892"]
-
-
 @pytest.mark.parametrize("option", ["--version", "-V"])
 def test_the_version_is_one_line(option: str) -> None:
     result = run(option)

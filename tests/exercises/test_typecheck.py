@@ -1,4 +1,4 @@
-"""Type checkers are asked, understood, and missed with an explanation."""
+"""Type checkers run, their reports are understood, and a missing one is explained."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from jaxcap.exercises import typecheck
-from jaxcap.exercises.typecheck import CHECKERS, Checker, TypeCheckError, ask, is_installed
+from jaxcap.exercises.typecheck import CHECKERS, Checker, TypeCheckError, check, is_installed
 
 SOURCE = """\
 from collections import OrderedDict
@@ -31,24 +31,24 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @each_checker
-def test_types_and_mistakes_are_reported(checker: Checker) -> None:
+def test_types_and_errors_are_reported(checker: Checker) -> None:
     if not is_installed(checker):
         pytest.skip(f"{checker} is not installed")
-    answer = ask(checker, SOURCE)
-    assert answer.checker.split()[0] == checker
-    assert answer.types == {"half(1)": "float", "OrderedDict[str, int]()": "OrderedDict[str, int]"}
-    (mistake,) = answer.mistakes
-    assert (mistake.line, mistake.code) == (8, '    "two"')
-    assert mistake.rule in {"arg-type", "reportArgumentType"}
-    assert "\n" not in mistake.message
-    assert '"int"' in mistake.message
+    report = check(checker, SOURCE)
+    assert report.checker.split()[0] == checker
+    assert report.types == {"half(1)": "float", "OrderedDict[str, int]()": "OrderedDict[str, int]"}
+    (error,) = report.errors
+    assert (error.line, error.code) == (8, '    "two"')
+    assert error.rule in {"arg-type", "reportArgumentType"}
+    assert "\n" not in error.message
+    assert '"int"' in error.message
 
 
 @each_checker
 def test_missing_checker_is_named_with_a_remedy(checker: Checker, nothing_installed: None) -> None:
     assert not is_installed(checker)
     with pytest.raises(TypeCheckError, match=rf"{checker} is not installed: .* install {checker}"):
-        ask(checker, SOURCE)
+        check(checker, SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_pyright_needs_node(
 
 
 @each_checker
-def test_failure_of_a_checker_is_told_in_its_words(
+def test_failure_of_a_checker_is_reported_in_its_words(
     checker: Checker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = SimpleNamespace(returncode=2, stdout="", stderr="Traceback:\nout of memory\n")
     monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(TypeCheckError, match=f"{checker} failed with status 2: out of memory"):
-        ask(checker, SOURCE)
+        check(checker, SOURCE)
 
 
 @each_checker
@@ -85,4 +85,4 @@ def test_source_that_is_not_python_is_refused(
 ) -> None:
     monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
     with pytest.raises(SyntaxError):
-        ask(checker, "def half(")
+        check(checker, "def half(")

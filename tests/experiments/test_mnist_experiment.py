@@ -16,7 +16,7 @@ from jaxcap.experiments import mnist as experiment
 from jaxcap.experiments.mnist import DEVICE, LOADER, NAIVE, prepare, throughput
 
 
-def test_all_ways_have_the_same_loss_but_for_dropout() -> None:
+def test_all_trainers_have_the_same_loss_but_for_dropout() -> None:
     losses = {name: float(train()) for name, train in prepare(16, 1, compiled=False).items()}
     in_torch = {name: loss for name, loss in losses.items() if name.startswith("PyTorch")}
     assert in_torch.keys() == {LOADER, DEVICE}
@@ -28,16 +28,16 @@ def test_all_ways_have_the_same_loss_but_for_dropout() -> None:
 
 def test_compiled_pytorch_takes_part_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "can_compile", lambda _: True)
-    assert experiment.COMPILED in experiment.ways()
-    assert experiment.COMPILED not in experiment.ways(compiled=False)
+    assert experiment.COMPILED in experiment.trainer_factories()
+    assert experiment.COMPILED not in experiment.trainer_factories(compiled=False)
     monkeypatch.setattr(experiment, "can_compile", lambda _: False)
-    assert experiment.COMPILED not in experiment.ways()
+    assert experiment.COMPILED not in experiment.trainer_factories()
 
 
 def test_reduced_precision_is_for_accelerators(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not any(experiment.REDUCED in name for name in experiment.ways())
+    assert not any(experiment.REDUCED in name for name in experiment.trainer_factories())
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert sum(experiment.REDUCED in name for name in experiment.ways()) == 2
+    assert sum(experiment.REDUCED in name for name in experiment.trainer_factories()) == 2
 
 
 def test_throughput_counts_images() -> None:

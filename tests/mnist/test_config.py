@@ -61,7 +61,7 @@ def test_each_setting_is_described_with_its_limits() -> None:
         "num_epochs",
         "10",
         "1 to 10000",
-        "Times that all images are seen.",
+        "Number of times that all images are seen.",
     )
     assert all(meaning for *_, meaning in rows.values())
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import gzip
 import hashlib
 import http.server
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_digits import write_folder, write_idx
 
-from jaxcap.mnist import data, idx
+from jaxcap.mnist import data
 from jaxcap.mnist.data import DataError, Split
 
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = data.SHA256
@@ -32,7 +35,7 @@ def digits(n: int, seed: int = 0) -> Split:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four good files, whose hashes are taken for MNIST's."""
     folder = tmp_path / "files"
-    data.write_folder(folder, digits(30), digits(20, seed=1))
+    write_folder(folder, digits(30), digits(20, seed=1))
     accept(folder, monkeypatch)
     return folder
 
@@ -74,29 +77,33 @@ class TestFolder:
                 rf"there is no {TEST_LABELS} or {TEST_LABELS}\.gz in .*: put all four files",
             ),
             (
-                lambda folder: idx.write(folder / f"{TRAIN_IMAGES}.gz", digits(30, 7).images),
-                rf"{TRAIN_IMAGES}\.gz is not MNIST's: .* SHA-256",
+                lambda folder: write_idx(folder / f"{TRAIN_IMAGES}.gz", digits(30, 7).images),
+                rf"{TRAIN_IMAGES}\.gz is not MNIST's .* SHA-256",
             ),
             (
                 lambda folder: truncate(folder / f"{TRAIN_IMAGES}.gz"),
                 rf"{TRAIN_IMAGES}\.gz is damaged or incomplete",
             ),
             (
+                lambda folder: damage(folder / f"{TRAIN_IMAGES}.gz"),
+                rf"{TRAIN_IMAGES}\.gz is damaged or incomplete",
+            ),
+            (
                 lambda folder: (folder / f"{TRAIN_LABELS}.gz").write_bytes(b"<html>"),
-                rf"{TRAIN_LABELS}\.gz is not an IDX file",
+                rf"{TRAIN_LABELS}\.gz is not MNIST's {TRAIN_LABELS}: .* SHA-256",
             ),
             (
                 lambda folder: swap(folder / f"{TRAIN_IMAGES}.gz", folder / f"{TRAIN_LABELS}.gz"),
-                rf"{TRAIN_IMAGES}\.gz should hold images .* labels: are the two swapped\?",
+                rf"{TRAIN_IMAGES}\.gz is not MNIST's {TRAIN_IMAGES}",
             ),
             (
-                lambda folder: swap(folder / f"{TEST_LABELS}.gz", folder / f"{TRAIN_IMAGES}.gz"),
-                r"are the two swapped\?",
+                lambda folder: swap(folder / f"{TEST_LABELS}.gz", folder / f"{TRAIN_LABELS}.gz"),
+                rf"{TRAIN_LABELS}\.gz is not MNIST's {TRAIN_LABELS}",
             ),
         ],
-        ids=["missing", "other content", "truncated", "not IDX", "swapped", "swapped otherwise"],
+        ids=["missing", "other content", "truncated", "damaged", "not IDX", "swapped", "labels"],
     )
-    def test_what_is_wrong_is_said_in_a_sentence(
+    def test_the_message_says_in_a_sentence_what_is_wrong(
         self, folder: Path, break_it: Callable[[Path], object], said: str
     ) -> None:
         break_it(folder)
@@ -111,29 +118,28 @@ class TestFolder:
         with pytest.raises(DataError, match=f"or unset {data.FOLDER_VARIABLE}"):
             data.load()
 
-    @pytest.mark.parametrize(
-        ("train", "said"),
-        [
-            (Split(digits(30).images, digits(29).labels), "30 images for 29 labels"),
-            (
-                Split(digits(30).images[:, :27], digits(30).labels),
-                r"images of 28 × 28.*\(30, 27, 28",
-            ),
-            (Split(digits(30).images, digits(30).labels + np.uint8(3)), "digits 0 to 9.* a 12"),
-        ],
-        ids=["counts", "size", "range"],
-    )
-    def test_content_that_does_not_fit_is_refused(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Split, said: str
+    def test_a_file_that_cannot_be_read_is_named(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        data.write_folder(tmp_path, train, digits(20))
-        accept(tmp_path, monkeypatch)
-        with pytest.raises(DataError, match=said):
-            data.read_folder(tmp_path)
+        def refuse(_: Path) -> bytes:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+        monkeypatch.setattr(Path, "read_bytes", refuse)
+        with pytest.raises(
+            DataError, match=rf"{TRAIN_IMAGES}\.gz can't be read: Permission denied"
+        ):
+            data.read_folder(folder)
 
 
 def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
+
+
+def damage(path: Path) -> None:
+    """Begin the compressed data, after gzip's header, with a block of a type that doesn't exist."""
+    content = bytearray(path.read_bytes())
+    content[10] = 0xFF
+    path.write_bytes(content)
 
 
 def swap(one: Path, other: Path) -> None:
@@ -202,11 +208,11 @@ class TestDownload:
         data.download(tmp_path / "cache", [server.address])
         assert server.asked == [f"{TEST_LABELS}.gz"]
 
-    @pytest.mark.parametrize("damage", [truncate, lambda path: path.write_bytes(b"<html>")])
+    @pytest.mark.parametrize("spoil", [truncate, damage, lambda path: path.write_bytes(b"<html>")])
     def test_a_bad_download_does_not_stay(
-        self, server: Server, folder: Path, tmp_path: Path, damage: Callable[[Path], object]
+        self, server: Server, folder: Path, tmp_path: Path, spoil: Callable[[Path], object]
     ) -> None:
-        damage(folder / f"{TRAIN_IMAGES}.gz")
+        spoil(folder / f"{TRAIN_IMAGES}.gz")
         with pytest.raises(DataError, match=f"{TRAIN_IMAGES} can't be downloaded: .* another file"):
             data.download(tmp_path / "cache", [server.address])
         assert list((tmp_path / "cache").iterdir()) == []
@@ -214,10 +220,25 @@ class TestDownload:
     def test_another_file_under_the_name_is_refused(
         self, server: Server, folder: Path, tmp_path: Path
     ) -> None:
-        idx.write(folder / f"{TRAIN_IMAGES}.gz", digits(30, seed=5).images)
+        write_idx(folder / f"{TRAIN_IMAGES}.gz", digits(30, seed=5).images)
         with pytest.raises(DataError, match="another file"):
             data.download(tmp_path / "cache", [server.address])
         assert list((tmp_path / "cache").iterdir()) == []
+
+    @pytest.mark.parametrize("spoil", [truncate, damage])
+    def test_a_mirror_with_damaged_files_is_passed_over(
+        self, server: Server, folder: Path, tmp_path: Path, spoil: Callable[[Path], object]
+    ) -> None:
+        bad = folder / "bad"
+        shutil.copytree(folder, bad)
+        spoil(bad / f"{TRAIN_IMAGES}.gz")
+        mirrors = [f"{server.address}/bad", server.address]
+        assert len(data.download(tmp_path / "cache", mirrors).train.images) == 30
+
+    def test_a_cache_that_cannot_be_written_is_named(self, server: Server, tmp_path: Path) -> None:
+        (tmp_path / "cache").write_text("a file, not a folder", encoding="utf-8")
+        with pytest.raises(DataError, match=r"cache can't be written: "):
+            data.download(tmp_path / "cache", [server.address])
 
     def test_no_network_is_said_in_a_sentence(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=f"ConnectionError.*{data.FOLDER_VARIABLE}") as raised:
@@ -252,12 +273,12 @@ class TestSubset:
     @pytest.mark.skipif(not COMPLETE, reason=f"{data.FOLDER_VARIABLE} names no folder")
     def test_it_is_made_of_mnist(self) -> None:
         mnist, subset = data.read_folder(Path(str(COMPLETE))), data.load("subset")
-        for all_, some, per_class in (
+        for split, part, per_class in (
             (mnist.train, subset.train, 1000),
             (mnist.test, subset.test, 200),
         ):
-            for expected, found in zip(data.balanced(all_, per_class), some, strict=True):
-                np.testing.assert_array_equal(expected, found)
+            for expected, actual in zip(data.balanced(split, per_class), part, strict=True):
+                np.testing.assert_array_equal(expected, actual)
 
 
 def test_source_cannot_inject_html() -> None:
@@ -265,10 +286,10 @@ def test_source_cannot_inject_html() -> None:
     assert "<script>" not in mnist._repr_html_()
 
 
-def test_mean_and_deviation_are_those_of_the_pixels() -> None:
+def test_mean_and_std_are_those_of_the_pixels() -> None:
     images = digits(50).images
     expected = images.mean() / 255, images.std() / 255
-    assert data.mean_and_deviation(images) == pytest.approx(expected, rel=1e-12)
+    assert data.mean_and_std(images) == pytest.approx(expected, rel=1e-12)
 
 
 def test_balanced_keeps_the_order() -> None:
@@ -278,5 +299,6 @@ def test_balanced_keeps_the_order() -> None:
 
 
 def test_balanced_needs_enough() -> None:
+    assert len(data.balanced(digits(50), 5).labels) == 50
     with pytest.raises(ValueError, match="wanted 6 images of each digit"):
         data.balanced(digits(50), 6)

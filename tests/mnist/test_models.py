@@ -38,13 +38,13 @@ def test_both_have_as_many_parameters(weights: Any) -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize("ways", [{}, FAST], ids=["XLA", "patches"])
-def test_logits_agree(weights: Any, ways: dict[str, Any]) -> None:
+@pytest.mark.parametrize("layers", [{}, FAST], ids=["XLA", "patches"])
+def test_logits_agree(weights: Any, layers: dict[str, Any]) -> None:
     import torch
 
     from jaxcap.mnist import model_torch
 
-    flax_cnn = CNN(nnx.Rngs(3), **ways)
+    flax_cnn = CNN(nnx.Rngs(3), **layers)
     torch_cnn = model_torch.CNN().eval()
     torch_cnn.load_state_dict(model_torch.from_flax(weights))
     with torch.no_grad():

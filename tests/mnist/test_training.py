@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,15 +21,15 @@ from fake_digits import bars_to_learn
 from libraries import needs_torch
 
 from jaxcap.mnist import train_flax
+from jaxcap.mnist.checkpoints import CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Mnist, Split
 from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights
 from jaxcap.mnist.training import (
-    CheckpointError,
     Epoch,
     Trainer,
+    evaluate,
     fit,
-    judge,
     shuffled,
 )
 
@@ -82,7 +84,7 @@ def mnist() -> Mnist:
 def test_it_learns(make: Make, mnist: Mnist) -> None:
     settings = SETTINGS.model_copy(update={"num_epochs": 4})
     trainer = make(settings, mnist.train)
-    before = judge(trainer, mnist.test)
+    before = evaluate(trainer, mnist.test)
     epochs = fit(trainer, mnist)
     assert before.correct < 15
     assert epochs[-1].test_correct > 30
@@ -107,7 +109,7 @@ def test_all_test_images_are_counted(make: Make, mnist: Mnist) -> None:
     assert logits.shape == (37, 10)
     alone = trainer.logits(mnist.test.images[-1:])
     np.testing.assert_allclose(logits[-1:], alone, atol=1e-4)
-    assert len(judge(trainer, mnist.test).judged) == 37
+    assert len(evaluate(trainer, mnist.test).predictions) == 37
 
 
 # Two programs round in two ways, and each step amplifies that: 1.4e-5 was seen after 24 steps.
@@ -189,6 +191,75 @@ class TestCheckpoints:
         assert fit(again, mnist, checkpoints=tmp_path) == epochs
         assert_equal(one, again)
 
+    @each_way
+    def test_without_momentum_it_goes_on_too(
+        self, make: Make, mnist: Mnist, tmp_path: Path
+    ) -> None:
+        settings = SETTINGS.model_copy(update={"momentum": 0.0})
+        through, _ = trained(make, settings, mnist)
+        fit(
+            make(settings.model_copy(update={"num_epochs": 1}), mnist.train),
+            mnist,
+            checkpoints=tmp_path,
+        )
+        resumed = make(settings, mnist.train)
+        fit(resumed, mnist, checkpoints=tmp_path)
+        assert_equal(resumed, through, atol=1e-6)
+
+    def test_callbacks_tell_resumed_epochs_from_new_ones(
+        self, mnist: Mnist, tmp_path: Path
+    ) -> None:
+        earlier: list[Epoch] = []
+        later: list[Epoch] = []
+        for num_epochs in 1, 2:
+            earlier.clear()
+            later.clear()
+            trainer = MAKERS["steps"](
+                SETTINGS.model_copy(update={"num_epochs": num_epochs}), mnist.train
+            )
+            epochs = fit(
+                trainer, mnist, checkpoints=tmp_path, on_start=earlier.extend, on_epoch=later.append
+            )
+        assert [epoch.epoch for epoch in earlier] == [1]
+        assert [epoch.epoch for epoch in later] == [2]
+        assert epochs == earlier + later
+
+    @pytest.mark.parametrize("name", ["metadata", "_METADATA", "manifest.ocdbt"])
+    def test_a_truncated_checkpoint_is_refused(
+        self, mnist: Mnist, tmp_path: Path, name: str
+    ) -> None:
+        fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
+        for path in tmp_path.rglob(name):
+            path.write_bytes(b"")
+        with pytest.raises(CheckpointError, match=f"{tmp_path} can't be read") as raised:
+            fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
+        assert "\n" not in str(raised.value)
+
+    def test_a_folder_of_other_things_is_refused(self, mnist: Mnist, tmp_path: Path) -> None:
+        (tmp_path / "5").mkdir()
+        with pytest.raises(CheckpointError, match=f"the checkpoint in {tmp_path} can't be read"):
+            fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
+
+    def test_a_folder_that_cannot_be_made_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("", encoding="utf-8")
+        with pytest.raises(CheckpointError, match="folder can't be opened"):
+            Checkpoints(tmp_path / "file" / "folder")
+
+    def test_a_full_disk_keeps_the_checkpoint_before(
+        self, mnist: Mnist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = SETTINGS.model_copy(update={"num_epochs": 1})
+        fit(MAKERS["steps"](first, mnist.train), mnist, checkpoints=tmp_path)
+
+        def full(*_: object, **__: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patch:
+            patch.setattr("orbax.checkpoint.CheckpointManager.save", full)
+            with pytest.raises(CheckpointError, match=r"can't be written .*No space left"):
+                fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
+        assert len(fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)) == 2
+
     @needs_torch
     def test_that_of_another_training_is_refused(self, mnist: Mnist, tmp_path: Path) -> None:
         fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
@@ -208,6 +279,17 @@ def test_log_has_a_row_for_each_epoch(mnist: Mnist, tmp_path: Path) -> None:
     assert [Epoch(**row) for row in rows] == epochs
     assert epochs[0].accuracy == epochs[0].test_correct / 37
     assert epochs[0].train_s < epochs[1].train_s
+
+
+def test_a_log_that_cannot_be_written_is_named_after_the_epoch_was_reported(
+    mnist: Mnist, tmp_path: Path
+) -> None:
+    log = tmp_path / "file" / "log.jsonl"
+    log.parent.write_text("not a folder", encoding="utf-8")
+    epochs: list[Epoch] = []
+    with pytest.raises(OSError, match=str(log)):
+        fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, log=log, on_epoch=epochs.append)
+    assert len(epochs) == 1
 
 
 def test_reduced_precision_trains_too(mnist: Mnist) -> None:

@@ -59,6 +59,7 @@ reveal_type(typed_jit(wave))  #: Jitted[(x: Array, scale: float = ...), Array]
 reveal_type(typed_jit(wave)(x, scale=2.0))  #: Array
 reveal_type(typed_jit(loss)(params, x, power=2))  #: Array
 reveal_type(typed_jit(wave).__wrapped__)  #: (x: Array, scale: float = ...) -> Array
+reveal_type(typed_jit(fun=wave)(x))  #: Array
 reveal_type(typed_jit(wave).__name__)  #: str
 reveal_type(typed_jit(wave).lower(shape))  #: Lowered
 reveal_type(typed_jit(wave).trace(x))  #: Traced
@@ -175,8 +176,8 @@ def no_aux(x: jax.Array) -> jax.Array:
 
 reveal_type(slope)  #: (Array) -> Array
 reveal_type(slope_and_aux)  #: (Array) -> tuple[Array, str]
-reveal_type(second_slope)  #: (dict[str, Layer], Array) -> Array
-reveal_type(both_slopes(params, x))  #: tuple[tuple[dict[str, Layer], Array], str]
+reveal_type(second_slope)  #: (dict[str, Layer], x: Array) -> Any
+reveal_type(both_slopes(params, x))  #: tuple[Any, str]
 reveal_type(other_slopes)  #: (Array, b: Array, c: Array) -> Any
 
 # value_and_grad: what the function returns, and the gradient.
@@ -208,13 +209,15 @@ def valued(x: jax.Array) -> jax.Array:
     return x
 
 
-@typed_value_and_grad(has_aux=True, argnums=1)
+@typed_value_and_grad(has_aux=True)
 def valued_with_aux(params: Params, x: jax.Array) -> tuple[jax.Array, int]:
     return x, 1
 
 
 reveal_type(valued)  #: (Array) -> tuple[Array, Array]
-reveal_type(valued_with_aux)  #: (dict[str, Layer], Array) -> tuple[tuple[Array, int], Array]
+reveal_type(
+    valued_with_aux
+)  #: (dict[str, Layer], x: Array) -> tuple[tuple[Array, int], dict[str, Layer]]
 
 # vmap: what the function was, and all of them together.
 reveal_type(typed_vmap(wave, (0, None)))  #: (x: Array, scale: float = ...) -> Array

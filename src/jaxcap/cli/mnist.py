@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,59 +28,54 @@ if TYPE_CHECKING:
     from jaxcap.mnist.training import Epoch, Trainer
     from jaxcap.results import ResultSet
 
-
-class TrainingCommand(click.Command):
-    """A command with an option for each of `jaxcap.mnist.config.Settings`.
-
-    They are made when they are first asked for, since that takes importing pydantic.
-    """
-
-    _has_settings: bool
-
-    @property
-    def params(self) -> list[click.Parameter]:
-        """Arguments and options of the command."""
-        if not self._has_settings:
-            self._params[:0] = _setting_options()
-            self._has_settings = True
-        return self._params
-
-    @params.setter
-    def params(self, others: list[click.Parameter]) -> None:
-        self._params, self._has_settings = others, False
+_STARTED_BY_SRUN = "SLURM_STEP_NODELIST"
 
 
-def _setting_options() -> list[click.Parameter]:
-    from jaxcap.mnist.config import Settings
+def _flag(setting: str) -> str:
+    return f"--{setting.replace('_', '-')}"
 
-    def option(name: str, default: Any, meaning: str | None) -> click.Option:
-        flag = _flag(name)
-        if isinstance(default, bool):
-            both = f"{flag}/--no-{flag.removeprefix('--')}"
-            return click.Option([both], default=default, show_default=True, help=meaning)
-        # Texts, because the settings check themselves, and report all that is wrong at once.
-        kind = type(default).__name__.upper()
-        return click.Option(
-            [flag], default=str(default), show_default=True, metavar=kind, help=meaning
-        )
 
-    return [
-        option(name, field.default, field.description)
-        for name, field in Settings.model_fields.items()
-    ]
+def _setting_option(name: str, default: float, meaning: str) -> Callable[..., Any]:
+    """Make the option for one of `jaxcap.mnist.config.Settings`."""
+    flag = _flag(name)
+    if isinstance(default, bool):
+        flag = f"{flag}/--no-{flag.removeprefix('--')}"
+        return click.option(flag, default=default, show_default=True, help=meaning)
+    # The values are texts, because `Settings` converts them, and reports all that is wrong at once.
+    metavar = type(default).__name__.upper()
+    return click.option(
+        flag, default=str(default), show_default=True, metavar=metavar, help=meaning
+    )
 
+
+# Written out, because importing `Settings` takes pydantic, for which help and completion don't wait.
+SETTING_OPTIONS = (
+    _setting_option("num_epochs", 10, "Number of times that all images are seen."),
+    _setting_option("batch_size_training", 128, "Images in a training step."),
+    _setting_option("batch_size_validation", 128, "Images that are evaluated at a time."),
+    _setting_option("learning_rate", 0.01, "Size of a step against the gradient."),
+    _setting_option("momentum", 0.9, "Fraction of the last step that is added to the next."),
+    _setting_option(
+        "decay", False, "Lower the learning rate linearly, from step to step, to zero."
+    ),
+    _setting_option("seed", 0, "Determines the weights, the order of the images and dropout."),
+    _setting_option("dropout", True, "Drop activations at random while training."),
+    _setting_option(
+        "dry_run", False, "Stop each epoch after a few batches, to see whether everything works."
+    ),
+)
 
 data_option = click.option(
     "--data",
     type=click.Choice(("any", "complete", "subset")),
     default="any",
     show_default=True,
-    help="The complete data, the subset in the package, or the former if they can be had.",
+    help="The complete data, the subset in the package, or the subset only if it has to be.",
 )
 
 
 def training(command: Callable[..., None]) -> click.Command:
-    """Give a command the options of a training."""
+    """Add the options of all trainings to a command."""
     for option in (
         quiet_option,
         json_option,
@@ -87,7 +84,7 @@ def training(command: Callable[..., None]) -> click.Command:
             "--checkpoints",
             metavar="FOLDER",
             type=click.Path(file_okay=False, path_type=Path),
-            help="Save the training after each epoch, and go on from there if it is there already.",
+            help="Save the training after each epoch, and resume it if it was saved there before.",
         ),
         click.option(
             "--log",
@@ -96,9 +93,10 @@ def training(command: Callable[..., None]) -> click.Command:
             help="Write a line of JSON for each epoch.",
         ),
         data_option,
+        *reversed(SETTING_OPTIONS),
     ):
         command = option(command)
-    return click.command(cls=TrainingCommand)(command)
+    return click.command()(command)
 
 
 @click.group()
@@ -107,13 +105,38 @@ def mnist() -> None:
 
 
 @training
-def flax(**options: Any) -> None:
+@click.option(
+    "--all-devices",
+    is_flag=True,
+    help="Share each batch among all devices, including those of all processes that srun started.",
+)
+@click.option(
+    "--coordinator",
+    metavar="HOST:PORT",
+    help="Train in several processes without srun: the address at which all reach process 0.",
+)
+@click.option("--processes", type=int, help="Number of processes, if there is a coordinator.")
+@click.option("--process", type=int, help="Number of this process, from 0.")
+def flax(
+    all_devices: bool,
+    coordinator: str | None,
+    processes: int | None,
+    process: int | None,
+    **options: Any,
+) -> None:
     """Train by Flax: steps compiled together, on data that stay on the device."""
+    job = coordinator, processes, process
+    in_job = any(value is not None for value in job)
+    all_devices = all_devices or in_job
+    if all_devices and options["json"]:
+        raise InputError("--json saves the times of one device: leave it out, or train on one")
+    if in_job or (all_devices and _STARTED_BY_SRUN in os.environ):
+        options["join"] = partial(_join, *job)
 
     def prepare(settings: Settings, images: Mnist, _: str) -> Trainer:
-        from jaxcap.mnist.train_flax import FlaxTrainer
+        from jaxcap.mnist.train_flax import FlaxTrainer, data_mesh
 
-        return FlaxTrainer(settings, images.train)
+        return FlaxTrainer(settings, images.train, mesh=data_mesh() if all_devices else None)
 
     _train("flax", prepare, **options)
 
@@ -137,13 +160,13 @@ def pytorch(**options: Any) -> None:
 @data_option
 @quiet_option
 def preprocess_images(data: str, quiet: bool) -> None:
-    """Read MNIST, downloading it if need be, and tell what its pixels are normalised by."""
-    from jaxcap.mnist.data import mean_and_deviation
+    """Read MNIST, downloading it if need be, and show what its pixels are normalised by."""
+    from jaxcap.mnist.data import mean_and_std
     from jaxcap.results.tables import Table
 
     images = _load(data)
     rows = [
-        (name, f"{len(split.images):,}", *(f"{x:.6f}" for x in mean_and_deviation(split.images)))
+        (name, f"{len(split.images):,}", *(f"{x:.6f}" for x in mean_and_std(split.images)))
         for name, split in (("training", images.train), ("test", images.test))
     ]
     headers = ("images", "count", "mean", "standard deviation")
@@ -164,15 +187,20 @@ def _train(
     log: Path | None,
     checkpoints: Path | None,
     data: str,
+    join: Callable[[], bool] | None = None,
     **given: Any,
 ) -> None:
-    """Train as a command was told to."""
+    """Train with the options of a command."""
     settings = _checked(given)
     for name in "flax", library:
         require_library(name)
     for path, option in (log, "--log"), (checkpoints, "--checkpoints"):
         if path:
             require_writable(path / "new" if path.is_dir() else path, option)
+    if join:
+        if not join():
+            quiet, log = True, None  # process 0 reports for all
+        data = "complete" if data == "any" else data  # all processes need the same images
     run = CommandRun(device, json=json, quiet=quiet)
     run.start()
     platform = run.platforms(library)[0]
@@ -180,19 +208,37 @@ def _train(
 
     images = _load(data)
     run.show(f"{LIBRARIES[library].name}, {images!r}")
+    earlier: list[Epoch] = []
+
+    def on_start(epochs: Sequence[Epoch]) -> None:
+        if json and settings.num_epochs - len(epochs) < 2:
+            raise InputError(
+                "--json: the first epoch that a process trains includes compilation, so a time takes "
+                f"a second one, and --num-epochs {settings.num_epochs} leaves "
+                f"{max(settings.num_epochs - len(epochs), 0)} to train: raise it, or leave --json out"
+            )
+        earlier.extend(epochs)
+        for epoch in epochs:
+            run.show(str(epoch))
+
     try:
-        trainer = prepare(settings, images, platform)
         epochs = fit(
-            trainer,
+            prepare(settings, images, platform),
             images,
             log=log,
             checkpoints=checkpoints,
-            tell=lambda epoch: run.show(str(epoch)),
+            on_start=on_start,
+            on_epoch=lambda epoch: run.show(str(epoch)),
             quiet=quiet,
         )
-    except ValueError as error:  # a batch that is too large, another training's checkpoint
+    except ValueError as error:  # a batch that is too large, an unusable checkpoint
         raise InputError(str(error)) from error
-    run.save(_results(library, platform, trainer.settings, images, epochs))
+    except OSError as error:
+        raise InputError(f"{error.filename} can't be written: {error.strerror}") from error
+    if json:
+        ends_s = [0.0, *(epoch.train_s for epoch in epochs)]
+        durations_s = [end - start for start, end in pairwise(ends_s)]
+        run.save(_results(library, platform, settings, images, durations_s[len(earlier) :]))
 
 
 def _checked(given: dict[str, Any]) -> Settings:
@@ -203,41 +249,48 @@ def _checked(given: dict[str, Any]) -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        raise InputError(explain(error, named=_flag)) from error
+        raise InputError(explain(error, label=_flag)) from error
 
 
-def _flag(setting: str) -> str:
-    return f"--{setting.replace('_', '-')}"
+def _join(coordinator: str | None, processes: int | None, process: int | None) -> bool:
+    """Join the other processes of a job, and return whether this is the first."""
+    import jax
+
+    from jaxcap.mnist.parallel import JobError, join
+
+    try:
+        join(coordinator, processes, process)
+    except JobError as error:
+        raise InputError(str(error)) from error
+    return jax.process_index() == 0
 
 
-def _load(which: Any) -> Mnist:
+def _load(want: Any) -> Mnist:
     from jaxcap.mnist import data
 
     try:
-        return data.load(which)
+        return data.load(want)
     except data.DataError as error:
         raise InputError(str(error)) from error
 
 
 def _results(
-    library: str, platform: str, settings: Settings, images: Mnist, epochs: list[Epoch]
+    library: str, platform: str, settings: Settings, images: Mnist, epochs_s: Sequence[float]
 ) -> ResultSet:
-    """Take epochs of training for calls: the first compiles."""
+    """Save the epochs that this process trained as calls, of which the first compiles."""
     from uuid import uuid4
 
     from jaxcap.measure import machine
     from jaxcap.results import ProcessSamples, Result, ResultSet
 
-    so_far = [0.0, *(epoch.train_s for epoch in epochs)]
-    first, *later = [end - start for start, end in pairwise(so_far)]
-    samples = tuple(later or [first])
-    here = machine.capture()
+    first, *later = epochs_s
+    environment = machine.capture()
     name = LIBRARIES[library].name
     result = Result(
         experiment="mnist epoch",
         variant=name,
         parameters=settings.model_dump(),
-        device=machine.cpu() if platform == "cpu" else here.device,
+        device=machine.cpu() if platform == "cpu" else environment.device,
         comparison=uuid4().hex[:12],
         allocator="default",
         working_set_bytes=sum(array.nbytes for array in images.train),
@@ -245,10 +298,10 @@ def _results(
             ProcessSamples(
                 first_call_s=first,
                 calls_per_sample=1,
-                samples_s=samples,
-                dispatch_s=samples,
+                samples_s=tuple(later),
+                dispatch_s=tuple(later),
                 minor_faults=(),
             ),
         ),
     )
-    return ResultSet(environment=here, results=(result,))
+    return ResultSet(environment=environment, results=(result,))

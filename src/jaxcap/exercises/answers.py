@@ -1,7 +1,7 @@
-"""How answers to the exercises are judged.
+"""Graders of answers to the exercises.
 
-A judge returns what more there is to say about a right answer, and raises `WrongError` where an
-answer is wrong, which says what is expected of it without giving it away.
+A grader returns a remark about a correct answer, often an empty one. It raises a `WrongError` for a
+wrong answer, with a message that says what is expected without giving it away.
 """
 
 from __future__ import annotations
@@ -16,79 +16,79 @@ from jax.stages import Wrapped
 
 from jaxcap.results import ResultSet
 
-# What bar(key1) + 2 * baz(key2) is, by the setting jax_threefry_partitionable.
+# The value of bar(key1) + 2 * baz(key2), by the setting jax_threefry_partitionable.
 FOO = {False: 2.3250647, True: 1.8121928}
 
-Judge = Callable[[Any], str]
+Grader = Callable[[Any], str]
 
 
 class WrongError(Exception):
-    """Why an answer is not right."""
+    """An answer is wrong; the message says why."""
 
 
 def answered(answer: Any) -> Any:
-    """Return an answer as it is, unless nothing was filled in."""
+    """Return an answer unchanged, unless nothing was filled in."""
     if answer is ...:
         raise WrongError("there is no answer here. Put yours in place of the dots.")
     return answer
 
 
-def array(expected: Any, hint: str) -> Judge:
-    """Judge an array of integers."""
-    wanted = np.asarray(expected)
+def array(expected: Any, hint: str) -> Grader:
+    """Grade an array of integers."""
+    solution = np.asarray(expected)
 
-    def judge(answer: Any) -> str:
+    def grade(answer: Any) -> str:
         if isinstance(answer, np.ndarray):
             raise WrongError("this is a NumPy array. Make it with jax.numpy.")
         if not isinstance(answer, jax.Array):
             raise WrongError(f"expected a JAX array, got {_kind(answer)}. {hint}")
-        if answer.shape != wanted.shape:
-            raise WrongError(f"expected the shape {wanted.shape}, got {answer.shape}. {hint}")
-        right = int((np.asarray(answer) == wanted).sum())
-        if right < wanted.size:
-            raise WrongError(f"{right} of the {wanted.size} elements are right. {hint}")
+        if answer.shape != solution.shape:
+            raise WrongError(f"expected the shape {solution.shape}, got {answer.shape}. {hint}")
+        correct = int((np.asarray(answer) == solution).sum())
+        if correct < solution.size:
+            raise WrongError(f"{correct} of the {solution.size} elements are right. {hint}")
         if not np.issubdtype(answer.dtype, np.integer):
             raise WrongError(
                 f"the values are right, but of type {answer.dtype}: expected integers."
             )
         return ""
 
-    return judge
+    return grade
 
 
 def shape(answer: Any) -> str:
-    """Judge the shape of a product."""
-    if answer != (2, 2):
+    """Grade the shape of a product."""
+    if not isinstance(answer, tuple) or not np.array_equal(answer, (2, 2)):
         raise WrongError(
             "expected a tuple of two sizes, rows first. Arrays have an attribute for it."
         )
     return ""
 
 
-def number(expected: float, hint: str, slips: dict[float, str] | None = None) -> Judge:
-    """Judge a number; ``slips`` explains wrong ones that one easily gets."""
+def number(expected: float, hint: str, mistakes: dict[float, str] | None = None) -> Grader:
+    """Grade a number; ``mistakes`` explains the wrong numbers that are easily found."""
 
-    def judge(answer: Any) -> str:
+    def grade(answer: Any) -> str:
         value = _float(answer)
-        for slip, explanation in (slips or {}).items():
-            if _close(value, slip):
+        for mistake, explanation in (mistakes or {}).items():
+            if _close(value, mistake):
                 raise WrongError(explanation)
         if not _close(value, expected):
             raise WrongError(f"{value:.8g} is not the number. {hint}")
         return ""
 
-    return judge
+    return grade
 
 
 def two_orders(answer: Any) -> str:
-    """Judge the values of foo1 and foo2 with NumPy's random numbers."""
-    wanted = (1.9791922366721637, 1.812816374227069)
+    """Grade the values of foo1 and foo2 with NumPy's random numbers."""
+    expected = (1.9791922366721637, 1.812816374227069)
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         raise WrongError(f"expected a tuple of two numbers, got {_kind(answer)}.")
     values = tuple(_float(value) for value in answer)
-    if all(map(_close, values, reversed(wanted))):
+    if all(map(_close, values, reversed(expected))):
         raise WrongError("these are the two numbers in the wrong order: foo1 comes first.")
-    if not all(map(_close, values, wanted)):
+    if not all(map(_close, values, expected)):
         raise WrongError(
             "call np.random.seed(0) before each of foo1 and foo2, and change nothing else."
         )
@@ -96,7 +96,7 @@ def two_orders(answer: Any) -> str:
 
 
 def foo(answer: Any) -> str:
-    """Judge the value of foo with JAX's random numbers."""
+    """Grade the value of foo with JAX's random numbers."""
     value = _float(answer)
     setting = bool(jax.config.jax_threefry_partitionable)  # type: ignore[attr-defined]
     if _close(value, FOO[setting]):
@@ -113,7 +113,7 @@ def foo(answer: Any) -> str:
 
 
 def derivative(answer: Any) -> str:
-    """Judge a derivative of 14x³ + 13x by a few of its values."""
+    """Grade a derivative of 14x³ + 13x by its values at a few places."""
     for x in (0.0, 1.0, -2.5, 17.0):
         if not _close(_float(_call(answer, x)), 42 * x**2 + 13):
             raise WrongError(
@@ -123,19 +123,21 @@ def derivative(answer: Any) -> str:
 
 
 def type_error(answer: Any) -> str:
-    """Judge which class of exceptions was seen, where it was a TypeError."""
+    """Grade the name of an exception that was a TypeError."""
     kind = answer if isinstance(answer, type) else type(answer)
     if not issubclass(kind, Exception):
         raise WrongError(
             f"expected a class of exceptions, such as IndexError, got {_kind(answer)}."
         )
     if not issubclass(kind, TypeError):
-        raise WrongError(f"it is no {kind.__name__}. The last lines of the traceback name it.")
+        raise WrongError(
+            f"it is another exception than {kind.__name__}. The last lines of the traceback name it."
+        )
     return ""
 
 
 def model(answer: Any) -> str:
-    """Judge a function that draws 14a² + 13b from two keys."""
+    """Grade a function that draws 14a² + 13b from two keys."""
     first, second = keys = list(jax.random.split(jax.random.PRNGKey(1)))
     normal = jax.random.normal
     value = _float(_call(answer, keys))
@@ -149,13 +151,13 @@ def model(answer: Any) -> str:
 
 
 def compiled_model(answer: Any) -> str:
-    """Judge the same, compiled."""
+    """Grade the same function, compiled."""
     _require_compiled(answer)
     return model(answer)
 
 
 class _Pending:
-    """A value that notices when it is waited for."""
+    """A value that records whether it was waited for."""
 
     awaited = False
 
@@ -164,10 +166,10 @@ class _Pending:
         return self
 
 
-def loop(*, waits: bool) -> Judge:
-    """Judge a function that runs a model again and again, with a model that takes notes."""
+def loop(*, waits: bool) -> Grader:
+    """Grade a function that calls a model repeatedly, with a model that records its calls."""
 
-    def judge(answer: Any) -> str:
+    def grade(answer: Any) -> str:
         seen: list[bytes] = []
         values: list[_Pending] = []
 
@@ -178,7 +180,7 @@ def loop(*, waits: bool) -> Judge:
 
         last = _call(answer, model, 3)
         if len(values) != 3:
-            raise WrongError(f"asked for 3 iterations, it called the model {len(values)} times.")
+            raise WrongError(f"for 3 iterations, it called the model {len(values)} times.")
         if len(seen) != 6:
             raise WrongError("hand the model two keys in each iteration.")
         if len(set(seen)) != 6:
@@ -189,11 +191,11 @@ def loop(*, waits: bool) -> Judge:
             raise WrongError("it returns the last value without waiting for it.")
         return ""
 
-    return judge
+    return grade
 
 
 def comparison(answer: Any) -> str:
-    """Judge whether two variants were compared, and tell the result."""
+    """Grade a comparison of two variants, and remark on its result."""
     if not isinstance(answer, ResultSet):
         raise WrongError(
             f"expected what jaxcap.measure.timing.compare returns, got {_kind(answer)}."
@@ -206,7 +208,7 @@ def comparison(answer: Any) -> str:
 
 
 def static_loops(answer: Any) -> str:
-    """Judge a compiled function of x and a number of loops."""
+    """Grade a compiled function of x and a number of loops."""
     _require_compiled(answer)
     if any(_float(_call(answer, 14, loops)) != 14 for loops in (2, 3)):
         raise WrongError("it no longer returns x.")
@@ -214,27 +216,27 @@ def static_loops(answer: Any) -> str:
 
 
 def static_columns(answer: Any) -> str:
-    """Judge a compiled function that makes an array of some columns."""
+    """Grade a compiled function that makes an array with a number of columns."""
     _require_compiled(answer)
     for columns in (2, 3):
         array(np.full((2, columns), 25), "This is for x = 5.")(_call(answer, 5, columns))
     return ""
 
 
-def compiles(expected: tuple[bool, ...]) -> Judge:
-    """Judge a prediction of which calls compile."""
+def compiles(expected: tuple[bool, ...]) -> Grader:
+    """Grade a prediction of which calls compile."""
 
-    def judge(answer: Any) -> str:
+    def grade(answer: Any) -> str:
         if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
             raise WrongError(f"expected a tuple of {len(expected)}, True or False for each call.")
-        right = sum(a == b for a, b in zip(answer, expected, strict=True))
-        if right < len(expected):
+        correct = sum(map(np.array_equal, answer, expected))  # arrays may be among the answers
+        if correct < len(expected):
             raise WrongError(
-                f"{right} of the {len(expected)} are right. Which values has it seen before?"
+                f"{correct} of the {len(expected)} are right. Which values has it seen before?"
             )
         return ""
 
-    return judge
+    return grade
 
 
 def _require_compiled(answer: Any) -> None:

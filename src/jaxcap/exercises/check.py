@@ -13,7 +13,7 @@ from jaxcap.exercises import answers
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """What `check` found. It is true if the answer is correct, and shows its message.
+    """The outcome of `check`: true if the answer is correct, and shown as its message.
 
     Attributes
     ----------
@@ -33,25 +33,25 @@ class Outcome:
         return self.message
 
     def _repr_html_(self) -> str:
-        # A paragraph wraps on a narrow screen, as preformatted text does not.
+        # A paragraph wraps on a narrow screen; preformatted text doesn't.
         return f'<p class="jaxcap-check">{escape(self.message)}</p>'
 
 
 def check(part: str, answer: Any) -> Outcome:
-    """Tell whether ``answer`` answers a part of the exercises.
+    """Check an answer to a part of the exercises.
 
     Parameters
     ----------
     part
         The number of the part in quotes, such as ``"1.3"``.
     answer
-        An array, a number, a function or what else the part asks for. Functions are called, with
-        small arguments.
+        The array, number, function or other object that the part asks for. Functions are called
+        with small arguments.
 
     Returns
     -------
     Outcome
-        Shown as a message in a notebook; ``print`` it elsewhere. A function that raises is a wrong
+        A notebook shows it as a message; ``print`` it elsewhere. A function that raises is a wrong
         answer, and the message quotes its exception.
 
     Raises
@@ -59,26 +59,26 @@ def check(part: str, answer: Any) -> Outcome:
     ValueError
         If there is no such part.
     """
-    judge = _JUDGES.get(part)
-    if judge is None:
+    grade = _GRADERS.get(part)
+    if grade is None:
         raise ValueError(
-            f"there is no part {part!r}: the parts are {', '.join(map(repr, _JUDGES))}"
+            f"there is no part {part!r}: the parts are {', '.join(map(repr, _GRADERS))}"
         )
     try:
-        detail = judge(answers.answered(answer))
+        remark = grade(answers.answered(answer))
     except answers.WrongError as wrong:
         return Outcome(False, f"Not yet: {wrong}")
     except Exception as error:  # noqa: BLE001 (a reader's function may raise anything)
         first_line = str(error).partition("\n")[0]
         return Outcome(False, f"Not yet: it raised {type(error).__name__}: {first_line}")
-    return Outcome(True, f"Correct. {detail}".rstrip())
+    return Outcome(True, f"Correct. {remark}".rstrip())
 
 
 _SECOND = [[2, 2], [2, 2], [2, 2]]
 _THIRD = np.array([[12, 12], [30, 30]])
 _FOURTH = [*_SECOND, [3, 4]]
 
-_JUDGES: dict[str, answers.Judge] = {
+_GRADERS: dict[str, answers.Grader] = {
     "1.1": answers.array([[1, 2, 3], [4, 5, 6]], "Row-major order fills the first row first."),
     "1.2": answers.array(_SECOND, "The shape is given rows first."),
     "1.3": answers.array(
@@ -97,19 +97,19 @@ _JUDGES: dict[str, answers.Judge] = {
     "2.2": answers.number(
         3,
         "split returns this many keys. How many names stand on the left?",
-        slips={2: "split returns 2 keys: the first replaces key, which leaves a single subkey."},
+        mistakes={2: "split returns 2 keys: the first replaces key, which leaves a single subkey."},
     ),
     "2.3": answers.foo,
     "2.4": answers.number(
         answers.FOO[False],
         "Compute with the setting that JAX had when the answer was written down.",
-        slips={answers.FOO[True]: "this is the value with today's default of the setting."},
+        mistakes={answers.FOO[True]: "this is the value with today's default of the setting."},
     ),
     "3.1": answers.number(69003, "Is it 14 times the cube of x, plus 13 times x?"),
     "3.2": answers.number(
         12151,
         "Differentiate with jax.grad, then call the result with 17.0.",
-        slips={69003: "this is the function's value. Its gradient is another function."},
+        mistakes={69003: "this is the function's value. Its gradient is another function."},
     ),
     "3.3": answers.derivative,
     "3.4": answers.type_error,

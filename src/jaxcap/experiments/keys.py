@@ -1,4 +1,4 @@
-"""What random keys cost: one after another, from a stream, and all at once."""
+"""What random keys cost: split by hand or drawn from a stream, one by one or all at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPLIT_BATCH, STREAM_BATCH = "split into all", "stream(n)"
 
 
 def split_each(key: Array, n: int) -> list[Array]:
-    """Split ``n`` keys from a scalar key by hand, carrying the rest on."""
+    """Split ``n`` keys from a scalar key by hand, one after another."""
     keys = []
     for _ in range(n):
         key, subkey = jax.random.split(key)
@@ -31,7 +31,7 @@ def next_each(stream: KeyStream, n: int) -> list[Array]:
 
 
 def prepare(keys: int) -> Mapping[str, Callable[[], Any]]:
-    """Prepare four ways to ``keys`` fresh keys: two give a list, two an array of keys."""
+    """Prepare four ways to make ``keys`` fresh keys: two return a list, two an array of keys."""
     key, stream = jax.random.key(0), KeyStream(0)
     return {
         SPLIT_EACH: partial(split_each, key, keys),

@@ -1,4 +1,4 @@
-"""How fast each way of training MNIST is: the same network, images and batches for all."""
+"""How fast each trainer of MNIST is: the same network, images and batches for all."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ DEVICE = "PyTorch, data on the device"
 COMPILED = "PyTorch, compiled"
 REDUCED = "bfloat16"
 
-#: Prepares a trainer, given settings and images.
-Make = Callable[[Settings, data.Split], Trainer]
+#: Makes a trainer from settings and images to train on.
+TrainerFactory = Callable[[Settings, data.Split], Trainer]
 
 
-def ways(*, compiled: bool = True) -> Mapping[str, Make]:
-    """Ways to train that make sense on this machine, by name.
+def trainer_factories(*, compiled: bool = True) -> Mapping[str, TrainerFactory]:
+    """Return the trainers that make sense on this machine, by name.
 
     Parameters
     ----------
     compiled
-        With `torch.compile`, where it can be used. It takes long to begin.
+        Include `torch.compile` where it can be used. Its first call takes long.
     """
     on_cpu = jax.default_backend() == "cpu"
-    found: dict[str, Make] = {
+    factories: dict[str, TrainerFactory] = {
         NAIVE: NaiveFlaxTrainer,
         STEPS: partial(FlaxTrainer, at_once=1, patches=False),
         PATCHES: partial(FlaxTrainer, at_once=1, patches=True),
@@ -52,39 +52,41 @@ def ways(*, compiled: bool = True) -> Mapping[str, Make]:
     }
     compiled = compiled and can_compile("cpu" if on_cpu else "cuda")
     if compiled:
-        found[COMPILED] = partial(_torch, loop="compiled")
-    if not on_cpu:  # a CPU would take many times as long for XLA's convolutions in a scan
-        found[SCAN] = partial(FlaxTrainer, patches=False)
-        found[f"{SCAN}, {REDUCED}"] = partial(FlaxTrainer, patches=False, dtype=jnp.bfloat16)
+        factories[COMPILED] = partial(_torch, loop="compiled")
+    if not on_cpu:  # on a CPU, XLA's convolutions take many times as long in a scan
+        factories[SCAN] = partial(FlaxTrainer, patches=False)
+        factories[f"{SCAN}, {REDUCED}"] = partial(FlaxTrainer, patches=False, dtype=jnp.bfloat16)
         if compiled:
-            found[f"{COMPILED}, {REDUCED}"] = partial(_torch, loop="compiled", dtype=torch.bfloat16)
-    return found
+            factories[f"{COMPILED}, {REDUCED}"] = partial(
+                _torch, loop="compiled", dtype=torch.bfloat16
+            )
+    return factories
 
 
 def prepare(batch: int, steps: int, compiled: bool) -> Mapping[str, Callable[[], Any]]:
-    """Prepare each way to make so many steps, each on a batch of so many images."""
+    """Prepare ``steps`` training steps of each trainer, on batches of ``batch`` images."""
     settings = Settings(batch_size_training=batch)
     train = data.load("subset").train
     order = shuffled(len(train.labels), 1, settings)[:steps]
     return {
-        name: partial(make(settings, train).train_epoch, order, 1)
-        for name, make in ways(compiled=compiled).items()
+        name: partial(make_trainer(settings, train).train_epoch, order, 1)
+        for name, make_trainer in trainer_factories(compiled=compiled).items()
     }
 
 
-#: A few steps on a CPU; most of the subset on a GPU, where a step is soon made.
+#: A few steps on a CPU; most of the subset on a GPU, where a step is short.
 THROUGHPUT = Experiment(
     name="mnist throughput",
     title="Ways to train on MNIST",
     prepare=prepare,
     quick=grid(batch=(32,), steps=(2,), compiled=(False,)),
     full=grid(batch=(128,), steps=(70,), compiled=(True,)),
-    empty_caches=False,  # each way is a program of its own, which takes seconds to compile
+    empty_caches=False,  # each trainer is its own program, which takes seconds to compile
 )
 
 
 def throughput(result: Result) -> Estimate:
-    """Images a second that a way of training takes in."""
+    """Return the images per second that a trainer learns from."""
     images = int(result.parameters["batch"]) * int(result.parameters["steps"])
     return result.time.rate(images, "images")
 

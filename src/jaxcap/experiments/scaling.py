@@ -19,31 +19,31 @@ VIRTUAL_DEVICES = 8
 
 
 def several_devices() -> Sequence[jax.Device]:
-    """All accelerators, if there are several, or else a CPU that pretends to be eight devices.
+    """Return all accelerators if there are several, or else a CPU that acts as eight devices.
 
-    It can do so only before JAX is asked for devices.
+    The CPU can do so only if JAX wasn't asked for devices before.
     """
-    with suppress(RuntimeError):  # JAX has devices already
+    with suppress(RuntimeError):  # JAX was asked for devices before
         jax.config.update("jax_num_cpu_devices", VIRTUAL_DEVICES)  # type: ignore[no-untyped-call]
-    found: Sequence[jax.Device] = jax.devices()
-    return found if len(found) > 1 else jax.devices("cpu")
+    devices: Sequence[jax.Device] = jax.devices()
+    return devices if len(devices) > 1 else jax.devices("cpu")
 
 
 def prepare(batch: int, steps: int) -> Mapping[str, Callable[[], Any]]:
-    """Prepare so many steps on batches of so many images, by one device and by all."""
+    """Prepare ``steps`` steps on batches of ``batch`` images, by one device and by all."""
     devices = several_devices()
     settings = Settings(batch_size_training=batch)
     train = data.load("subset").train
     order = shuffled(len(train.labels), 1, settings)[:steps]
     variants = {}
-    for number in sorted({1, len(devices)}):
-        trainer = FlaxTrainer(settings, train, mesh=data_mesh(devices[:number]))
-        variants[named(number)] = partial(trainer.train_epoch, order, 1)
+    for count in sorted({1, len(devices)}):
+        trainer = FlaxTrainer(settings, train, mesh=data_mesh(devices[:count]))
+        variants[variant_name(count)] = partial(trainer.train_epoch, order, 1)
     return variants
 
 
-def named(devices: int) -> str:
-    """Name of the variant on so many devices."""
+def variant_name(devices: int) -> str:
+    """Return the name of the variant on a number of devices."""
     return f"{devices} device{'s' if devices > 1 else ''}"
 
 

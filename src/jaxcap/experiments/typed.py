@@ -1,4 +1,4 @@
-"""What types cost in a call: ``typed_jit`` beside ``jax.jit``, and ``jax.jit`` beside itself."""
+"""What types cost in a call: ``typed_jit`` and ``jax.jit``, compared with ``jax.jit``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def prepare(size: int) -> Mapping[str, Callable[[], jax.Array]]:
     }
 
 
-#: On few numbers, where a call is mostly overhead.
+#: Few numbers, so that a call is mostly overhead.
 TYPED_JIT = Experiment(
     name="typed_jit",
     title="What types cost in a call",

@@ -1,8 +1,10 @@
-"""Checkpoints of a training: what is there is complete, whenever the machine went down."""
+"""Checkpoints of a training: a saved one is always complete, whenever the machine went down."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +14,63 @@ import numpy.typing as npt
 Arrays = Sequence[npt.NDArray[Any]]
 
 
+class CheckpointError(ValueError):
+    """A checkpoint can't be used or saved; the message names its folder and says why."""
+
+
 class Checkpoints:
     """A folder that holds the newest checkpoint of a training, written by orbax.
 
     Parameters
     ----------
     folder
-        Made if it isn't there.
+        Created if it doesn't exist.
+
+    Raises
+    ------
+    CheckpointError
+        If the folder can't be used; the methods raise it if a file in it can't be.
     """
 
     def __init__(self, folder: Path) -> None:
         from orbax.checkpoint import CheckpointManager, CheckpointManagerOptions
 
+        logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax also logs what it raises
         self.folder = folder
         options = CheckpointManagerOptions(max_to_keep=1, enable_async_checkpointing=False)
-        self._manager = CheckpointManager(folder.resolve(), options=options)
+        with self._explaining("opened"):
+            self._manager = CheckpointManager(folder.resolve(), options=options)
 
-    def save(self, number: int, arrays: Arrays, about: Mapping[str, Any]) -> None:
-        """Save arrays, and what JSON can say about them, in place of the checkpoint before."""
+    def save(self, step: int, arrays: Arrays, metadata: Mapping[str, Any]) -> None:
+        """Save arrays, and metadata that JSON can hold, in place of the previous checkpoint."""
         from orbax.checkpoint import args
 
-        state = args.StandardSave({str(place): array for place, array in enumerate(arrays)})
-        self._manager.save(number, args=args.Composite(state=state, about=args.JsonSave(about)))
+        state = args.StandardSave({str(index): array for index, array in enumerate(arrays)})
+        with self._explaining("written"):
+            # The name "about" is in the checkpoints of all versions.
+            items = args.Composite(state=state, about=args.JsonSave(metadata))
+            self._manager.save(step, args=items)
 
     def newest(self) -> tuple[Arrays, Any] | None:
-        """Return the newest checkpoint: its arrays and what was said about them."""
+        """Return the arrays and the metadata of the newest checkpoint, if there is one."""
         from orbax.checkpoint import args
 
-        number = self._manager.latest_step()
-        if number is None:
+        step = self._manager.latest_step()
+        if step is None:
             return None
-        parts = args.Composite(state=args.StandardRestore(), about=args.JsonRestore())
-        found = self._manager.restore(number, args=parts)
-        arrays = [np.asarray(found.state[str(place)]) for place in range(len(found.state))]
-        return arrays, found.about
+        items = args.Composite(state=args.StandardRestore(), about=args.JsonRestore())
+        with self._explaining("read"):
+            restored = self._manager.restore(step, args=items)
+            arrays = [np.asarray(restored.state[str(i)]) for i in range(len(restored.state))]
+            return arrays, restored.about
+
+    @contextmanager
+    def _explaining(self, verb: str) -> Iterator[None]:
+        """Name the folder in errors: orbax raises many kinds of them, and few say what is wrong."""
+        try:
+            yield
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+            raise CheckpointError(
+                f"the checkpoint in {self.folder} can't be {verb} ({reason}): choose another folder"
+            ) from error

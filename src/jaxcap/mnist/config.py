@@ -1,4 +1,4 @@
-"""What can be set about a training, with limits: for the command line, the pages and the code."""
+"""The settings of a training and their limits: for the command line, the pages and the code."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ Steps = TypeVar("Steps", bound=Any)
 
 
 class Settings(BaseModel):
-    """How to train: frozen, and validated with its limits.
+    """How to train: frozen, and checked against the limits.
 
     Raises
     ------
     pydantic.ValidationError
-        If something is unknown or out of range, with all that is wrong at once.
+        If a setting is unknown or out of range. It lists all that is wrong.
     """
 
     # The docstrings below are descriptions, which the command line and the pages show.
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     num_epochs: int = Field(default=10, ge=1, le=10_000)
-    """Times that all images are seen."""
+    """Number of times that all images are seen."""
     batch_size_training: int = Field(default=128, ge=1, le=1024)
-    """Images in a step."""
+    """Images in a training step."""
     batch_size_validation: int = Field(default=128, ge=1, le=1024)
-    """Images that are judged at a time."""
+    """Images that are evaluated at a time."""
     learning_rate: float = Field(default=0.01, ge=1e-6, le=1)
     """Size of a step against the gradient."""
     momentum: float = Field(default=0.9, ge=0, le=1)
-    """Share of the last step that is added to the next."""
+    """Fraction of the last step that is added to the next."""
     decay: bool = False
-    """Lower the learning rate from step to step, along a line that ends at zero."""
+    """Lower the learning rate linearly, from step to step, to zero."""
     seed: int = Field(default=0, ge=0, le=2**32 - 1)
     """Determines the weights, the order of the images and dropout."""
     dropout: bool = True
-    """Leave out activations at random while training."""
+    """Drop activations at random while training."""
     dry_run: bool = False
-    """Stop each epoch after a few batches, to see whether all works."""
+    """Stop each epoch after a few batches, to see whether everything works."""
 
     def rate(self, epoch: int, step: Steps, steps: int) -> Steps:
-        """Return the learning rate of a step, or of several.
+        """Return the learning rate of one or several steps.
 
         Parameters
         ----------
@@ -55,43 +55,44 @@ class Settings(BaseModel):
         step
             Counted from 0 in its epoch: a number, or an array of NumPy or JAX.
         steps
-            How many an epoch has.
+            Number of steps in an epoch.
         """
-        done = (epoch - 1 + step / steps) / self.num_epochs
-        rate: Steps = self.learning_rate * (1 - done * self.decay)
+        progress = (epoch - 1 + step / steps) / self.num_epochs
+        rate: Steps = self.learning_rate * (1 - progress * self.decay)
         return rate
 
 
-#: Settings with which both frameworks pass 98.9 % of the test images. The seeds' rate needs more
-#: epochs.
+#: Settings with which both frameworks reach an accuracy of 98.9 % in the test. The default learning
+#: rate needs more epochs for that.
 THREE_EPOCHS = Settings(num_epochs=3, learning_rate=0.05, decay=True)
 
 
-def explain(error: ValidationError, named: Callable[[str], str] = str) -> str:
-    """Say in one sentence what is wrong with settings: all of it, each with what was expected.
+def explain(error: ValidationError, label: Callable[[str], str] = str) -> str:
+    """Say in one sentence what is wrong with settings, and what was expected of each.
 
     Parameters
     ----------
     error
-        From making `Settings`.
-    named
-        What its user calls a setting.
+        Raised by `Settings`.
+    label
+        Turns the name of a setting into the name that the user knows.
     """
     return "; ".join(
-        f"there is no setting {one['loc'][0]}: choose from {', '.join(Settings.model_fields)}"
-        if one["type"] == "extra_forbidden"
-        else f"{named(str(one['loc'][0]))} {one['msg'].removeprefix('Input ')}, got {one['input']}"
-        for one in error.errors()
+        f"there is no setting {detail['loc'][0]}: choose from {', '.join(Settings.model_fields)}"
+        if detail["type"] == "extra_forbidden"
+        else f"{label(str(detail['loc'][0]))} {detail['msg'].removeprefix('Input ')}, "
+        f"got {detail['input']}"
+        for detail in error.errors()
     )
 
 
 def table() -> Table:
-    """Describe the settings: default, limits and meaning of each."""
+    """Return a table of the settings: default, limits and meaning of each."""
     from jaxcap.results.tables import Table
 
-    known = Settings.model_json_schema()["properties"]
     rows = [
-        (name, str(one["default"]), _limits(one), one["description"]) for name, one in known.items()
+        (name, str(field["default"]), _limits(field), field["description"])
+        for name, field in Settings.model_json_schema()["properties"].items()
     ]
     return Table("Settings of a training", ("setting", "default", "limits", "meaning"), rows)
 

@@ -1,8 +1,8 @@
 """MNIST, 70,000 handwritten digits, from the first place that has them.
 
-In this order: the folder that the environment variable ``JAXCAP_MNIST_DIR`` names, the user's cache,
-the network, and a subset that comes with this package. Whatever the complete files come from, their
-content must have the hashes below, so nothing damaged is ever trained on.
+The places are, in this order: the folder that the environment variable ``JAXCAP_MNIST_DIR`` names,
+the user's cache, the network, and a subset that comes with this package. Every file must have the
+hash below, whatever it comes from, so damaged data are never trained on.
 
 MNIST is due to Yann LeCun, Corinna Cortes and Christopher J. C. Burges. Copyright Yann LeCun and
 Corinna Cortes; distributed under CC BY-SA 3.0, which holds for the subset too.
@@ -11,26 +11,28 @@ References
 ----------
 Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-based learning applied to document
 recognition", Proceedings of the IEEE 86 (1998), no. 11, 2278-2324.
+
+Y. LeCun, C. Cortes, C. J. C. Burges, "The MNIST database of handwritten digits", section "File
+formats for the MNIST database".
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
+import math
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from jaxcap.mnist import idx
-from jaxcap.mnist.idx import Bytes, IdxError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+Bytes = npt.NDArray[np.uint8]
 
 #: SHA-256 of the uncompressed files: those of the compressed ones differ from mirror to mirror.
 SHA256 = {
@@ -38,6 +40,13 @@ SHA256 = {
     "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
+#: The same of the subset.
+SUBSET_SHA256 = {
+    "train-images-idx3-ubyte": "96448e792027ae8c3d693bf7f6685beb422442276734ffe24b7860a3581dcb08",
+    "train-labels-idx1-ubyte": "dfa6309ccbfc44ab3df730fa9d1b133e2baeb0fe7db8e4bbdcd05d3e5bd811ea",
+    "t10k-images-idx3-ubyte": "780e99a56e963f3affe4791a03545a6ddbdc0904dd880c7f3c50753282177303",
+    "t10k-labels-idx1-ubyte": "b547e409b08f1d55c77b7f0964dfb27202f97c41c014d9427a3acecfcf6a7129",
 }
 MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
@@ -49,7 +58,12 @@ SUBSET = Path(__file__).parent / "subset"
 ROWS = COLUMNS = 28
 CLASSES = 10
 
-_SILENCE_S = 10  # a mirror that says nothing for so long is given up
+_GZIP = b"\x1f\x8b"
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # what gzip raises for damaged data
+# A file begins with a magic number and the size of each dimension, of four bytes each.
+_IMAGES_HEADER, _LABELS_HEADER = 4 * (1 + 3), 4 * (1 + 1)
+_CHUNK_BYTES = 2**16
+_TIMEOUT_S = 10  # a mirror that is silent for so long is given up
 
 
 class DataError(ValueError):
@@ -57,7 +71,7 @@ class DataError(ValueError):
 
 
 class Split(NamedTuple):
-    """Images and what they show.
+    """Images and their labels.
 
     Attributes
     ----------
@@ -82,7 +96,7 @@ class Mnist:
     test
         Other images, to test with.
     source
-        Where they come from, in words.
+        The place that the images come from, in words.
     complete
         Whether these are all 60,000 and 10,000 images.
     """
@@ -93,8 +107,8 @@ class Mnist:
     complete: bool
 
     def __repr__(self) -> str:
-        numbers = f"{len(self.train.labels):,} training and {len(self.test.labels):,} test images"
-        return f"{'MNIST' if self.complete else 'A part of MNIST'}: {numbers}, {self.source}"
+        counts = f"{len(self.train.labels):,} training and {len(self.test.labels):,} test images"
+        return f"{'MNIST' if self.complete else 'A part of MNIST'}: {counts}, {self.source}"
 
     def _repr_html_(self) -> str:
         kind = "note" if self.complete else "warning"
@@ -112,14 +126,14 @@ def load(want: Literal["any", "complete", "subset"] = "any") -> Mnist:
     ----------
     want
         ``"complete"`` looks in the folder, in the cache and in the network, in this order;
-        ``"subset"`` takes the subset; ``"any"`` takes the subset if the complete files can't be had
-        from the network, and then `Mnist`'s ``source`` says why.
+        ``"subset"`` takes the subset; ``"any"`` takes the subset only if the complete files can't be
+        downloaded, and then the ``source`` of the result says why.
 
     Raises
     ------
     DataError
-        If the folder is named but doesn't hold MNIST, or the complete files are wanted and can't be
-        had.
+        If the folder that the variable names doesn't hold MNIST, or if the complete files are wanted
+        and can't be downloaded.
     """
     if want == "subset":
         return _subset()
@@ -139,28 +153,28 @@ def read_folder(folder: Path) -> Mnist:
     Raises
     ------
     DataError
-        If one is missing, damaged, not in IDX format or not MNIST's.
+        If one of them is missing, can't be read or is not MNIST's.
     """
-    return _read(folder, SHA256, "from a folder of this machine", complete=True)
+    return _read(folder, SHA256, "from a folder on this machine", complete=True)
 
 
 def download(cache: Path | None = None, mirrors: Sequence[str] | None = None) -> Mnist:
-    """Read the files from a cache; first download those that it lacks.
+    """Read the files from a cache, after downloading those that it lacks.
 
-    Each is checked before it gets its name in the cache, so a download that breaks off is repeated
-    the next time, and what was complete is kept.
+    A file is checked before it gets its name in the cache. So a download that breaks off is repeated
+    the next time, and the files that were complete are kept.
 
     Parameters
     ----------
     cache
         A folder; by default one in the user's own cache.
     mirrors
-        Addresses of folders, asked one after the other; ``MIRRORS`` by default.
+        Addresses of folders, tried one after the other; ``MIRRORS`` by default.
 
     Raises
     ------
     DataError
-        If no mirror answers with the right file.
+        If no mirror has the right file, or the cache can't be written.
     """
     import pooch
 
@@ -170,9 +184,9 @@ def download(cache: Path | None = None, mirrors: Sequence[str] | None = None) ->
     return _read(cache, SHA256, "downloaded and checked", complete=True)
 
 
-def mean_and_deviation(images: Bytes) -> tuple[float, float]:
+def mean_and_std(images: Bytes) -> tuple[float, float]:
     """Mean and standard deviation of all pixels, with 1 for a byte of 255."""
-    # Sums of integers are exact, and einsum converts as it goes, not the whole array at once.
+    # Sums of integers are exact, and einsum converts piece by piece, not the whole array at once.
     pixels = images.reshape(-1)
     mean = int(pixels.sum(dtype=np.int64)) / pixels.size
     square = int(np.einsum("i,i->", pixels, pixels, dtype=np.int64)) / pixels.size
@@ -180,87 +194,66 @@ def mean_and_deviation(images: Bytes) -> tuple[float, float]:
 
 
 def balanced(split: Split, per_class: int) -> Split:
-    """Take the first images of each digit, as many of each, in their own order.
+    """Return the first ``per_class`` images of each digit, in the order that they have in the split.
 
     Raises
     ------
     ValueError
-        If there are fewer of a digit.
+        If there are fewer images of a digit.
     """
     counts = np.bincount(split.labels, minlength=CLASSES)
     if counts.min() < per_class:
         raise ValueError(f"wanted {per_class} images of each digit, there are {counts.tolist()}")
     chosen = [np.flatnonzero(split.labels == digit)[:per_class] for digit in range(CLASSES)]
-    places = np.sort(np.concatenate(chosen))
-    return Split(split.images[places], split.labels[places])
+    indices = np.sort(np.concatenate(chosen))
+    return Split(split.images[indices], split.labels[indices])
 
 
-def write_folder(folder: Path, train: Split, test: Split) -> None:
-    """Write two splits as the four compressed files that `read_folder` reads."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, array in zip(SHA256, (*train, *test), strict=True):
-        idx.write(folder / f"{name}.gz", array)
+def _subset(reason: str = "") -> Mnist:
+    source = f"the class-balanced subset of this package{reason}"
+    return _read(SUBSET, SUBSET_SHA256, source, complete=False)
 
 
-def _subset(why: str = "") -> Mnist:
-    return _read(SUBSET, None, f"the class-balanced subset of this package{why}", complete=False)
+def _read(folder: Path, hashes: Mapping[str, str], source: str, *, complete: bool) -> Mnist:
+    arrays = [_read_file(folder, name, sha256) for name, sha256 in hashes.items()]
+    return Mnist(Split(*arrays[:2]), Split(*arrays[2:]), source, complete)
 
 
-def _read(folder: Path, hashes: dict[str, str] | None, source: str, *, complete: bool) -> Mnist:
-    arrays = [_read_file(folder, name, hashes[name] if hashes else None) for name in SHA256]
-    train, test = Split(*arrays[:2]), Split(*arrays[2:])
-    for split in train, test:
-        if len(split.images) != len(split.labels):
-            raise DataError(
-                f"{folder} has {len(split.images):,} images for {len(split.labels):,} labels: "
-                "the files belong to different data, get all four from one place"
-            )
-    return Mnist(train, test, source, complete)
-
-
-def _read_file(folder: Path, name: str, sha256: str | None) -> Bytes:
-    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if not found:
+def _read_file(folder: Path, name: str, sha256: str) -> Bytes:
+    """Read images or labels in IDX format, compressed or not, if the content has the hash."""
+    paths = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
+    if not paths:
         raise DataError(
             f"there is no {name} or {name}.gz in {folder}: put all four files of MNIST there"
             + (f", or unset {FOLDER_VARIABLE}" if os.environ.get(FOLDER_VARIABLE) else "")
         )
-    path = found[0]
+    path = paths[0]
     try:
-        data = idx.content(path)
-        array = idx.decode(data, path)
-    except IdxError as error:
-        raise DataError(str(error)) from error
+        content = path.read_bytes()
+        if content.startswith(_GZIP):
+            content = gzip.decompress(content)
+    except _DAMAGED as error:
+        raise DataError(f"{path} is damaged or incomplete ({error}): replace it") from error
     except OSError as error:
         raise DataError(f"{path} can't be read: {error.strerror}") from error
-    _check_content(array, path, are_images="images" in name)
-    if sha256 and idx.sha256(data) != sha256:
+    if (digest := hashlib.sha256(content).hexdigest()) != sha256:
         raise DataError(
-            f"{path} is not MNIST's: its content should have the SHA-256 {sha256[:12]}…, and has "
-            f"{idx.sha256(data)[:12]}…: replace it"
+            f"{path} is not MNIST's {name}: its content should have the SHA-256 {sha256[:12]}…, and "
+            f"has {digest[:12]}…: replace it"
         )
-    return array
-
-
-def _check_content(array: Bytes, path: Path, *, are_images: bool) -> None:
-    if are_images and array.shape[1:] != (ROWS, COLUMNS):
-        swapped = (
-            "labels: are the two swapped?" if array.ndim == 1 else f"an array of {array.shape}"
-        )
-        raise DataError(f"{path} should hold images of 28 × 28, and holds {swapped}")
-    if not are_images and array.ndim != 1:
-        raise DataError(f"{path} should hold labels, and holds images: are the two swapped?")
-    if not are_images and array.size and array.max() >= CLASSES:
-        raise DataError(f"{path} should hold the digits 0 to 9, and holds a {array.max()}")
+    if "images" in name:
+        pixels = np.frombuffer(content, np.uint8, offset=_IMAGES_HEADER)
+        return pixels.reshape(-1, ROWS, COLUMNS)
+    return np.frombuffer(content, np.uint8, offset=_LABELS_HEADER)
 
 
 def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
-    """Bring a file into the cache, uncompressed, unless it is there already."""
+    """Download a file into the cache, uncompressed, unless it is there already."""
     import pooch
     from requests.exceptions import RequestException
 
-    pooch.get_logger().setLevel("WARNING")  # the progress bar says it better
-    said = []
+    pooch.get_logger().setLevel("WARNING")  # the progress bar says enough
+    failures = []
     for mirror in mirrors:
         try:
             pooch.retrieve(
@@ -271,52 +264,32 @@ def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
                 downloader=_download_uncompressed,
             )
         except RequestException as error:
-            said.append(f"{mirror} doesn't give it ({type(error).__name__})")
-        except (ValueError, EOFError, gzip.BadGzipFile, zlib.error):  # ValueError: the hash
-            said.append(f"{mirror} gave another file")
+            failures.append(f"{mirror} doesn't provide it ({type(error).__name__})")
+        except (ValueError, *_DAMAGED):  # pooch raises a ValueError for another hash
+            failures.append(f"{mirror} sent another file")
         except OSError as error:
             raise DataError(f"{cache} can't be written: {error.strerror}") from error
         else:
             return
     raise DataError(
-        f"{name} can't be downloaded: {', '.join(said)}; check the network, or put the four files "
+        f"{name} can't be downloaded: {', '.join(failures)}; check the network, or put the four files "
         f"of MNIST into a folder and name it in {FOLDER_VARIABLE}"
     )
 
 
 def _download_uncompressed(url: str, path: str, _: object) -> None:
-    """Download what pooch asks for; it checks the result and gives it its name."""
-    from pooch import HTTPDownloader
+    """Download a file for pooch, which checks the result and gives it its name."""
+    import requests
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import track
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        bar = _Bar(progress, url.rpartition("/")[2])
-        HTTPDownloader(progressbar=bar, timeout=_SILENCE_S)(url, path, None)
-    target = Path(path)
-    target.write_bytes(gzip.decompress(target.read_bytes()))
-
-
-class _Bar:
-    """A rich progress bar that pooch can move."""
-
-    def __init__(self, progress: Progress, description: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(description, total=None)
-
-    @property
-    def total(self) -> float | None:
-        return self._progress.tasks[self._task].total
-
-    @total.setter
-    def total(self, total: int) -> None:
-        self._progress.update(self._task, total=total or None)
-
-    def update(self, size: int) -> None:
-        self._progress.advance(self._task, size)
-
-    def reset(self) -> None:
-        self._progress.reset(self._task)
-
-    def close(self) -> None:
-        self._progress.stop_task(self._task)
+    response = requests.get(url, stream=True, timeout=_TIMEOUT_S)
+    response.raise_for_status()
+    chunks = track(
+        response.iter_content(_CHUNK_BYTES),
+        url.rpartition("/")[2],
+        total=math.ceil(int(response.headers.get("content-length", 0)) / _CHUNK_BYTES) or None,
+        console=Console(stderr=True),
+        transient=True,
+    )
+    Path(path).write_bytes(gzip.decompress(b"".join(chunks)))

@@ -20,13 +20,13 @@ Pool = Callable[[Array], Array]
 
 PARAMETERS = 2_380_938
 
-# Multiplications of one image by each layer: places, times what each of them sums up.
+# Multiplications for one image in each layer: outputs, times the terms that each of them sums.
 _CONV1 = 26 * 26 * 32 * (3 * 3)
 _OTHERS = 24 * 24 * 64 * (3 * 3 * 32) + 256 * (12 * 12 * 64) + 10 * 256
 
 
 def work_of_step(batch: int) -> Cost:
-    """Count what a training step on so many images can't do without.
+    """Return the least that a training step on a batch costs.
 
     Each layer multiplies three times: for its output, and for the gradients by its weights and by
     its input, which the first layer doesn't need. A multiplication comes with an addition. Images are
@@ -54,7 +54,7 @@ class CNN(nnx.Module):
     pool
         Takes the largest of each 2 × 2 pixels.
     dtype
-        That the layers compute in. The weights are float32 all the same.
+        Number type that the layers compute in. The weights are float32 in any case.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class CNN(nnx.Module):
         pool: Pool = xla_max_pool,
         dtype: Any = jnp.float32,
     ) -> None:
-        how: Any = {"rngs": rngs, "dtype": dtype}
+        common: Any = {"rngs": rngs, "dtype": dtype}
         conv: Any = {"padding": "VALID"}
         if convolve:
             conv["conv_general_dilated"] = _in_layer(convolve)
-        self.conv1 = nnx.Conv(1, 32, (3, 3), **conv, **how)
-        self.conv2 = nnx.Conv(32, 64, (3, 3), **conv, **how)
+        self.conv1 = nnx.Conv(1, 32, (3, 3), **conv, **common)
+        self.conv2 = nnx.Conv(32, 64, (3, 3), **conv, **common)
         self.dropout1 = nnx.Dropout(0.25)
-        self.dense1 = nnx.Linear(64 * 12 * 12, 256, **how)
+        self.dense1 = nnx.Linear(64 * 12 * 12, 256, **common)
         self.dropout2 = nnx.Dropout(0.5)
-        self.dense2 = nnx.Linear(256, 10, **how)
+        self.dense2 = nnx.Linear(256, 10, **common)
         self.pool = pool
 
     def __call__(self, images: Array, key: Array | None = None) -> Array:
@@ -85,7 +85,7 @@ class CNN(nnx.Module):
         images
             Shape (n, 28, 28, 1), normalised.
         key
-            Turns dropout on, and draws what is dropped.
+            Turns dropout on, and determines what is dropped.
         """
         dropout: Any = {"deterministic": key is None}
         if key is not None:
@@ -98,7 +98,7 @@ class CNN(nnx.Module):
         return x.astype(jnp.float32)
 
 
-@cache  # two networks are alike if their functions are
+@cache  # networks are equal, and share a compiled program, only if their functions are identical
 def _in_layer(convolve: Convolve) -> Callable[..., Array]:
-    """Make a function that layers call as they would XLA's, without strides and the like."""
+    """Return a function with the signature of XLA's, which ignores strides and other options."""
     return lambda images, kernel, *_, **__: convolve(images, kernel)

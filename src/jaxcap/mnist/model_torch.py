@@ -1,4 +1,4 @@
-"""The network of `jaxcap.mnist.model` in PyTorch, and its weights carried over and back."""
+"""The network of `jaxcap.mnist.model` in PyTorch, and conversion of its weights to and from Flax."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torch.nn import functional
 
 Arrays = Mapping[str, Mapping[str, npt.NDArray[np.float32]]]
 
-_FLATTENED = "dense1"  # the layer that gets images as vectors
-_POOLED = (12, 12, 64)  # and their rows, columns and channels
+_FLATTENED = "dense1"  # the layer whose input is flattened images
+_POOLED = (12, 12, 64)  # rows, columns and channels of these images
 
 
 class CNN(nn.Module):
@@ -40,7 +40,7 @@ class CNN(nn.Module):
 
 
 def from_flax(weights: Arrays) -> dict[str, Tensor]:
-    """Turn Flax's weights into a state dictionary of PyTorch.
+    """Convert Flax's weights to a state dictionary of PyTorch.
 
     Flax stores kernels as (height, width, inputs, outputs) and flattens images with the channels
     last; PyTorch stores (outputs, inputs, height, width) and flattens with the channels first.
@@ -63,7 +63,7 @@ def from_flax(weights: Arrays) -> dict[str, Tensor]:
 
 
 def to_flax(state: Mapping[str, Tensor]) -> Arrays:
-    """Turn a state dictionary of PyTorch into Flax's weights: the inverse of `from_flax`."""
+    """Convert a state dictionary of PyTorch to Flax's weights: the inverse of `from_flax`."""
     rows, columns, channels = _POOLED
     weights: dict[str, dict[str, npt.NDArray[np.float32]]] = {}
     for name, tensor in state.items():

@@ -20,10 +20,9 @@ from jax.sharding import PartitionSpec as P
 from jaxcap.kernels.convolution import by_products, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
-from jaxcap.mnist.data import Split, mean_and_deviation
-from jaxcap.mnist.idx import Bytes
+from jaxcap.mnist.data import Bytes, Split, mean_and_std
 from jaxcap.mnist.model import CNN
-from jaxcap.mnist.training import Done, Logits, Order, Weights, nobody, shuffled
+from jaxcap.mnist.training import Logits, OnStep, Order, Weights, ignore, shuffled
 
 _AT_ONCE_ON_CPU = 32
 
@@ -31,7 +30,7 @@ _AT_ONCE_ON_CPU = 32
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Network:
-    """What stays the same in training.
+    """Everything that training leaves as it is.
 
     Attributes
     ----------
@@ -42,27 +41,27 @@ class Network:
     copies
         Puts a copy of an array on each device.
     momentum
-        Of the descent.
-    mean, deviation
-        Of the training images' pixels.
+        Momentum of the gradient descent.
+    mean, std
+        Mean and standard deviation of the training images' pixels.
     """
 
-    # What the program depends on: another value means to compile anew.
+    # The program depends on these: another value means to compile anew.
     graph: nnx.GraphDef[CNN] = field(metadata={"static": True})
     dropout: bool = field(metadata={"static": True})
     copies: NamedSharding = field(metadata={"static": True})
-    # What it computes with.
+    # The program computes with these.
     momentum: float
     mean: float
-    deviation: float
+    std: float
 
     def optimizer(self, rate: float | Array) -> optax.GradientTransformation:
-        """Return what turns gradients into steps, at a learning rate."""
+        """Return the optimiser, which turns gradients into steps."""
         return optax.sgd(rate, self.momentum)
 
     def logits(self, params: Any, images: Array, key: Array | None = None) -> Array:
-        """Judge images of bytes, of shape (n, 28, 28)."""
-        normalised = (images[..., None] / 255.0 - self.mean) / self.deviation
+        """Return logits of shape (n, 10) for images of bytes, of shape (n, 28, 28)."""
+        normalised = (images[..., None] / 255.0 - self.mean) / self.std
         return nnx.merge(self.graph, params)(normalised, key)
 
 
@@ -79,17 +78,17 @@ class FlaxTrainer:
     Parameters
     ----------
     settings
-        Also say with which weights to begin, by their seed.
+        How to train; their seed also determines the initial weights.
     train
         Images to train on.
     at_once
-        Steps that are compiled to one program: 1 to start each of them from Python. By default all
-        of an epoch, and on a CPU as many as let a progress bar move.
+        Number of steps that are compiled to one program: 1 to start each step from Python. By default
+        all steps of an epoch, but on a CPU so few that a progress bar can move.
     patches
         Convolve by `~jaxcap.kernels.convolution.by_products`; by default on a CPU only, where
         XLA's convolutions are slow, and very slow in a scan.
     dtype
-        That the layers compute in. The weights are float32 all the same.
+        Number type that the layers compute in. The weights are float32 in any case.
     mesh
         Devices that share each batch, along an axis ``"data"``; by default the first device alone.
 
@@ -116,19 +115,19 @@ class FlaxTrainer:
         self._at_once = at_once or (_AT_ONCE_ON_CPU if on_cpu else None)
         _require_equal_parts(settings, mesh.size)
         patches = on_cpu if patches is None else patches
-        ways: Any = {"convolve": by_products, "pool": max_pool} if patches else {}
-        graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **ways))
+        layers: Any = {"convolve": by_products, "pool": max_pool} if patches else {}
+        graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
             settings.dropout,
             spread(mesh),
             settings.momentum,
-            *mean_and_deviation(train.images),
+            *mean_and_std(train.images),
         )
         state = State(params, self._network.optimizer(settings.learning_rate).init(params))
         self._state, self._train = put((state, train), self._network.copies)
 
-    def train_epoch(self, order: Order, epoch: int, done: Done = nobody) -> Array:
+    def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ignore) -> Array:
         """Make a step for each row of ``order``, and return their mean loss."""
         key = jax.random.fold_in(jax.random.key(self.settings.seed), epoch)
         at_once = self._at_once or len(order)
@@ -136,51 +135,51 @@ class FlaxTrainer:
         for start in range(0, len(order), at_once):
             numbers = np.arange(start, min(start + at_once, len(order)))
             rates = self.settings.rate(epoch, numbers, len(order)).astype(np.float32)
-            places = put(order[numbers], spread(self._mesh, None, "data"))
-            self._state, some = steps(
-                self._network, self._state, self._train, numbers, places, rates, key
+            indices = put(order[numbers], spread(self._mesh, None, "data"))
+            self._state, step_losses = steps(
+                self._network, self._state, self._train, numbers, indices, rates, key
             )
-            losses.append(some)
-            done(len(numbers))
+            losses.append(step_losses)
+            on_step(len(numbers))
         return jnp.concatenate(losses).mean()
 
     def logits(self, images: Bytes) -> Logits:
-        """Judge images of shape (n, 28, 28); the result has the shape (n, 10)."""
+        """Return logits of shape (n, 10) for images of shape (n, 28, 28)."""
         batch = self.settings.batch_size_validation
-        found = []
+        parts = []
         for start in range(0, len(images), batch):
-            some = images[start : start + batch]
-            # Always the same shape, so that there is one program.
+            part = images[start : start + batch]
+            # Always the same shape, so that there is only one program.
             padded = np.zeros((batch, *images.shape[1:]), np.uint8)
-            padded[: len(some)] = some
-            logits = judge(
+            padded[: len(part)] = part
+            logits = predict(
                 self._network, self._state.params, put(padded, spread(self._mesh, "data"))
             )
-            found.append(np.asarray(logits)[: len(some)])
-        return np.concatenate(found)
+            parts.append(np.asarray(logits)[: len(part)])
+        return np.concatenate(parts)
 
     def weights(self) -> Weights:
-        """Kernel and bias of each layer, as NumPy arrays."""
+        """Return kernel and bias of each layer, as NumPy arrays."""
         return _as_numpy(self._state.params)
 
     def state(self) -> Arrays:
-        """Weights and momentum."""
+        """Return weights and momentum."""
         return [np.asarray(leaf) for leaf in jax.tree.leaves(self._state)]
 
     def restore(self, state: Arrays) -> None:
-        """Take over what `state` returned."""
+        """Continue from what `state` returned."""
         tree = jax.tree.structure(self._state)
         self._state = put(jax.tree.unflatten(tree, state), self._network.copies)
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
-    """Lay out devices, all by default, to share each batch: along one axis, ``"data"``."""
+    """Return a mesh of devices, by default all, that share each batch along an axis ``"data"``."""
     devices = jax.devices() if devices is None else devices
     return jax.make_mesh((len(devices),), ("data",), (AxisType.Auto,), devices=devices)
 
 
 def initial_weights(seed: int) -> Weights:
-    """Weights that a training begins with: kernel and bias of each layer."""
+    """Return the weights that a training begins with: kernel and bias of each layer."""
     return _as_numpy(nnx.state(CNN(nnx.Rngs(seed))))
 
 
@@ -190,12 +189,12 @@ def _as_numpy(params: Any) -> Weights:
 
 
 def spread(mesh: Mesh, *axes: str | None) -> NamedSharding:
-    """Spread an array over devices: its axis called ``"data"``, if one is, and else copies of it."""
+    """Return how to spread an array: split along the axis named ``"data"``, or else copied."""
     return NamedSharding(mesh, P(*axes))  # type: ignore[no-untyped-call]
 
 
 def put(tree: Any, sharding: NamedSharding) -> Any:
-    """Place arrays on the devices of all processes, each of which has them in full."""
+    """Put arrays, which each process has in full, on the devices of all processes."""
 
     def place(leaf: Any) -> Array:
         array = np.asarray(leaf)
@@ -205,8 +204,8 @@ def put(tree: Any, sharding: NamedSharding) -> Any:
 
 
 @jax.jit
-def judge(network: Network, params: Any, images: Array) -> Array:
-    """Return the logits of images, all of them on each device."""
+def predict(network: Network, params: Any, images: Array) -> Array:
+    """Return the logits of images, with a copy on each device."""
     logits: Array = jax.lax.with_sharding_constraint(  # type: ignore[no-untyped-call]
         network.logits(params, images), network.copies
     )
@@ -220,13 +219,13 @@ def mean_loss(logits: Array, labels: Array) -> Array:
 
 
 def step(
-    network: Network, state: State, train: Split, places: Array, rate: Array, key: Array
+    network: Network, state: State, train: Split, indices: Array, rate: Array, key: Array
 ) -> tuple[State, Array]:
-    """Descend against the gradient of a batch's loss; also return the loss."""
+    """Step against the gradient of a batch's loss; return the new state and the loss."""
 
     def loss(params: Any) -> Array:
-        logits = network.logits(params, train.images[places], key if network.dropout else None)
-        labels = train.labels[places].astype(jnp.int32)
+        logits = network.logits(params, train.images[indices], key if network.dropout else None)
+        labels = train.labels[indices].astype(jnp.int32)
         return mean_loss(logits, labels)
 
     value, gradient = jax.value_and_grad(loss)(state.params)
@@ -240,20 +239,20 @@ def steps(
     state: State,
     train: Split,
     numbers: Array,
-    places: Array,
+    indices: Array,
     rates: Array,
     key: Array,
 ) -> tuple[State, Array]:
-    """Make several steps: number, places of images and learning rate of each in an array."""
+    """Make several steps, each with its number, indices of images and learning rate."""
 
-    def one(state: State, its: tuple[Array, Array, Array]) -> tuple[State, Array]:
-        number, places, rate = its
-        return step(network, state, train, places, rate, jax.random.fold_in(key, number))
+    def numbered_step(state: State, inputs: tuple[Array, Array, Array]) -> tuple[State, Array]:
+        number, indices, rate = inputs
+        return step(network, state, train, indices, rate, jax.random.fold_in(key, number))
 
     if len(numbers) > 1:
-        return jax.lax.scan(one, state, (numbers, places, rates))
-    # A loop of one step would be a loop all the same, where XLA's convolutions are slow on a CPU.
-    state, loss = one(state, (numbers[0], places[0], rates[0]))
+        return jax.lax.scan(numbered_step, state, (numbers, indices, rates))
+    # Even a scan of one step is a loop, and in a loop XLA's convolutions are slow on a CPU.
+    state, loss = numbered_step(state, (numbers[0], indices[0], rates[0]))
     return state, loss[None]
 
 
@@ -267,66 +266,66 @@ def _require_equal_parts(settings: Settings, devices: int) -> None:
 
 
 class NaiveFlaxTrainer:
-    """Trains the same network as a first version does: correct, and slow.
+    """Trains the same network as a first version would: correct, and slow.
 
-    It sends each batch from the host, normalised there in float32, walks the model in Python for
-    each step (`flax.nnx.jit`), convolves as Flax does by default, and waits for each loss.
+    It normalises each batch on the host in float32 and sends it to the device, walks the model in
+    Python for each step (`flax.nnx.jit`), convolves as Flax does by default, and waits for each loss.
 
     Parameters
     ----------
     settings, train
-        As of `FlaxTrainer`.
+        See `FlaxTrainer`.
     """
 
     def __init__(self, settings: Settings, train: Split) -> None:
         self.settings = settings
-        self._mean, self._deviation = mean_and_deviation(train.images)
+        self._mean, self._std = mean_and_std(train.images)
         self._images, self._labels = self._normalised(train.images), train.labels.astype(np.int32)
         self._model = CNN(nnx.Rngs(settings.seed))
         steps_of_epoch = len(shuffled(len(train.labels), 1, settings))
         descent = optax.sgd(lambda step: settings.rate(1, step, steps_of_epoch), settings.momentum)
         self._optimizer = nnx.Optimizer(self._model, descent, wrt=nnx.Param)
 
-    def train_epoch(self, order: Order, epoch: int, done: Done = nobody) -> Array:
+    def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ignore) -> Array:
         """Make a step for each row of ``order``, and return their mean loss."""
         rngs = nnx.Rngs(jax.random.fold_in(jax.random.key(self.settings.seed), epoch))
         losses = []
-        for places in order:
+        for indices in order:
             key = rngs() if self.settings.dropout else None
             loss = naive_step(
-                self._model, self._optimizer, self._images[places], self._labels[places], key
+                self._model, self._optimizer, self._images[indices], self._labels[indices], key
             )
             losses.append(float(loss))
-            done(1)
+            on_step(1)
         return jnp.asarray(np.mean(losses))
 
     def logits(self, images: Bytes) -> Logits:
-        """Judge images of shape (n, 28, 28); the result has the shape (n, 10)."""
+        """Return logits of shape (n, 10) for images of shape (n, 28, 28)."""
         batch = self.settings.batch_size_validation
         parts = [images[start : start + batch] for start in range(0, len(images), batch)]
-        found = [_naive_logits(self._model, jnp.asarray(self._normalised(part))) for part in parts]
-        return np.concatenate([np.asarray(logits) for logits in found])
+        logits = [_naive_logits(self._model, jnp.asarray(self._normalised(part))) for part in parts]
+        return np.concatenate([np.asarray(part) for part in logits])
 
     def state(self) -> Arrays:
-        """Weights and momentum."""
+        """Return weights and momentum."""
         both = nnx.state((self._model, self._optimizer))
         return [np.asarray(leaf) for leaf in jax.tree.leaves(both)]
 
     def restore(self, state: Arrays) -> None:
-        """Take over what `state` returned."""
+        """Continue from what `state` returned."""
         tree = jax.tree.structure(nnx.state((self._model, self._optimizer)))
         nnx.update((self._model, self._optimizer), jax.tree.unflatten(tree, state))
 
     def _normalised(self, images: Bytes) -> npt.NDArray[np.float32]:
         pixels = images[..., None].astype(np.float32) / np.float32(255)
-        return (pixels - np.float32(self._mean)) / np.float32(self._deviation)
+        return (pixels - np.float32(self._mean)) / np.float32(self._std)
 
 
 @nnx.jit
 def naive_step(
     model: CNN, optimizer: nnx.Optimizer[CNN], images: Array, labels: Array, key: Array | None
 ) -> Array:
-    """Change model and optimiser by a step, and return the loss."""
+    """Update model and optimiser by a step, and return the loss."""
 
     def loss(model: CNN) -> Array:
         logits = model(images, key)

@@ -1,7 +1,7 @@
 """Training, whatever the framework: epochs, tests, metrics, checkpoints.
 
-A trainer knows its framework; what is here is the same for all of them, and so are the order of the
-images and the way in which right answers are counted.
+A trainer knows its framework. What is here is the same for all of them, and so are the order of the
+images and the way in which correct predictions are counted.
 """
 
 from __future__ import annotations
@@ -18,27 +18,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from jaxcap.mnist.checkpoints import Arrays, Checkpoints
+from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
-from jaxcap.mnist.data import Mnist, Split
-from jaxcap.mnist.idx import Bytes
+from jaxcap.mnist.data import Bytes, Mnist, Split
 from jaxcap.results.files import write_atomically
 from jaxcap.results.tables import Table
 
 Order = npt.NDArray[np.int32]
 Logits = npt.NDArray[np.float32]
-Done = Callable[[int], None]
+OnStep = Callable[[int], None]
 Weights = Mapping[str, Mapping[str, npt.NDArray[np.float32]]]  # kernel and bias by layer
 
 DRY_RUN_STEPS = 5
 
 
-class CheckpointError(ValueError):
-    """A checkpoint is that of another training; the message names the difference."""
-
-
-def nobody(_: object) -> None:
-    """Hear of what was done, and do nothing."""
+def ignore(_: object) -> None:
+    """Do nothing: the default of callbacks."""
 
 
 class Trainer(Protocol):
@@ -46,42 +41,47 @@ class Trainer(Protocol):
 
     settings: Settings
 
-    def train_epoch(self, order: Order, epoch: int, done: Done = ...) -> SupportsFloat:
-        """Make a step for each row of ``order``, and return their mean loss when it is converted.
+    def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ...) -> SupportsFloat:
+        """Make a step for each row of ``order``, and return their mean loss.
 
         Parameters
         ----------
         order
-            Places of images, of shape (steps, images in a step).
+            Indices of images, of shape (steps, images in a step).
         epoch
-            Counted from 1; with the settings' seed it determines dropout.
-        done
-            Told how many steps have been made since it was last told.
+            Counted from 1; it determines dropout, together with the settings' seed.
+        on_step
+            Called with the number of steps made since the last call.
+
+        Returns
+        -------
+        SupportsFloat
+            May still be computed when it is returned: converting it waits for it.
         """
 
     def logits(self, images: Bytes) -> Logits:
-        """Judge images of shape (n, 28, 28); the result has the shape (n, 10)."""
+        """Return logits of shape (n, 10) for images of shape (n, 28, 28)."""
 
     def state(self) -> Arrays:
-        """All that training changes."""
+        """Return everything that training changes."""
 
     def restore(self, state: Arrays) -> None:
-        """Take over what `state` returned."""
+        """Continue from what `state` returned."""
 
 
 class Epoch(NamedTuple):
-    """What an epoch did.
+    """The outcome of an epoch.
 
     Attributes
     ----------
     epoch
         Counted from 1.
     train_loss
-        Mean over its steps, dropout included.
+        Mean cross entropy over the epoch's steps, in nats, dropout included.
     test_loss
-        Mean over all test images: the cross entropy, in nats.
+        Mean cross entropy over all test images, in nats.
     test_correct, test_images
-        How many test images were recognised, of how many.
+        Number of test images that were recognised, and of all.
     train_s
         Seconds of training since the beginning, tests not included.
     """
@@ -95,7 +95,7 @@ class Epoch(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """Share of the test images that were recognised."""
+        """Fraction of the test images that were recognised."""
         return self.test_correct / self.test_images
 
     def __str__(self) -> str:
@@ -106,22 +106,22 @@ class Epoch(NamedTuple):
         )
 
 
-class Judgement(NamedTuple):
-    """How a network judges images that it wasn't trained on.
+class Evaluation(NamedTuple):
+    """How well a network recognises images that it wasn't trained on.
 
     Attributes
     ----------
     loss
         Mean cross entropy, in nats.
     correct
-        How many images were recognised.
-    judged
-        What each image was taken for.
+        Number of images that were recognised.
+    predictions
+        The predicted digit of each image, of shape (n,).
     """
 
     loss: float
     correct: int
-    judged: npt.NDArray[np.intp]
+    predictions: npt.NDArray[np.intp]
 
 
 def fit(
@@ -130,7 +130,8 @@ def fit(
     *,
     log: Path | None = None,
     checkpoints: Path | None = None,
-    tell: Callable[[Epoch], None] = nobody,
+    on_start: Callable[[Sequence[Epoch]], None] = ignore,
+    on_epoch: Callable[[Epoch], None] = ignore,
     quiet: bool = False,
 ) -> list[Epoch]:
     """Train for as many epochs as the trainer's settings say, with a test after each.
@@ -140,56 +141,63 @@ def fit(
     trainer
         Made for the training images of ``mnist``.
     mnist
-        All test images are counted.
+        The data. Each test counts all test images.
     log
-        A file for the epochs' rows as JSON lines, replaced after each epoch.
+        A file for the epochs as lines of JSON, replaced after each epoch.
     checkpoints
-        A folder. The newest checkpoint in it is resumed, and a new one is made after each epoch.
-    tell
-        Called after each epoch, and at the beginning for those that a checkpoint brings.
+        A folder. Training resumes from the newest checkpoint in it, and saves one after each epoch.
+    on_start
+        Called before training, with the epochs before the checkpoint.
+    on_epoch
+        Called with each epoch that is trained now.
     quiet
-        Whether to show no progress on a terminal.
+        Show no progress bar on a terminal.
+
+    Returns
+    -------
+    list of Epoch
+        All epochs, including those before the checkpoint.
 
     Raises
     ------
     CheckpointError
-        If the checkpoint is that of another training.
+        If a checkpoint can't be read or written, or is that of another training.
+    OSError
+        If the log can't be written; the earlier one is then left as it was.
     ValueError
         If there are fewer images than a step takes.
     """
     settings = trainer.settings
     saved = Checkpoints(checkpoints) if checkpoints else None
     epochs = _resume(saved, trainer) if saved else []
+    on_start(tuple(epochs))
     if log and epochs:
-        _write_lines(log, epochs)  # the last of them may have been lost
-    for epoch in epochs:
-        tell(epoch)
+        _write_log(log, epochs)  # its last line may have been lost
     for number in range(len(epochs) + 1, settings.num_epochs + 1):
         order = shuffled(len(mnist.train.labels), number, settings)
-        of = f"epoch {number} of {settings.num_epochs}"
-        with _progress(of, len(order), hidden=quiet) as done:
+        description = f"epoch {number} of {settings.num_epochs}"
+        with _progress(description, len(order), hidden=quiet) as on_step:
             start = time.perf_counter()
-            loss = float(trainer.train_epoch(order, number, done))
+            loss = float(trainer.train_epoch(order, number, on_step))
             train_s = time.perf_counter() - start
-            test = judge(trainer, mnist.test)
-        before_s = epochs[-1].train_s if epochs else 0.0
-        epochs.append(
-            Epoch(number, loss, test.loss, test.correct, len(test.judged), before_s + train_s)
-        )
+            test = evaluate(trainer, mnist.test)
+        train_s += epochs[-1].train_s if epochs else 0.0
+        counts = test.correct, len(test.predictions)
+        epochs.append(Epoch(number, loss, test.loss, *counts, train_s))
+        on_epoch(epochs[-1])
         if saved:
-            about = {"training": _identity(trainer), "epochs": [list(epoch) for epoch in epochs]}
-            saved.save(number, trainer.state(), about)
+            metadata = {"training": _identity(trainer), "epochs": [list(epoch) for epoch in epochs]}
+            saved.save(number, trainer.state(), metadata)
         if log:
-            _write_lines(log, epochs)
-        tell(epochs[-1])
+            _write_log(log, epochs)
     return epochs
 
 
 def shuffled(images: int, epoch: int, settings: Settings) -> Order:
-    """Places of images in a new order, of shape (steps, images in a step).
+    """Return the indices of images in a new order, of shape (steps, images in a step).
 
-    The same for all frameworks and machines. What doesn't fill a step is left out: other images in
-    each epoch.
+    The order is the same for all frameworks and machines. Images that don't fill a step are left
+    out: others in each epoch.
 
     Raises
     ------
@@ -202,55 +210,56 @@ def shuffled(images: int, epoch: int, settings: Settings) -> Order:
         raise ValueError(f"batch_size_training is {batch} and there are {images} images: lower it")
     if settings.dry_run:
         steps = min(steps, DRY_RUN_STEPS)
-    places = np.random.default_rng((settings.seed, epoch)).permutation(images)
-    return places[: steps * batch].reshape(steps, batch).astype(np.int32)
+    indices = np.random.default_rng((settings.seed, epoch)).permutation(images)
+    return indices[: steps * batch].reshape(steps, batch).astype(np.int32)
 
 
-def judge(trainer: Trainer, split: Split) -> Judgement:
+def evaluate(trainer: Trainer, split: Split) -> Evaluation:
     """Test a trainer's network on all images of a split."""
     logits = trainer.logits(split.images).astype(np.float64)
-    judged = logits.argmax(axis=1)
+    predictions = logits.argmax(axis=1)
     of_label = logits[np.arange(len(logits)), split.labels]
     losses = scipy.special.logsumexp(logits, axis=1) - of_label
-    return Judgement(float(losses.mean()), int((judged == split.labels).sum()), judged)
+    correct = int((predictions == split.labels).sum())
+    return Evaluation(float(losses.mean()), correct, predictions)
 
 
 def table(epochs: Sequence[Epoch], caption: str = "Training") -> Table:
-    """Show what epochs did."""
+    """Return a table of epochs."""
     headers = ("epoch", "training loss", "test loss", "test accuracy", "training time")
     rows = [
         (
-            str(one.epoch),
-            f"{one.train_loss:.4f}",
-            f"{one.test_loss:.4f}",
-            f"{one.test_correct:,} of {one.test_images:,} ({one.accuracy:.2%})",
-            f"{one.train_s:.1f} s",
+            str(epoch.epoch),
+            f"{epoch.train_loss:.4f}",
+            f"{epoch.test_loss:.4f}",
+            f"{epoch.test_correct:,} of {epoch.test_images:,} ({epoch.accuracy:.2%})",
+            f"{epoch.train_s:.1f} s",
         )
-        for one in epochs
+        for epoch in epochs
     ]
     return Table(caption, headers, rows)
 
 
 def _resume(saved: Checkpoints, trainer: Trainer) -> list[Epoch]:
-    """Bring a trainer to where the newest checkpoint was made; return the epochs before it."""
+    """Restore a trainer from the newest checkpoint, and return the epochs before it."""
     newest = saved.newest()
     if newest is None:
         return []
-    arrays, about = newest
-    for name, mine in _identity(trainer).items():
-        if (other := about["training"][name]) != mine:
+    arrays, metadata = newest
+    for name, expected in _identity(trainer).items():
+        if (other := metadata["training"].get(name)) != expected:
             raise CheckpointError(
                 f"the checkpoint in {saved.folder} was made with {name} {other}, and this training "
-                f"has {mine}: choose another folder, or train as before"
+                f"has {expected}: choose another folder, or train as before"
             )
     trainer.restore(arrays)
-    return [Epoch(*row) for row in about["epochs"]]
+    return [Epoch(*row) for row in metadata["epochs"]]
 
 
 def _identity(trainer: Trainer) -> dict[str, Any]:
-    """Name what must be the same for a checkpoint to be resumed.
+    """Return what must be the same for a training to resume from a checkpoint.
 
-    That is all but when to stop, unless the learning rate depends on it, and how to test.
+    That is everything except how to test and, unless the learning rate depends on it, when to stop.
     """
     free = {"batch_size_validation", *(() if trainer.settings.decay else ("num_epochs",))}
     settings = trainer.settings.model_dump(exclude=free)
@@ -258,8 +267,8 @@ def _identity(trainer: Trainer) -> dict[str, Any]:
 
 
 @contextmanager
-def _progress(description: str, steps: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """Show a bar on a terminal, and give what moves it by some steps."""
+def _progress(description: str, steps: int, *, hidden: bool) -> Iterator[OnStep]:
+    """Show a progress bar on a terminal, and return the function that advances it."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -270,6 +279,9 @@ def _progress(description: str, steps: int, *, hidden: bool) -> Iterator[Callabl
         yield partial(progress.advance, task)
 
 
-def _write_lines(path: Path, epochs: Iterable[Epoch]) -> None:
+def _write_log(path: Path, epochs: Iterable[Epoch]) -> None:
     lines = [json.dumps(epoch._asdict()) + "\n" for epoch in epochs]
-    write_atomically(path, "".join(lines))
+    try:
+        write_atomically(path, "".join(lines))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
