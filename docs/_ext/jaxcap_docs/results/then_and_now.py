@@ -1,4 +1,4 @@
-"""The page that sets figures published by others beside what was measured."""
+"""The page that sets figures published by others beside our measurements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
 from jaxcap.results.tables import Table
-from jaxcap_docs import records, results
+from jaxcap_docs import records
+from jaxcap_docs.results.experiments import plot
 
 
 class ThenAndNow(SphinxDirective):
@@ -22,21 +23,21 @@ class ThenAndNow(SphinxDirective):
         """Return the part, from the measurements of this build and of all recordings."""
         self.env.note_reread()  # they may change while the page doesn't
         recordings = records.recordings()
-        judged = [published.judge(figure, recordings) for figure in published.load().values()]
+        judgements = [published.judge(figure, recordings) for figure in published.load().values()]
         match self.arguments[0]:
             case "verdicts":
-                return [_verdicts(judged)]
+                return [_verdicts(judgements)]
             case "chart":
-                return results.plot(self, "then-and-now", published.chart(judged))
+                return plot(self, "then-and-now", published.chart(judgements))
             case "tables":
-                return [_tables(published.tables(judged, recordings))]
+                return [_tables(published.tables(judgements, recordings))]
             case other:
                 raise self.error(f"there is no part {other!r}: choose verdicts, chart or tables")
 
 
 def _verdicts(judgements: list[published.Judgement]) -> nodes.Node:
     """List what each verdict means, and how many figures have it."""
-    counts = Counter(one.verdict for one in judgements)
+    counts = Counter(judgement.verdict for judgement in judgements)
     items = [
         nodes.definition_list_item(
             "",

@@ -1,4 +1,4 @@
-"""Notebooks to download, without markup that only Sphinx understands."""
+"""Notebooks of tutorials, without markup that only Sphinx understands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.archive import pack
+from jaxcap_docs.downloads.archive import pack
 
 # :role:`text` or :role:`text <target>`
 ROLE = re.compile(r":(?P<role>[a-z:]+):`~?(?P<text>[^`<]*[^`<\s])(?:\s*<[^`]*>)?`")
