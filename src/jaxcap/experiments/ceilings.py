@@ -37,7 +37,7 @@ def measure_ceilings(
     platform
         ``"cpu"`` or ``"gpu"``; JAX's default device if not given.
     dtypes
-        Of the products: see `prepare`.
+        Of the products: see `~jaxcap.kernels.ceilings.prepare`.
     rows
         Of the square matrices; by default 1500 on a CPU and 5120 elsewhere.
     copied_bytes
@@ -58,7 +58,7 @@ def measure_ceilings(
 def points(
     device: str, dtypes: Sequence[str], rows: int | None = None, copied_bytes: int | None = None
 ) -> Points:
-    """List what `prepare` measures for the ceilings: bandwidth, and products in some dtypes."""
+    """List what ``prepare`` measures for the ceilings: bandwidth, and products in some dtypes."""
     rows = rows or _ROWS.get(device, _MANY_ROWS)
     copied_bytes = copied_bytes or _COPIED_BYTES.get(device, _MANY_COPIED_BYTES)
     return [

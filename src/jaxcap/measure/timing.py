@@ -78,7 +78,8 @@ def measure(
         Sampling ends early when the interval reaches no further than this share of the median to
         either side. Zero uses the whole budget.
     allocator
-        ``"steady"`` keeps freed memory in the process (see `steady_allocator`).
+        ``"steady"`` keeps freed memory in the process (see
+        `~jaxcap.measure.allocator.steady_allocator`).
     clock
         Returns seconds; for tests.
 

@@ -70,7 +70,7 @@ class Ceilings:
 
     @classmethod
     def of(cls, results: ResultSet, device: Device) -> Ceilings:
-        """Take the best rates that results of `prepare` reached on a device, in any sample.
+        """Take the best rates that results of ``prepare`` reached on a device, in any sample.
 
         Raises
         ------
@@ -119,7 +119,7 @@ def roofline_fraction(
     result
         Measured on the device of the ceilings.
     ceilings
-        From `measure_ceilings`.
+        From `~jaxcap.experiments.ceilings.measure_ceilings`.
     dtype
         That the work was done in.
     work
