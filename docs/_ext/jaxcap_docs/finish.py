@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs import run
+from jaxcap_docs import plots, run
 from jaxcap_docs.downloads import archive, data, exercises
 
 
@@ -24,6 +24,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     data.write_wheel(app)
     exercises.write_notebooks(app)
     archive.write(app)  # packs the wheel and all notebooks
+    plots.shrink(app.outdir.glob("_images/social_previews/*.png"))
     write_sitemap(app)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -109,3 +109,13 @@ def size(path: Path) -> tuple[float, float]:
         return float(match[1]), float(match[2])
     with Image.open(path) as image:
         return image.size
+
+
+def shrink(images: Iterable[Path]) -> None:
+    """Save images with few colours, which is all that a small plot or a card with text needs."""
+    for path in images:
+        with Image.open(path) as image:
+            if image.mode == "P":  # from an earlier build
+                continue
+            small = image.convert("RGBA").quantize(32, method=Image.Quantize.FASTOCTREE)
+        small.save(path, optimize=True)

@@ -17,7 +17,6 @@ from typing import Any
 import jax
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.rst import escape
@@ -227,10 +226,5 @@ def _save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> st
 
 
 def shrink_thumbnails(app: Sphinx) -> None:
-    """Save thumbnails with few colours, which is all that a small plot needs."""
-    for path in Path(app.srcdir, "tutorials").rglob("thumb/*.png"):
-        with Image.open(path) as image:
-            if image.mode == "P":  # from an earlier build
-                continue
-            small = image.convert("RGBA").quantize(32, method=Image.Quantize.FASTOCTREE)
-        small.save(path, optimize=True)
+    """Make thumbnails light, of which the landing page has many."""
+    plots.shrink(Path(app.srcdir, "tutorials").rglob("thumb/*.png"))
