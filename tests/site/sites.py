@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxcap.measure.lock import LOCK
+
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "docs" / "_build" / "html"
 TUTORIALS = sorted(
@@ -87,11 +89,16 @@ def nox_docs(
     """Return the command that builds a copy, and its options: elsewhere, with a lock of its own."""
     options = {
         "cwd": project.parent,
-        "env": os.environ | {"TMPDIR": str(project)} | environment,
+        "env": os.environ | own_lock(project) | environment,
         "encoding": "utf-8",
         "errors": "replace",
     }
     return (*NOX, "--noxfile", project / "noxfile.py", "--", *patterns), options
+
+
+def own_lock(project: Path) -> dict[str, str]:
+    """Return the environment of a build that measures whatever others do, and that never waits."""
+    return {"TMPDIR": str(project), "JAXCAP_LOCK": str(project / LOCK.name), "CI": ""}
 
 
 # The address that the small site is built for, one with a last slash and one without.

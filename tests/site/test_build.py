@@ -202,10 +202,13 @@ def test_tutorials_that_fail_are_named_last_with_their_reasons(project: Path) ->
 )
 def test_tutorial_from_which_nothing_returns_is_named(project: Path, code: str) -> None:
     good = put_a_site(project)
-    put_a_cell(project, PAGE, code)
-    done = build(project, PAGE, JAXCAP_TIME_LIMIT_S="3")
+    failing, fatal, *_ = BAD  # of one section
+    put_a_cell(project, failing, BAD[failing][0])
+    put_a_cell(project, fatal, code)
+    done = build(project, failing, fatal, JAXCAP_TIME_LIMIT_S="3")
     assert done.returncode != 0
-    assert f"{PAGE} (the build ended while it ran" in last_words(done)
+    assert f"{failing} ({BAD[failing][1]}" in last_words(done)
+    assert f"{fatal} (the build ended while it ran" in last_words(done)
     assert files(html_of(project)) == good
 
 
@@ -213,6 +216,7 @@ def test_time_limit_must_be_one(project: Path) -> None:
     done = build(project, PAGE, JAXCAP_TIME_LIMIT_S="soon")
     assert done.returncode != 0
     assert "JAXCAP_TIME_LIMIT_S is 'soon': set it to" in done.stdout + done.stderr
+    assert "report this" not in done.stdout + done.stderr
 
 
 def test_build_that_cannot_write_says_so(project: Path) -> None:

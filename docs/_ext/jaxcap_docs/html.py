@@ -16,8 +16,6 @@ from jaxcap_docs.lessons import PAGES, TOPICS
 from jaxcap_docs.quote import link_to
 
 IMAGE = re.compile(r'<img (?P<rest>[^>]*?src="(?P<source>[^"]+)"[^>]*?)\s*/?>')
-# What the search page's own script finds in place, since that doesn't wait.
-NEEDED_BY_SEARCH = {"documentation_options.js", "doctools.js", "sphinx_highlight.js"}
 WIDTH = re.compile(r"width: (\d+)px")
 
 
@@ -30,14 +28,8 @@ def setup(app: Sphinx) -> None:
 def complete_page(
     app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the topics of a page, the sizes of its images, and the script of its chart.
-
-    Scripts of other extensions wait until the page is there.
-    """
+    """Add the topics of a page, the sizes of its images, and the script of its chart."""
     context["topics"] = {topic: nodes.make_id(topic) for topic in PAGES.get(page, ())}
-    for script in context["script_files"]:
-        if Path(script.filename or "").name not in NEEDED_BY_SEARCH:
-            script.attributes["defer"] = "defer"
     if doctree is None:
         return
     context["body"] = settle_images(app, context["body"])

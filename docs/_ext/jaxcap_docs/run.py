@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import sys
 import time
@@ -50,8 +49,8 @@ def begin(app: Sphinx, config: Config) -> None:
     """Refuse to build where nothing can be measured, and find out which scripts must run again."""
     try:
         limits.time_limit_s()
-        # The nox session holds the lock for longer: from before it removes the last build's files.
-        if _runs_scripts(config) and not os.environ.get("JAXCAP_LOCK_HELD"):
+        if _runs_scripts(config):
+            # Unless the nox session holds it, from before it removed the last build's files.
             _lock.enter_context(measuring_alone())
     except (ValueError, BusyError) as error:
         sys.exit(str(error))  # to Sphinx, an exception would be a mistake in this extension
