@@ -136,6 +136,13 @@ def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:
         assert read(f"reference/{page}").select(".sphx-glr-thumbcontainer"), page
 
 
+def test_typed_transformations_are_documented_without_their_overloads(read: Read) -> None:
+    documented = read("reference/transforms").select("dl.function")
+    assert documented
+    for definition in documented:
+        assert len(definition.find_all("dt", class_="sig", recursive=False)) == 1
+
+
 def test_every_published_figure_is_on_its_page_with_a_verdict(read: Read) -> None:
     page = read("results/then_and_now")
     rows = page.select(".then-and-now tbody tr")
