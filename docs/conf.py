@@ -3,27 +3,24 @@
 import os
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
-from sphinx.util import logging
 from sphinx_gallery.sorting import ExplicitOrder
 
 import jaxcap
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from jaxcap_docs.archive import ARCHIVE
-from jaxcap_docs.colab import install_cell
-from jaxcap_docs.order import SECTIONS, runnable
-from jaxcap_docs.publish import WHEEL
+from jaxcap_docs.downloads.archive import ARCHIVE
+from jaxcap_docs.downloads.colab import install_cell
+from jaxcap_docs.downloads.data import WHEEL
+from jaxcap_docs.lessons import SECTIONS, runnable
 
-TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern: those to run
+TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern of those to run
 
-# Where this build will be found, and the folder with those of all versions, if that is known.
+# The address of this build, and that of the folder with the builds of all versions, if known.
 SITE, VERSIONS = (
     url.rstrip("/") + "/" if (url := os.environ.get(name)) else ""
     for name in ("JAXCAP_SITE_URL", "JAXCAP_VERSIONS_URL")
@@ -52,7 +49,7 @@ extensions = [
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "tutorials/**/*.ipynb", "tutorials/sg_execution_times.rst"]
 nitpicky = True
-# It looks at whole paths: the name of a folder above is up to whoever builds.
+# sphinx-gallery looks at whole paths, but the folders above are named by whoever builds.
 suppress_warnings = ["sphinx_gallery.space_in_filename"]
 
 html_theme = "furo"
@@ -67,7 +64,7 @@ html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
-# What the build writes when pages are done: links that Sphinx can't make.
+# Links to what the end of a build writes, which Sphinx does not know of.
 myst_substitutions = {
     "archive": f'<a download href="{ARCHIVE}">jaxcap-tutorials.zip</a>',
     "wheel": f'<a download href="wheels/{WHEEL}">{WHEEL}</a>',
@@ -75,29 +72,26 @@ myst_substitutions = {
 # As with tutorials: `nox -s docs -- exercises` runs nothing else, nor `-- command_line`.
 nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
-# Copy what one would type: without prompts and what a session answers. What only shows output, or
-# the usage of a command, has no button.
+# Copy what one would type, without prompts and output. Blocks that only show output, or the usage of
+# a command, have no button.
 copybutton_selector = "div:not(.sphx-glr-script-out, .output, .highlight-shell) > .highlight > pre"
 copybutton_prompt_text, copybutton_prompt_is_regexp = r"\$ |>>> |\.\.\. ?", True
 copybutton_line_continuation_character = "\\"
 copybutton_copy_empty_lines = False
 
-# Search engines are sent to the newest version, which has every page or a redirect in its place.
+# Search engines are sent to the newest version.
 html_baseurl = ogp_canonical_url = f"{VERSIONS}latest/" if VERSIONS else SITE
 ogp_site_url = SITE
 html_context = {"versions_url": VERSIONS and f"{VERSIONS}versions.html"}
-# Pages that moved: what they were called, and what they are called now. `addresses.txt` lists all
-# that were ever published, for a test to see that none is forgotten.
-moved_pages: dict[str, str] = {}
-# Served in place of any page that isn't there, in whatever folder.
+# Served in place of any page that doesn't exist, in whatever folder.
 notfound_template = "404.html"
 notfound_context = {"title": "Page not found"}
 notfound_urls_prefix = urlsplit(SITE).path or "/"
 ogp_enable_meta_description = True
-ogp_social_cards = {"enable": False}
+ogp_social_cards = {"enable": bool(SITE)}  # without an address, no page could name its card
 
-# A server that is slow or that asks for patience is reported as not reached: don't wait for it.
-linkcheck_timeout, linkcheck_rate_limit_timeout = 15, 30
+# A server that is slow or that asks for patience is reported, after a second try: don't wait for it.
+linkcheck_timeout, linkcheck_rate_limit_timeout, linkcheck_retries = 15, 30, 2
 linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # scripts make these
 
 # The reference can be built where only the tutorials' own libraries are missing.
@@ -115,12 +109,12 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../gallery"],
     "gallery_dirs": ["tutorials"],
     "subsection_order": ExplicitOrder([f"../gallery/{section}" for section in SECTIONS]),
-    "within_subsection_order": "jaxcap_docs.order.LessonOrder",
-    "minigallery_sort_order": "jaxcap_docs.order.place",
+    "within_subsection_order": "jaxcap_docs.lessons.place",
+    "minigallery_sort_order": "jaxcap_docs.lessons.place",
     "filename_pattern": runnable(TUTORIALS),
     "thumbnail_size": (320, 224),  # shown half as wide
-    "image_scrapers": ("jaxcap_docs.gallery.scrape",),
-    "reset_modules": ("matplotlib", "jaxcap_docs.gallery.reset"),
+    "image_scrapers": ("jaxcap_docs.run.scrape",),
+    "reset_modules": ("matplotlib", "jaxcap_docs.run.reset"),
     "reset_modules_order": "both",
     "backreferences_dir": "reference/_backreferences",
     "doc_module": ("jaxcap",),
@@ -133,13 +127,18 @@ sphinx_gallery_conf = {
     "min_reported_time": 10**6,  # the provenance stamp says how long a page took
 }
 
-# Links into other documentation are made where it can be reached, and are plain text elsewhere.
-INVENTORIES = {
-    "jax": "https://docs.jax.dev/en/latest/",
-    "matplotlib": "https://matplotlib.org/stable/",
-    "numpy": "https://numpy.org/doc/stable/",
-    "python": "https://docs.python.org/3/",
+# Where other documentation can't be reached, an empty inventory takes its place, and what would be
+# links into it are plain text.
+intersphinx_mapping = {
+    name: (url, (None, "offline.inv"))
+    for name, url in {
+        "jax": "https://docs.jax.dev/en/latest/",
+        "matplotlib": "https://matplotlib.org/stable/",
+        "numpy": "https://numpy.org/doc/stable/",
+        "python": "https://docs.python.org/3/",
+    }.items()
 }
+intersphinx_timeout = 5
 nitpick_ignore_regex = [
     (
         "py:.*",
@@ -151,22 +150,6 @@ nitpick_ignore_regex = [
         r"(Allocator|Bytes|Clock|Parameter|Points?|Prepare|Seconds|Variants|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
-    ("py:class", r"jaxcap\.(mnist\.config\.Steps|environment\.Text)"),  # a type variable, an alias
+    ("py:class", r"(jaxcap\..*\.)?(PrintableText|Steps)"),  # an alias, a type variable
     ("py:class", r"(Array|Figure|Cost)"),  # imported by name
 ]
-
-
-def reachable(url: str) -> bool:
-    """Whether a project's inventory answers within two seconds."""
-    try:
-        with urlopen(Request(f"{url}objects.inv", method="HEAD"), timeout=2):
-            return True
-    except OSError:
-        return False
-
-
-with ThreadPoolExecutor() as pool:
-    answers = dict(zip(INVENTORIES, pool.map(reachable, INVENTORIES.values()), strict=True))
-intersphinx_mapping = {name: (INVENTORIES[name], None) for name, there in answers.items() if there}
-if missing := [name for name, there in answers.items() if not there]:
-    logging.getLogger(__name__).info("No links into %s: no network?", ", ".join(missing))

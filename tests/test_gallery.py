@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ORDER = ROOT / "docs" / "_ext" / "jaxcap_docs" / "order.py"
+LESSONS = ROOT / "docs" / "_ext" / "jaxcap_docs" / "lessons.py"
 SCRIPTS = sorted(ROOT.glob("gallery/*/*.py"))
 
 FIGURE = re.compile(r"\d\s*(?:x|×|ms|us|µs|μs|ns|s|%)(?!\w)")
@@ -36,12 +36,12 @@ each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.ste
 
 def listed(name: str) -> list[str]:
     """Read a list of the site's extension without importing it, which needs Sphinx."""
-    tree = ast.parse(ORDER.read_text(encoding="utf-8"))
+    tree = ast.parse(LESSONS.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             names: list[str] = ast.literal_eval(node.value)
             return names
-    raise AssertionError(f"{ORDER} has no {name}")
+    raise AssertionError(f"{LESSONS} has no {name}")
 
 
 def prose(script: str) -> str:
@@ -52,7 +52,8 @@ def prose(script: str) -> str:
 
 
 def test_lessons_are_the_scripts_that_there_are() -> None:
-    assert sorted(listed("LESSONS")) == sorted(path.stem for path in SCRIPTS)
+    tutorials = {page for page in listed("PAGES") if page.startswith("tutorials/")}
+    assert tutorials == {f"tutorials/{path.parent.name}/{path.stem}" for path in SCRIPTS}
 
 
 def test_scripts_that_need_pytorch_are_listed() -> None:

@@ -9,3 +9,4 @@ function settle() {
 
 settle();
 addEventListener("resize", settle);
+document.addEventListener("toggle", settle, true); // what was folded away had no size

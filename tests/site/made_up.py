@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from conftest import TUTORIALS
 from fakes import ENVIRONMENT, make_result, make_run, make_set
+from sites import TUTORIALS
 
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.experiments.jit import JIT

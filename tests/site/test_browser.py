@@ -7,11 +7,16 @@ from itertools import pairwise
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import PAGES, TUTORIALS
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
+from sites import PAGES, TUTORIALS
 
 PHONE, TABLET, DESKTOP = 360, 768, 1440  # widths in CSS pixels
 KIB = 1024
+VISIBLE_IMAGES = """
+[...document.images].filter(
+  (image) => image.checkVisibility() && image.getBoundingClientRect().top < innerHeight
+)
+"""
 PLOT = "tutorials/transformations/jit"
 
 
@@ -77,11 +82,11 @@ def violations(page: Page, **options: object) -> dict[str, list[str]]:
 )
 def test_page_is_light_and_stays_in_place(visitor: Page, name: str, limit: int) -> None:
     """All that a reader fetches who reads to the end, and how much the text jumps meanwhile."""
-    fetched: list[int] = []
+    fetched: dict[str, int] = {}
 
     def weigh(request: Request) -> None:
-        sizes = request.sizes()
-        fetched.append(sizes["responseBodySize"] + sizes["responseHeadersSize"])
+        sizes = request.sizes()  # as transferred, which is compressed
+        fetched[request.url] = sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
     visitor.on("requestfinished", weigh)
     visitor.add_init_script(
@@ -93,11 +98,15 @@ def test_page_is_light_and_stays_in_place(visitor: Page, name: str, limit: int) 
     height = visitor.evaluate("document.documentElement.scrollHeight")
     for place in range(0, height, 700):
         visitor.evaluate(f"scrollTo(0, {place})")
-        visitor.wait_for_load_state("networkidle")
+        visitor.wait_for_function(f"{VISIBLE_IMAGES}.every((image) => image.complete)")
     assert visitor.evaluate("shifts.reduce((sum, one) => sum + one, 0)") < 0.01
     # One without a size would jump on a slower network.
     assert visitor.locator("article img:not([width][height])").count() == 0
-    assert sum(fetched) < limit
+    images = visitor.evaluate(
+        "[...document.images].filter((i) => i.checkVisibility()).map((i) => i.currentSrc)"
+    )
+    assert set(images) <= {url for url in fetched if fetched[url] > 0}, "not all was weighed"
+    assert sum(fetched.values()) < limit
 
 
 def test_theme_switch_shows_the_other_plots_and_is_remembered(visitor: Page) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from conftest import Read
+from copy import copy
+
 from made_up import CLAIMING_PAGE, OTHER_PAGES, SCRIPT
+from sites import Read
 
 
 def test_a_claim_that_fails_is_shown_as_failing_and_not_asserted(read_small: Read) -> None:
-    page = read_small(f"tutorials/{CLAIMING_PAGE}")
+    page = copy(read_small(f"tutorials/{CLAIMING_PAGE}"))  # its code is taken out below
     untrue, true = page.select(".jaxcap-claim")
     assert "jaxcap-fails" in untrue["class"]
     assert untrue.select_one(".jaxcap-outcome").get_text() == "✗ Does not hold here"

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from conftest import Read
+from sites import Read
 
 from jaxcap.cli import cli
 

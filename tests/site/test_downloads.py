@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, TUTORIALS
+from sites import ROOT, TUTORIALS
 
 # Of different sections, and not the slowest.
 PAGES = ("basics/introduction", "performance/timing", "applications/calibration")

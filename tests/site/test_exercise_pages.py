@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from conftest import ROOT, Read
 from nbclient import NotebookClient
+from sites import ROOT, Read
 
 EXERCISES = sorted(path.stem for path in ROOT.glob("docs/exercises/[0-9]*.md"))
 # What each solution says and no question does.
@@ -53,7 +54,7 @@ def test_there_is_a_page_for_each_question() -> None:
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_page_folds_hints_and_solutions_and_shows_the_rest(read: Read, name: str) -> None:
-    page = read(f"exercises/{name}")
+    page = copy(read(f"exercises/{name}"))  # what is folded is taken out below
     folded = page.select("details.sd-dropdown")
     titles = [details.summary.get_text(strip=True) for details in folded]
     assert titles == ["Hint", "Solution"] * len(parts(name))

@@ -1,4 +1,4 @@
-"""Ways to a page: from page to page, by topic, by search, from old addresses, from outside."""
+"""Ways to a page: from page to page, by topic, by search, from outside."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
 import pytest
-from conftest import MOVED, ROOT, SMALL_URL, TUTORIALS, VERSIONS_URL, Read
+from PIL import Image
 from playwright.sync_api import Browser
+from sites import ROOT, SMALL_URL, TUTORIALS, VERSIONS_URL, Read
 
 EXERCISES = sorted(path.stem for path in ROOT.glob("docs/exercises/[0-9]*.md"))
 LATEST = f"{VERSIONS_URL}/latest/"
@@ -60,7 +61,7 @@ def test_every_lesson_has_topics_that_list_it(read_small: Read) -> None:
     pages = [*(f"tutorials/{name}" for name in TUTORIALS), *(f"exercises/{n}" for n in EXERCISES)]
     for page in pages:
         tags = read_small(page).select(".jaxcap-topics a")
-        assert tags, f"docs/_ext/jaxcap_docs/topics.py has no topic for {page}"
+        assert tags, f"docs/_ext/jaxcap_docs/lessons.py has no topic for {page}"
         for tag in tags:
             section = topics.find(id=urlsplit(tag["href"]).fragment)
             assert section.find(["h2"]).get_text().startswith(tag.get_text())
@@ -82,23 +83,15 @@ def test_search_works_without_a_server(html: Path, browser: Browser) -> None:
     page.close()
 
 
-def test_every_address_that_was_published_is_a_page_or_leads_to_one(html: Path) -> None:
+def test_every_address_that_was_published_is_a_page(html: Path) -> None:
     paths = (path.relative_to(html) for path in html.rglob("*.html"))
     there = {path.as_posix() for path in paths if path.parts[0] != "_static"} - {"404.html"}
     published = ADDRESSES.read_text(encoding="utf-8").splitlines()
     assert published == sorted(set(published)), "keep docs/addresses.txt sorted"
     assert not there - set(published), "new pages: add them to docs/addresses.txt"
-    assert not set(published) - there, "pages are gone: say in docs/conf.py where they moved"
-
-
-def test_who_comes_to_an_old_address_is_led_on(small_site: Path, browser: Browser) -> None:
-    ((old, new),) = MOVED.items()
-    # With scripts to the same part of the page, and without them at least to the page.
-    for scripts, part in ((True, "#a-part"), (False, "")):
-        page = browser.new_context(java_script_enabled=scripts).new_page()
-        page.goto((small_site / f"{old}.html").as_uri() + "#a-part")
-        page.wait_for_url((small_site / f"{new}.html").as_uri() + part)
-        page.context.close()
+    assert not set(published) - there, (
+        "pages are gone: lead their readers on, for example with sphinxext-rediraffe"
+    )
 
 
 def test_search_engines_are_sent_to_the_newest_version(small_site: Path, read_small: Read) -> None:
@@ -112,10 +105,19 @@ def test_search_engines_are_sent_to_the_newest_version(small_site: Path, read_sm
         assert read_small(page).select_one('meta[property="og:url"]')["content"] == address
     pages = {path.relative_to(small_site).as_posix() for path in small_site.rglob("*.html")}
     unlisted = pages - {address.removeprefix(LATEST) for address in listed}
-    others = {"404", "genindex", "py-modindex", "search", *MOVED}
-    assert {page for page in unlisted if "_static" not in page} == {f"{one}.html" for one in others}
-    ((old, new),) = MOVED.items()
-    assert read_small(old).select_one('link[rel="canonical"]')["href"] == f"{LATEST}{new}.html"
+    others = {f"{name}.html" for name in ("404", "genindex", "py-modindex", "search")}
+    assert {page for page in unlisted if "_static" not in page} == others
+
+
+def test_every_page_has_a_preview(small_site: Path, read_small: Read) -> None:
+    cards = set()
+    for page in (f"tutorials/{TUTORIALS[0]}", "results/experiments/jit", "glossary"):
+        tags = {tag["property"]: tag["content"] for tag in read_small(page).select("[property]")}
+        assert tags["og:image"].startswith(SMALL_URL)
+        with Image.open(small_site / tags["og:image"].removeprefix(SMALL_URL)) as card:
+            assert card.width >= int(tags["og:image:width"])
+        cards.add(tags["og:image"])
+    assert len(cards) == 3
 
 
 def test_page_for_lost_addresses_works_in_any_folder(small_site: Path, read_small: Read) -> None:

@@ -11,18 +11,28 @@ from zipfile import ZipFile
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import HTML, PAGES, ROOT, TUTORIALS, Read
+from sites import PAGES, ROOT, TUTORIALS, Read
 
-from jaxcap.published import Verdict
+from jaxcap import published
+from jaxcap.measure.machine import capture
 from jaxcap.results import ResultSet
 
 # The first page is too early for it, and the one on timing compares ways to measure.
 HEADLINES = sorted(set(TUTORIALS) - {"basics/introduction", "performance/timing"})
 
 
-def test_landing_page_says_where_it_was_built_and_shows_all_tutorials(read: Read) -> None:
+def test_site_was_built_from_this_commit(read: Read) -> None:
+    stamp = read("index").select_one(".jaxcap-provenance")
+    facts = zip(stamp.select("dt"), stamp.select("dd"), strict=True)
+    built_from = {term.get_text(): fact.get_text() for term, fact in facts}.get("Commit")
+    assert built_from == capture().commit, "build the site again with `nox -s docs`"
+
+
+def test_landing_page_says_where_it_was_built_and_shows_all_tutorials(
+    html: Path, read: Read
+) -> None:
     page = read("index")
-    index = json.loads((HTML / "results" / "index.json").read_text(encoding="utf-8"))
+    index = json.loads((html / "results" / "index.json").read_text(encoding="utf-8"))
     assert index[0]["device"] in page.select_one(".jaxcap-provenance summary").get_text()
     cards = page.select(".sphx-glr-thumbcontainer")
     shown = {urlsplit(card.find("a")["href"]).path for card in cards}
@@ -126,15 +136,24 @@ def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:
         assert read(f"reference/{page}").select(".sphx-glr-thumbcontainer"), page
 
 
+def test_typed_transformations_are_documented_without_their_overloads(read: Read) -> None:
+    documented = read("reference/transforms").select("dl.function")
+    assert documented
+    for definition in documented:
+        assert len(definition.find_all("dt", class_="sig", recursive=False)) == 1
+
+
 def test_every_published_figure_is_on_its_page_with_a_verdict(read: Read) -> None:
     page = read("results/then_and_now")
     rows = page.select(".then-and-now tbody tr")
-    assert len(rows) == 168
+    assert len(rows) == len(published.load())
     for table in page.select(".then-and-now table"):
         column = [head.get_text() for head in table.select("thead th")].index("verdict")
         for row in table.select("tbody tr"):
             cells = row.find_all(["th", "td"])
-            assert any(cells[column].get_text().startswith(verdict) for verdict in Verdict)
+            assert any(
+                cells[column].get_text().startswith(verdict) for verdict in published.Verdict
+            )
     chart = page.select("img.jaxcap-plot")
     assert ["only-light" in image["class"] for image in chart] == [True, False]
 
@@ -144,20 +163,24 @@ def test_links_within_the_site_lead_somewhere(html: Path, read: Read, page: str)
     here = html / f"{page}.html"
     for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href"), ("script", "src")):
         for element in read(page).find_all(tag, attrs={attribute: True}):
-            target = urlsplit(element[attribute])
-            if target.scheme or target.netloc or not target.path:
+            link = urlsplit(element[attribute])
+            if link.scheme or link.netloc:
                 continue
-            assert (here.parent / unquote(target.path)).exists(), element[attribute]
+            target = (here.parent / unquote(link.path)).resolve() if link.path else here
+            assert target.exists(), element[attribute]
+            if link.fragment and target.suffix == ".html":
+                there = read(target.relative_to(html).with_suffix("").as_posix())
+                assert there.find(id=unquote(link.fragment)), element[attribute]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_tells_nothing_of_who_built_it(page: str) -> None:
-    text = (HTML / f"{page}.html").read_text(encoding="utf-8")
+def test_page_tells_nothing_of_who_built_it(html: Path, page: str) -> None:
+    text = (html / f"{page}.html").read_text(encoding="utf-8")
     assert str(ROOT) not in text
     assert str(Path.home()) not in BeautifulSoup(text, "html.parser").get_text()
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_has_one_title_and_a_language(read: Read, page: str) -> None:
-    assert len(read(page).find_all("h1")) <= 1
+    assert len(read(page).find_all("h1")) == 1
     assert read(page).html["lang"] == "en"

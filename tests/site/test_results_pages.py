@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Read
 from made_up import DEVICE, MEASURING_PAGE, ON_GPU
 from playwright.sync_api import Browser
+from sites import Read
 
 from jaxcap.experiments.jit import JIT
 

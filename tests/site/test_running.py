@@ -14,10 +14,10 @@ from typing import NoReturn
 from urllib.parse import urljoin
 
 import pytest
-from conftest import ROOT, SMALL_URL, Read
 from IPython.core.inputtransformer2 import TransformerManager
-from jaxcap_docs.colab import address
+from jaxcap_docs.downloads.colab import address
 from playwright.sync_api import Browser, Page
+from sites import ROOT, SMALL_URL, Read
 
 TUTORIAL, EXERCISE = "tutorials/basics/introduction", "exercises/1_arrays"
 COLAB = "https://colab.research.google.com/github/owner/project/blob/gh-pages/v1.2.3/"

@@ -8,10 +8,9 @@ import signal
 from io import StringIO
 from typing import NoReturn
 
-from sphinx.errors import ConfigError
 from sphinx_gallery import gen_rst
 
-CHARACTERS = 100_000  # in one cell
+MAX_CHARACTERS = 100_000  # in one cell
 
 
 class LimitError(Exception):
@@ -22,17 +21,17 @@ class _Output(StringIO):
     """What a cell prints, up to the limit."""
 
     def write(self, text: str) -> int:
-        """Keep the text, if there is room on a page.
+        """Keep the text.
 
         Raises
         ------
         LimitError
-            If there is none.
+            If a page has no room for it.
         """
-        if (printed := self.tell() + len(text)) > CHARACTERS:
+        if (printed := self.tell() + len(text)) > MAX_CHARACTERS:
             raise LimitError(
-                f"a cell printed {printed:,} characters or more, and {CHARACTERS:,} are the limit: "
-                "print less"
+                f"a cell printed {printed:,} characters or more, and {MAX_CHARACTERS:,} are the "
+                "limit: print less"
             )
         return super().write(text)
 
@@ -41,33 +40,34 @@ class _Output(StringIO):
 gen_rst.StringIO = _Output
 
 
-def seconds(*_: object) -> int:
+def time_limit_s() -> int:
     """How long a tutorial may run.
 
     Raises
     ------
-    ConfigError
-        If the environment sets the limit to something else.
+    ValueError
+        If the environment sets something else than a number of seconds.
     """
-    told = os.environ.get("JAXCAP_TIME_LIMIT_S") or "1200"
-    if not told.isdecimal() or not int(told):
-        raise ConfigError(f"JAXCAP_TIME_LIMIT_S is {told!r}: set it to a whole number of seconds")
-    return int(told)
+    value = os.environ.get("JAXCAP_TIME_LIMIT_S") or "1200"
+    if not value.isdecimal() or not int(value):
+        raise ValueError(f"JAXCAP_TIME_LIMIT_S is {value!r}: set it to a whole number of seconds")
+    return int(value)
 
 
 def start() -> None:
-    """Give a tutorial its time, from now on.
+    """Start the time of a tutorial.
 
-    If it then doesn't return to Python, which could raise, the process ends after twice that time.
+    If it doesn't return to Python, where an error could be raised, the process ends after twice
+    that time.
     """
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _raise)
-        signal.setitimer(signal.ITIMER_REAL, seconds())
-    faulthandler.dump_traceback_later(2 * seconds(), exit=True)
+        signal.setitimer(signal.ITIMER_REAL, time_limit_s())
+    faulthandler.dump_traceback_later(2 * time_limit_s(), exit=True)
 
 
 def stop() -> None:
-    """End the time of a tutorial."""
+    """Stop the time of a tutorial."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
     faulthandler.cancel_dump_traceback_later()
@@ -75,5 +75,5 @@ def stop() -> None:
 
 def _raise(*_: object) -> NoReturn:
     raise LimitError(
-        f"ran longer than {seconds()} s: shorten it, or set JAXCAP_TIME_LIMIT_S to more seconds"
+        f"ran longer than {time_limit_s()} s: shorten it, or set JAXCAP_TIME_LIMIT_S to more seconds"
     )

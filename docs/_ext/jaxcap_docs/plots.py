@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,12 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
-from sphinx.application import Sphinx
 
 from jaxcap.report import figures
 
-MOST_MARKERS = 500  # more are smaller as a picture
-VIEW = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+MAX_MARKERS = 500  # more are smaller as a picture
+VIEW_BOX = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 class Saved(NamedTuple):
@@ -37,20 +36,20 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
     figure
         Drawn by `jaxcap.report.figures`, or in its style.
     path
-        Of the file for light pages, without regard to its suffix.
+        Path of the files. The suffix is replaced, and the name of the dark one ends in ``_dark``.
     raster
-        Whether to save it as PNG too, for previews.
+        Whether to save it as PNG too, for thumbnails.
     """
     files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
     undated = {"Date": None}  # the same figure makes the same file
     for line in figure.findobj(Line2D):
-        if line.get_marker() != "None" and np.size(line.get_xdata()) > MOST_MARKERS:
+        if line.get_marker() != "None" and np.size(line.get_xdata()) > MAX_MARKERS:
             line.set_rasterized(True)
     with plt.rc_context(figures.STYLE):
         if raster:
             figure.savefig(path.with_suffix(".png"))
         figure.savefig(files["light"], metadata=undated)
-        figure.set_layout_engine("none")  # all is in its place, and colours need no other
+        figure.set_layout_engine("none")  # changing colours must not move anything
         with figures.on_dark(figure):
             figure.savefig(files["dark"], metadata=undated)
     plt.close(figure)
@@ -58,7 +57,7 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
 
 
 def describe(figure: Figure) -> str:
-    """Say in words what a figure shows: its title, and its finding or axes and where lines lead."""
+    """Say in words what a figure shows: its title, and its finding or its axes, lines and bars."""
     parts = [figure.get_suptitle()]
     for axes in figure.axes:
         labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
@@ -74,13 +73,13 @@ def describe(figure: Figure) -> str:
 
 
 def _courses(axes: Axes) -> list[str]:
-    """Say of all lines that have a name where they begin and where they end."""
+    """Say where each line that has a name begins and ends."""
     handles, names = axes.get_legend_handles_labels()
     return [name + _course(handle) for handle, name in zip(handles, names, strict=True)]
 
 
 def _lengths(axes: Axes) -> Iterator[str]:
-    """Say of bars with names how long they are."""
+    """Say how long each bar that has a name is."""
     names = [label.get_text() for label in axes.get_yticklabels()]
     for bars in axes.containers:
         values = getattr(bars, "datavalues", ())
@@ -101,17 +100,22 @@ def _course(handle: object) -> str:
     return f" from {ys[0]:.3g} to {ys[-1]:.3g}"
 
 
-def sources(app: Sphinx) -> dict[str, Path]:
-    """Tell which files the images of written pages come from, by their names there."""
-    return {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
-
-
 def size(path: Path) -> tuple[float, float]:
     """Width and height of an image file, in units of its own."""
     if path.suffix == ".svg":
-        found = VIEW.search(path.read_bytes())
-        if found is None:
+        match = VIEW_BOX.search(path.read_bytes())
+        if match is None:
             raise ValueError(f"{path.name} does not say how large it is: give it a viewBox")
-        return float(found[1]), float(found[2])
+        return float(match[1]), float(match[2])
     with Image.open(path) as image:
         return image.size
+
+
+def shrink(images: Iterable[Path]) -> None:
+    """Save images with few colours, which is all that a small plot or a card with text needs."""
+    for path in images:
+        with Image.open(path) as image:
+            if image.mode == "P":  # from an earlier build
+                continue
+            small = image.convert("RGBA").quantize(32, method=Image.Quantize.FASTOCTREE)
+        small.save(path, optimize=True)

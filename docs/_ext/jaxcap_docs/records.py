@@ -1,4 +1,7 @@
-"""What a tutorial measured when it ran, a folder of JSON for each page, and what others recorded."""
+"""What tutorials measured when they ran, in a folder of JSON for each page, and what others recorded.
+
+All numbers on pages come from here.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Run(Record):
 
 
 class Finding(Record):
-    """What became of a claim on a machine, which is named with the time of the measurement."""
+    """The outcome of a claim on a machine, which is named together with the time of measurement."""
 
     machine: str
     outcome: Outcome
@@ -44,7 +47,7 @@ class Finding(Record):
 
 
 class Checked(Record):
-    """A claim of a page, what it needs to hold, and how it fared where that was measured."""
+    """A claim of a page, what it needs to hold, and its outcomes on all machines that measured it."""
 
     text: str
     needs: str
@@ -55,7 +58,7 @@ _CLAIMS = TypeAdapter(tuple[Checked, ...])
 
 
 def folder(page: str) -> Path:
-    """Folder for a page named like ``"basics/introduction"``."""
+    """Return the folder of a page named like ``"basics/introduction"``."""
     return RECORDS / page
 
 
@@ -98,7 +101,7 @@ def numbers_of(page: str) -> dict[str, dict[str, str]]:
 
 
 def tables_of(page: str) -> dict[str, str]:
-    """Return a page's tables that others have something to add to: HTML without and with that."""
+    """Return the HTML of a page's tables without other machines, each with its HTML with them."""
     tables: dict[str, str] = json.loads((folder(page) / "tables.json").read_text(encoding="utf-8"))
     return tables
 
@@ -115,27 +118,27 @@ def results_by_page() -> Iterator[tuple[str, ResultSet]]:
 
 
 def recordings() -> list[Recording]:
-    """Gather what is known of all machines: this one first, measured in this build, then others."""
+    """Return the results of all machines: this one first, as measured in this build, then others."""
     live = {
-        name: some
-        for _, results in results_by_page()
-        for name, some in results.by_experiment().items()
+        name: results
+        for _, everything in results_by_page()
+        for name, results in everything.by_experiment().items()
     }
     return [*([Recording(live, live=True)] if live else []), *others()]
 
 
 @cache
 def others() -> list[Recording]:
-    """Read what was recorded on all machines, once, with a warning for each file that can't be used."""
+    """Read all recordings, once, with a warning for each file that can't be used."""
     return recorded(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
 
 
 def _checked(claim: Claim) -> Checked:
-    """Ask a claim's question of this machine's results, and of those of all others."""
+    """Check a claim against the results of this machine, and against those of all others."""
     findings = [_finding(claim, claim.results.environment, "in this build")]
     for recording in others():
         when = f"recorded {recording.environment.measured_at:%Y-%m-%d}"
-        # Experiments or points may be missing there, and the times of a coarse clock may be zero.
+        # Experiments or points may be missing there, and times by a coarse clock may be zero.
         with suppress(KeyError, ResultsError, ArithmeticError):
             there = claim.on(recording.sets[claim.experiment])
             findings.append(_finding(there, recording.environment, when))
@@ -165,13 +168,10 @@ def _number(value: Any) -> dict[str, str] | None:
 
 
 def _results(variables: Mapping[str, Any]) -> tuple[Result, ...]:
-    """Return each result once, though a page may hold selections of a set beside it.
-
-    The largest set gives the order.
-    """
+    """Return each result once, though several sets may hold it, in the order of the largest set."""
     sets = [value.results for value in variables.values() if isinstance(value, ResultSet)]
     alone = [(value,) for value in variables.values() if isinstance(value, Result)]
-    found: dict[int, Result] = {}
-    for held in (*sorted(sets, key=len, reverse=True), *alone):
-        found |= {id(one): one for one in held if id(one) not in found}
-    return tuple(found.values())
+    unique: dict[int, Result] = {}
+    for results in (*sorted(sets, key=len, reverse=True), *alone):
+        unique |= {id(result): result for result in results if id(result) not in unique}
+    return tuple(unique.values())

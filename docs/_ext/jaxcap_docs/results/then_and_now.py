@@ -10,7 +10,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
 from jaxcap.results.tables import Table
-from jaxcap_docs import records, results
+from jaxcap_docs import records
+from jaxcap_docs.results.experiments import plot
 
 
 class ThenAndNow(SphinxDirective):
@@ -27,7 +28,7 @@ class ThenAndNow(SphinxDirective):
             case "verdicts":
                 return [_verdicts(assessments)]
             case "chart":
-                return results.plot(self, "then-and-now", published.chart(assessments))
+                return plot(self, "then-and-now", published.chart(assessments))
             case "tables":
                 return [_tables(published.tables(assessments, recordings))]
             case other:

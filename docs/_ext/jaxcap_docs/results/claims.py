@@ -9,8 +9,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.report.claims import SIGNS, WORDS
 from jaxcap_docs import records
-from jaxcap_docs.order import place
-from jaxcap_docs.pages import link_to
+from jaxcap_docs.lessons import place
+from jaxcap_docs.quote import link_to
 
 MISSING = "not measured"
 
@@ -28,23 +28,21 @@ class Claims(SphinxDirective):
             self.env.note_dependency(str(records.folder(page) / "claims.json"))
         ran = [page for page in pages if records.run_of(page)]
         claims = [(page, claim) for page in ran for claim in records.claims_of(page)]
-        # In the order of the machines: this one is the first that any claim names.
-        machines = list(
-            dict.fromkeys(found.machine for _, claim in claims for found in claim.findings)
-        )
+        findings = [finding for _, claim in claims for finding in claim.findings]
+        # The machine of this build is the first that any claim names.
+        machines = list(dict.fromkeys(finding.machine for finding in findings))
         rows: list[Sequence[Cell]] = []
         for page, claim in claims:
-            found = {one.machine: one for one in claim.findings}
-            rows.append((self._claim(page, claim), *(_found(found.get(m)) for m in machines)))
+            there = {finding.machine: finding for finding in claim.findings}
+            cells = (_finding(there.get(machine)) for machine in machines)
+            rows.append((self._claim(page, claim), *cells))
         content: list[nodes.Node] = []
         if rows:
             content.append(_counts([claim for _, claim in claims], machines))
             content.append(_table("All claims", ("It is claimed", *machines), rows))
         if others := [page for page in pages if page not in ran]:
-            items = [
-                nodes.list_item("", nodes.paragraph("", "", link_to(f"tutorials/{p}", self.env)))
-                for p in others
-            ]
+            links = [link_to(f"tutorials/{page}", self.env) for page in others]
+            items = [nodes.list_item("", nodes.paragraph("", "", link)) for link in links]
             text = "Not run in this build, and so without claims:"
             content += [nodes.paragraph(text=text), nodes.bullet_list("", *items)]
         return content
@@ -56,7 +54,7 @@ class Claims(SphinxDirective):
         return nodes.paragraph(text=f"that {claim.text} (needs {claim.needs})"), link
 
 
-def _found(finding: records.Finding | None) -> Cell:
+def _finding(finding: records.Finding | None) -> Cell:
     if finding is None:
         return (nodes.paragraph(text=MISSING),)
     outcome = f"{SIGNS[finding.outcome]} {WORDS[finding.outcome]}"
@@ -71,7 +69,7 @@ def _counts(claims: Sequence[records.Checked], machines: Sequence[str]) -> nodes
     rows = []
     for machine in machines:
         outcomes = [f.outcome for claim in claims for f in claim.findings if f.machine == machine]
-        counts = (*(outcomes.count(one) for one in WORDS), len(claims) - len(outcomes))
+        counts = (*(outcomes.count(outcome) for outcome in WORDS), len(claims) - len(outcomes))
         rows.append([(nodes.paragraph(text=str(text)),) for text in (machine, *counts)])
     return _table("How many hold", ("Device", *WORDS.values(), MISSING), rows)
 

@@ -1,7 +1,7 @@
-"""The exercises: text notebooks that ran, with solutions folded away, and notebooks to download.
+"""The exercises: pages that ran, with solutions folded away, and notebooks to download.
 
-A page is a MyST notebook. What stands under a heading "Solution" is one; a cell whose output is
-removed from the page is where readers answer, in place of the dots.
+A page is a MyST notebook. A section with the heading "Solution" is folded away. In cells whose
+output is removed from the page, readers replace dots with their answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
 from sphinx_design.shared import create_component
 
-from jaxcap_docs.colab import address
+from jaxcap_docs.downloads.colab import address
 
 FOLDER = "exercises/"
 SOLUTION = "Solution"
@@ -48,10 +48,8 @@ def prepare_page(app: Sphinx, doctree: nodes.document) -> None:
     title.parent.insert(1, notes)
 
 
-def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
+def write_notebooks(app: Sphinx) -> None:
     """Write each exercise as a notebook without solutions and as one with them."""
-    if exception is not None or app.builder.format != "html":
-        return
     for name in filter(_is_exercise, app.env.found_docs):
         text = Path(app.env.doc2path(name)).read_text(encoding="utf-8")
         titles = {doc: title.astext() for doc, title in app.env.titles.items()}
@@ -62,9 +60,18 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
 
 
 def notebook(text: str, titles: dict[str, str], first: str, *, solved: bool) -> dict[str, Any]:
-    """Make a Jupyter notebook of a page, in JSON, after a cell that all have.
+    """Make a Jupyter notebook, as JSON, of a page's text.
 
-    ``titles`` are those of all pages.
+    Parameters
+    ----------
+    text
+        Source of the page.
+    titles
+        Title of each page of the site, by its name.
+    first
+        The cell that all notebooks begin with.
+    solved
+        Whether to give the solutions instead of cells to answer in.
     """
     cells: list[dict[str, Any]] = [
         {
@@ -82,7 +89,7 @@ def notebook(text: str, titles: dict[str, str], first: str, *, solved: bool) -> 
 
 
 def _cells(text: str, titles: dict[str, str], *, solved: bool) -> Iterator[tuple[str, str]]:
-    """Go through the cells that belong into one of the two notebooks: their kind and source."""
+    """Go through the cells of one of the two notebooks: their kind and source."""
     in_solution = False
     for cell in read_myst_markdown_notebook(text).cells:
         if cell.cell_type == "code":
@@ -133,7 +140,7 @@ def _links(docname: str, site: str) -> nodes.raw:
 
 
 def _dropdown(*children: nodes.Node) -> nodes.container:
-    """Make what the directive ``dropdown`` would; its first child is the title."""
+    """Make what the directive ``dropdown`` would. The first child is the title."""
     return create_component(
         "dropdown",
         children=children,

@@ -1,4 +1,4 @@
-"""Notebooks where nothing is installed: a cell that installs what they need, and links to Colab."""
+"""Notebooks where nothing is installed: links to Colab, and a cell that installs the package."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from jaxcap_docs.publish import WHEEL
+from jaxcap_docs.downloads.data import WHEEL
 
-# Colab opens notebooks from a branch of a repository on GitHub. A site on GitHub Pages is one: it
-# stands on the branch that we publish to, and its address names the owner and the repository
-# (unless it has a domain of its own, or is all that the owner has).
+# Colab opens notebooks from a branch of a repository on GitHub. A site on GitHub Pages is on such a
+# branch, and its address names the owner and the repository (unless it has a domain of its own, or
+# is the owner's only site).
 PAGES = re.compile(r"https://(?P<owner>[\w-]+)\.github\.io/(?P<repository>[\w.-]+)(?P<folder>/.*)?")
 BRANCH = "gh-pages"
 
 
 def install_cell(site: str) -> str:
-    """Write the cell that a notebook begins with, for a site at this address, or at none yet."""
+    """Return the first cell of a notebook, for a site at this address, or at none that is known."""
     if not site:
         return (
             "# This notebook needs the package jaxcap. The site it comes from says how to install\n"
             '# that: on its first page, under "Run it yourself".'
         )
-    # The extra "all" would replace Colab's kernel. A clone in the working directory can be imported
-    # as "jaxcap" too, and is no package: so ask for what is installed.
+    # The extra "all" would replace Colab's kernel. An import would also succeed in a folder beside a
+    # clone of the repository, where nothing is installed.
     return (
         "# Installs this site's package where it isn't yet, such as on Colab.\n"
         "from importlib.metadata import PackageNotFoundError, version\n\n"
@@ -37,16 +37,16 @@ def install_cell(site: str) -> str:
 
 
 def address(site: str, path: str) -> str | None:
-    """Say where Colab opens a notebook of a site, if it can."""
-    found = PAGES.fullmatch(site.rstrip("/"))
-    if found is None:
+    """Return the address at which Colab opens a notebook of a site, if it can."""
+    match = PAGES.fullmatch(site.rstrip("/"))
+    if match is None:
         return None
-    owner, repository, folder = found.groups(default="")
+    owner, repository, folder = match.groups(default="")
     return f"https://colab.research.google.com/github/{owner}/{repository}/blob/{BRANCH}{folder}/{path}"
 
 
 def offer(app: Sphinx, doctree: nodes.document) -> None:
-    """Link to Colab above each notebook to download, and say below what downloads need."""
+    """Link to Colab above each notebook to download, and say below what notebooks need."""
     for node in list(doctree.findall(addnodes.download_reference)):
         path = node.get("filename", "")
         if not path.endswith(".ipynb"):

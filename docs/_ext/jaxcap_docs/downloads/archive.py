@@ -1,4 +1,4 @@
-"""One archive of all that readers can run: tutorials, exercises, this package and the versions."""
+"""One archive of all that readers can run: tutorials, exercises, this package and its pins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.publish import WHEEL
+from jaxcap_docs.downloads.data import WHEEL
 
 NAME = "jaxcap-tutorials"
 ARCHIVE = f"downloads/{NAME}.zip"
@@ -43,7 +43,7 @@ The exercises have two notebooks each: one to work on, and one with the solution
 
 
 def pack(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a ZIP archive that depends on its files alone, and not on their dates or order."""
+    """Write a ZIP archive that depends on the files' names and contents alone, not on their dates."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with ZipFile(path, "w") as archive:
         for name, content in sorted(files.items()):
@@ -52,10 +52,8 @@ def pack(path: Path, files: Mapping[str, bytes]) -> None:
             archive.writestr(info, content, ZIP_DEFLATED)
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
-    """Serve the archive, once there are the wheel and all notebooks."""
-    if exception is not None or app.builder.format != "html":
-        return
+def write(app: Sphinx) -> None:
+    """Serve the archive, of which the wheel and all notebooks must be there."""
     tutorials, exercises = app.srcdir / "tutorials", app.outdir / "exercises"
     files = {
         "README.txt": README.encode(),

@@ -1,0 +1,69 @@
+"""All pages that teach: the order in which to read them, their topics, and what they need.
+
+A new tutorial, exercise or guide is entered in `PAGES`, and nowhere else in the extension.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+# In reading order, each page with its topics.
+PAGES = {
+    "tutorials/basics/introduction": ("Arrays and NumPy", "Compilation", "Gradients"),
+    "tutorials/basics/jnp_and_numpy": ("Arrays and NumPy", "Precision"),
+    "exercises/1_arrays": ("Arrays and NumPy",),
+    "tutorials/basics/random_numbers": ("Random numbers",),
+    "exercises/2_random_numbers": ("Random numbers",),
+    "tutorials/transformations/jit": ("Compilation",),
+    "tutorials/transformations/asynchronous_dispatch": ("Dispatch", "Timing"),
+    "exercises/4_jit": ("Compilation", "Timing"),
+    "tutorials/transformations/static_arguments": ("Compilation",),
+    "exercises/5_static_arguments": ("Compilation",),
+    "tutorials/transformations/grad": ("Batches", "Gradients", "PyTorch"),
+    "exercises/3_gradient": ("Gradients",),
+    "tutorials/transformations/vmap": ("Batches", "Gradients"),
+    "tutorials/transformations/typed_transformations": ("Types",),
+    "tutorials/performance/timing": ("Timing",),
+    "tutorials/performance/dispatch_overhead": ("Compilation", "Dispatch"),
+    "tutorials/performance/linear_algebra": ("Arrays and NumPy", "Precision", "PyTorch"),
+    "tutorials/applications/calibration": ("Batches", "Gradients", "Precision", "Training"),
+    "tutorials/applications/mnist": ("PyTorch", "Training"),
+    "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
+    "measuring": ("Timing",),
+}
+# Where PyTorch isn't installed, the pages of these are built without being run.
+NEED_TORCH = ("grad", "mnist", "scaling_out")
+
+_TUTORIALS = [page.split("/") for page in PAGES if page.startswith("tutorials/")]
+SECTIONS = tuple(dict.fromkeys(section for _, section, _ in _TUTORIALS))
+LESSONS = tuple(lesson for _, _, lesson in _TUTORIALS)
+TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})
+
+
+def place(script: str) -> int:
+    """Return the place of a tutorial's script in reading order, to sort by."""
+    return LESSONS.index(Path(script).stem)
+
+
+def lacks_torch(script: str) -> bool:
+    """Whether a script cannot run here, for want of PyTorch."""
+    return Path(script).stem in NEED_TORCH and find_spec("torch") is None
+
+
+def runnable(pattern: str) -> str:
+    """Return the pattern of absolute paths by which sphinx-gallery chooses the scripts to run.
+
+    Those are the scripts whose path below ``gallery/`` matches ``pattern``, whatever the folders
+    above are called, without those that cannot run here.
+    """
+    below_gallery = r"[\\/]gallery[\\/](?=[^\\/]+[\\/][^\\/]+\.py$)"
+    left_out = "|".join(filter(lacks_torch, LESSONS))
+    without = rf"(?!.*\b({left_out})\.py$)" if left_out else ""
+    return rf"{below_gallery}{without}.*({pattern})"
+
+
+def is_chosen(name: str, filename_pattern: str) -> bool:
+    """Whether a page that is no tutorial runs in a build which runs what matches this pattern."""
+    return bool(re.search(filename_pattern, f"/gallery/{name}/{name}.py"))

@@ -1,0 +1,118 @@
+"""The rooflines of all devices, with the kernels that were measured there and what limits them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from html import escape
+from operator import attrgetter
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap.experiments import linear_algebra
+from jaxcap.experiments.ceilings import CEILINGS
+from jaxcap.report import roofline
+from jaxcap.report.roofline import Ceilings
+from jaxcap.results import Cost, Result
+from jaxcap.results.recordings import Recording, slug
+from jaxcap.results.tables import Table
+from jaxcap_docs import records
+from jaxcap_docs.results.experiments import plot, shown, without_device
+
+REASONS = {
+    "memory": "bandwidth of memory",
+    "arithmetic": "rate of arithmetic",
+    "launch": "starting the call",
+    "transfer": "transfer from NumPy's memory",
+    "neither": "none of these",
+}
+
+Placed = tuple[Result, Cost, str]  # with the cost, and the dtype that it is done in
+
+
+class Rooflines(SphinxDirective):
+    """Draw each device's roofline with all kernels whose cost is known, and say what limits them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return plots and tables."""
+        self.env.note_reread()
+        content: list[nodes.Node] = []
+        for machine in records.recordings():
+            for where, measured in machine.on_each_device(CEILINGS.name).items():
+                try:
+                    ceilings = Ceilings.of(measured, measured[0].device)
+                except ValueError as error:
+                    content.append(nodes.note("", nodes.paragraph(text=str(error))))
+                    continue
+                placed = list(_placed(machine, ceilings))
+                figure = roofline.figure(
+                    ceilings,
+                    [(result, cost) for result, cost, _ in placed],
+                    title=where,
+                    label=attrgetter("experiment"),
+                )
+                name = f"roofline-{slug(where)}"
+                content += [nodes.rubric("", where), *plot(self, name, figure)]
+                counts, shares = _limits(ceilings, placed)
+                content += [shown(counts), _folded(shares)]
+        return content or [nodes.note("", nodes.paragraph(text="No ceilings were measured yet."))]
+
+
+def _folded(table: Table) -> nodes.raw:
+    """Put a long table on a page, folded."""
+    summary = f"<summary>{escape(table.caption)}</summary>"
+    html = f'<details class="jaxcap-folded">{summary}{table._repr_html_()}</details>'
+    return nodes.raw("", html, format="html")
+
+
+def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
+    """Go through the results of a device whose cost is known."""
+    for results in machine.sets.values():
+        for result in results:
+            cost, dtype = _cost(result)
+            here = result.device == ceilings.device and result.experiment != CEILINGS.name
+            if here and dtype in ceilings.flops_per_s and min(cost) >= 0 < cost.bytes_moved:
+                yield result, cost, dtype
+
+
+def _cost(result: Result) -> tuple[Cost, str]:
+    if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
+        with suppress(KeyError, ValueError):  # a file may hold a task that is unknown here
+            task, size = str(result.parameters["task"]), int(result.parameters["size"])
+            return linear_algebra.least_cost(task, size), "float64"
+    return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
+
+
+def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]:
+    """Count kernels by what limits them, and list them."""
+    rates = (
+        f"{rate / 1e9:,.0f} GFLOP/s in {dtype}" for dtype, rate in ceilings.flops_per_s.items()
+    )
+    bandwidth = f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"
+    shortest = (
+        f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing" if ceilings.call_s else ""
+    )
+    note = ", ".join(filter(None, (bandwidth, *rates, shortest)))
+    reasons = [
+        roofline.bottleneck(result, ceilings, dtype=dtype, cost=cost)
+        for result, cost, dtype in placed
+    ]
+    counts = Counter(reasons)
+    caption = "What limits the kernels that this machine measured"
+    rows = [(REASONS[name], str(counts[name])) for name in REASONS if counts[name]]
+    return Table(caption, ("limited by", "kernels"), rows, [note]), Table(
+        "Each kernel's share of the limit",
+        ("experiment", "variant", "with", "share", "limited by"),
+        [
+            (
+                result.experiment,
+                result.variant,
+                ", ".join(f"{name} {value}" for name, value in without_device(result).items()),
+                roofline.roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short,
+                REASONS[reason],
+            )
+            for (result, cost, dtype), reason in zip(placed, reasons, strict=True)
+        ],
+    )

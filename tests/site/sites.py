@@ -1,0 +1,108 @@
+"""Sites to test: where the built one is, and copies of the project that are quickly built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jaxcap.measure.lock import LOCK
+
+ROOT = Path(__file__).parents[2]
+HTML = ROOT / "docs" / "_build" / "html"
+TUTORIALS = sorted(
+    path.relative_to(ROOT / "gallery").with_suffix("").as_posix()
+    for path in ROOT.glob("gallery/*/*.py")
+)
+# Without a site there is one page, for whose tests the fixture `html` fails and says what to do.
+PAGES = sorted(
+    path.relative_to(HTML).with_suffix("").as_posix()
+    for path in HTML.rglob("*.html")
+    if "_static" not in path.parts and path.name != "404.html"  # whose links are absolute
+) or ["index"]
+
+Read = Callable[[str], Any]  # BeautifulSoup, whose types make each step optional
+
+LESSON = '''"""
+A lesson
+========
+
+It measures :measured:`speedup`.
+"""
+# %%
+import matplotlib.pyplot as plt
+from jaxcap.measure.timing import compare
+
+results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
+speedup = wave_speedup = scan = results.speedup("a", over="b")
+_ = plt.plot([1, 2])
+
+# %%
+results
+
+# %%
+results.speedups(over="b")
+
+# %%
+from jaxcap.report import figures
+
+_ = figures.bars(results)
+'''
+NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
+
+
+def copy_project(copy: Path) -> Path:
+    """Copy the project, with a lesson of a second in place of each tutorial, and little to run."""
+    ignored = shutil.ignore_patterns(
+        "_build", "_backreferences", "__pycache__", "*.ipynb", "recorded"
+    )
+    for name in ("docs", "gallery", "src"):
+        shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+    shutil.rmtree(copy / "docs" / "tutorials", ignore_errors=True)
+    for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
+        shutil.copy(ROOT / name, copy)
+    for name in TUTORIALS:
+        lesson = LESSON.format(name=name.replace("/", " "))
+        (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
+    for page in copy.glob("docs/exercises/[0-9]*.md"):
+        beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")
+        page.write_text(beginning, encoding="utf-8")
+    page = copy / "docs" / "command_line.md"
+    kept = [line for line in page.read_text("utf-8").splitlines() if "command-output" not in line]
+    page.write_text("\n".join(kept), encoding="utf-8")
+    return copy
+
+
+def build(project: Path, *patterns: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Build a copy with `nox -s docs`."""
+    command, options = nox_docs(project, *patterns, **environment)
+    return subprocess.run(command, **options, capture_output=True, check=False)
+
+
+def nox_docs(
+    project: Path, *patterns: str, **environment: str
+) -> tuple[tuple[str | Path, ...], dict[str, Any]]:
+    """Return the command that builds a copy, and its options: elsewhere, with a lock of its own."""
+    options = {
+        "cwd": project.parent,
+        "env": os.environ | own_lock(project) | environment,
+        "encoding": "utf-8",
+        "errors": "replace",
+    }
+    return (*NOX, "--noxfile", project / "noxfile.py", "--", *patterns), options
+
+
+def own_lock(project: Path) -> dict[str, str]:
+    """Return the environment of a build that measures whatever others do, and that never waits."""
+    return {"TMPDIR": str(project), "JAXCAP_LOCK": str(project / LOCK.name), "CI": ""}
+
+
+# The address that the small site is built for, one with a last slash and one without.
+SMALL_URL, VERSIONS_URL = (
+    "https://owner.github.io/project/v1.2.3/",
+    "https://owner.github.io/project",
+)

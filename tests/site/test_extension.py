@@ -1,0 +1,87 @@
+"""Parts of the extension by themselves: which scripts run, formulas, keyboards on wide code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jaxcap_docs.lessons import is_chosen, runnable
+from playwright.sync_api import Browser
+from sites import ROOT, TUTORIALS
+
+SCRIPTS = [f"/home/me/gallery/performance/jaxcap/docs/../gallery/{name}.py" for name in TUTORIALS]
+EQUATIONS = r"""
+Equations
+=========
+
+.. math:: e^{i \pi} = -1
+   :label: euler
+
+See :eq:`euler`, not :math:`\nonsense`.
+"""
+CONFIGURATION = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "docs" / "_ext")!r})
+extensions = ["jaxcap_docs.mathml"]
+html_math_renderer = "mathml"
+"""
+# Some browsers give what is folded away a size; here, as in others, it has none.
+FOLDED = """
+<style>details:not([open]) > pre { display: none }</style>
+<details><summary>More</summary>
+<pre style="width: 5em; overflow: auto">a line that is longer than its box</pre></details>
+"""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "chosen"),
+    [
+        ("", set(TUTORIALS)),
+        ("^$", set()),
+        ("performance", {name for name in TUTORIALS if name.startswith("performance/")}),
+        ("jit|basics/intro", {"transformations/jit", "basics/introduction"}),
+        ("gallery|jaxcap|docs", set()),
+    ],
+)
+def test_pattern_chooses_tutorials_by_their_path_below_the_gallery(
+    pattern: str, chosen: set[str]
+) -> None:
+    matching = {script for script in SCRIPTS if re.search(runnable(pattern), script)}
+    assert {
+        script.partition("/../gallery/")[2].removesuffix(".py") for script in matching
+    } == chosen
+
+
+@pytest.mark.parametrize(
+    ("pattern", "chosen"), [("", True), ("command", True), ("jit", False), ("^$", False)]
+)
+def test_pattern_chooses_commands_too(pattern: str, chosen: bool) -> None:
+    assert is_chosen("command_line", runnable(pattern)) is chosen
+
+
+def test_formulas_can_be_linked_and_a_wrong_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
+    (tmp_path / "index.rst").write_text(EQUATIONS, encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "--no-color", ".", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (warning,) = re.findall("WARNING: .*", done.stderr)
+    assert "cannot show the formula '\\\\nonsense'" in warning
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert 'href="#equation-euler"' in page
+    assert re.search(r'id="equation-euler">.*<math', page, re.DOTALL)
+    assert "<code>\\nonsense</code>" in page
+
+
+def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Browser) -> None:
+    page = browser.new_page()
+    page.set_content(FOLDED)
+    page.add_script_tag(path=ROOT / "docs" / "_static" / "scrollable.js")
+    code = page.locator("pre")
+    assert code.get_attribute("tabindex") is None
+    page.locator("summary").click()
+    page.wait_for_function("document.querySelector('pre').tabIndex === 0", timeout=10_000)
+    page.close()
