@@ -201,7 +201,7 @@ MEASURE_LONG = """
 import sys
 from sample_experiments import SUMS
 
-SUMS.run(points=[{"size": 10, "log": sys.argv[1]}], processes=1, budget_s=20)
+SUMS.run(points=[{"size": 10, "log": sys.argv[1]}], processes=1, budget_s=60)
 """
 
 
@@ -219,14 +219,14 @@ def test_a_process_ends_with_its_parent_and_leaves_nothing(name: str, tmp_path: 
         assert is_running(worker)
         parent.send_signal(getattr(signal, name))
     try:
-        wait_until(lambda: not is_running(worker))
+        wait_until(lambda: not is_running(worker), seconds=20)
     finally:
         with suppress(ProcessLookupError):
             os.kill(worker, signal.SIGKILL)
     assert list(temporary.iterdir()) == []
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
