@@ -148,11 +148,13 @@ def test_a_full_disk_is_said_in_a_sentence(folder: Path) -> None:
     assert result.stderr == "Error: /dev/full can't be written: No space left on device\n"
 
 
-def test_a_table_can_be_exported_in_any_encoding(folder: Path) -> None:
-    variables = os.environ | {"PYTHONIOENCODING": "ascii"}
-    result = run("export", folder / "a.json", "--format", "table", env=variables)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert r"\u2500\u2500" in result.stdout
+def test_letters_that_an_encoding_lacks_are_escaped(tmp_path: Path) -> None:
+    make_set(make_result("λ")).save(tmp_path / "a.json")
+    for command in ["export"], ["show"], ["export", "--format", "table"]:
+        variables = os.environ | {"PYTHONIOENCODING": "cp1252"}
+        result = run(*command, tmp_path / "a.json", env=variables, encoding="cp1252")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert r"\u03bb" in result.stdout
 
 
 def test_a_dash_is_standard_input(folder: Path) -> None:
