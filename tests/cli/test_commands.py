@@ -269,7 +269,12 @@ def test_a_disk_that_fills_up_is_said_in_a_sentence(
 def test_a_full_disk_behind_standard_output_is_said_in_a_sentence(command: str) -> None:
     with Path("/dev/full").open("w", encoding="ascii") as full:
         result = subprocess.run(
-            [*JAXCAP, *command.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*JAXCAP, *command.split()],
+            env=os.environ | {"PYTHONUNBUFFERED": ""},  # what stays in the buffer fails again
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert result.returncode == 1
     assert result.stderr == ("Error: standard output can't be written: No space left on device\n")

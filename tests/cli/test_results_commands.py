@@ -148,6 +148,15 @@ def test_a_full_disk_is_said_in_a_sentence(folder: Path) -> None:
     assert result.stderr == "Error: /dev/full can't be written: No space left on device\n"
 
 
+def test_letters_that_an_encoding_lacks_are_escaped(tmp_path: Path) -> None:
+    make_set(make_result("λ")).save(tmp_path / "a.json")
+    for command in ["export"], ["show"], ["export", "--format", "table"]:
+        variables = os.environ | {"PYTHONIOENCODING": "cp1252"}
+        result = run(*command, tmp_path / "a.json", env=variables, encoding="cp1252")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert r"\u03bb" in result.stdout
+
+
 def test_a_dash_is_standard_input(folder: Path) -> None:
     result = run("export", "-", input=(folder / "a.json").read_text(encoding="utf-8"))
     assert result.stdout == results("export", folder / "a.json").output

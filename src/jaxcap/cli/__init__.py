@@ -94,10 +94,9 @@ def main() -> NoReturn:
 
 
 def _explain(error: OSError) -> str:
-    try:
-        print(end="", flush=True)
-    except OSError:
-        # What is left in the buffer would be written at exit again, and fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return f"standard output can't be written: {error.strerror}"
-    return str(error)
+    if error.filename is not None:
+        return str(error)
+    # Commands name the files that they fail to write. What is left in the buffer of standard output
+    # would be written at exit again, and fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return f"standard output can't be written: {error.strerror}"
