@@ -18,7 +18,6 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 from fakes import ENVIRONMENT, GPU, make_result, make_run, make_set
-from libraries import needs_torch
 from sample_experiments import SUMS
 
 from jaxcap.cli import cli
@@ -157,7 +156,6 @@ def test_a_recording_is_as_new_as_its_newest_results() -> None:
     assert (recording.environment, recording.device) == (later, GPU)
 
 
-@needs_torch
 def test_a_busy_machine_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,7 +168,6 @@ def test_a_busy_machine_is_reported_in_a_sentence(
     assert "Error: another recording is measuring" in result.stderr
 
 
-@needs_torch
 def test_the_command_records_what_is_named(tmp_path: Path) -> None:
     arguments = ["record", "--processes", "2", "--budget", "0.001", "--folder", str(tmp_path)]
     result = CliRunner().invoke(cli, [*arguments, "typed_jit"], catch_exceptions=False)
@@ -182,7 +179,6 @@ def test_the_command_records_what_is_named(tmp_path: Path) -> None:
     assert "1 of 1 experiments are up to date" in again.output
 
 
-@needs_torch
 def test_an_unknown_experiment_is_refused_with_those_there_are(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["record", "--folder", str(tmp_path), "nothing"])
     assert result.exit_code == 2
