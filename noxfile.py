@@ -83,7 +83,7 @@ def serve(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def linkcheck(session: nox.Session) -> None:
-    """Look for dead links without running anything; lists unreachable sites separately."""
+    """Look for dead links without running anything."""
     nothing = ("-D", "sphinx_gallery_conf.filename_pattern=^$", "-D", "nb_execution_mode=off")
     with measuring_alone(session):  # it writes the files that `docs` generates
         install(session, "docs", extra=tutorials_extra())

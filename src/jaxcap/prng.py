@@ -133,7 +133,7 @@ class KeyStream(Iterator[Array]):
 
     @property
     def state(self) -> dict[str, Any]:
-        """Everything that determines the stream, for JSON or a checkpoint: numbers and strings."""
+        """Everything that determines the stream, as numbers and strings for JSON or a checkpoint."""
         return {
             "seed": self._seed,
             "path": list(self._path),

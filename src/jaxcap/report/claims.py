@@ -42,8 +42,10 @@ class Claim:
         Derives the evidence from results.
     evidence
         What it derived from these.
-    above, below
-        The claim holds if the evidence lies between these bounds, in the unit of the evidence.
+    above
+        The claim holds if the evidence is larger than this, in the unit of the evidence,
+    below
+        and smaller than this.
     """
 
     text: str
@@ -60,7 +62,7 @@ class Claim:
 
     @property
     def devices(self) -> tuple[Device, ...]:
-        """Where the evidence was measured: on one device, or on both that it compares."""
+        """The device on which the evidence was measured, or both of those that it compares."""
         known = self.evidence.devices or (result.device for result in self.results)
         return tuple(dict.fromkeys(known))
 

@@ -22,6 +22,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from typing_extensions import TypeAliasType
 
 from jaxcap.results.environment import Device, PrintableText, Record
 from jaxcap.results.statistics import Estimate, median_interval, modes, prediction_interval
@@ -29,13 +30,14 @@ from jaxcap.results.tables import Pivot, shown
 
 # Larger numbers than this were made up, and plots could not show them.
 _MAX_NUMBER = 10**20
-Parameter = (
+#: A setting that a variant ran with.
+Parameter = TypeAliasType(
+    "Parameter",
     StrictBool
     | Annotated[StrictInt, Field(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
     | Annotated[StrictFloat, Field(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
-    | PrintableText
+    | PrintableText,
 )
-Amount = Annotated[NonNegativeFloat, Field(le=_MAX_NUMBER)]
 Allocator = Literal["steady", "default"]
 
 
@@ -105,10 +107,16 @@ class Key(NamedTuple):
 
     Attributes
     ----------
-    experiment, variant, device, allocator
+    experiment
+        As in `Result`.
+    variant
         As in `Result`.
     parameters
         Pairs of name and value, sorted by name.
+    device
+        As in `Result`.
+    allocator
+        As in `Result`.
     """
 
     experiment: str
@@ -156,9 +164,9 @@ class Result(Record):
     comparison: PrintableText
     code: PrintableText | None = None
     allocator: Allocator
-    working_set_bytes: Annotated[NonNegativeInt, Field(le=_MAX_NUMBER)]
-    flops: Amount | None = None
-    bytes_moved: Amount | None = None
+    working_set_bytes: NonNegativeInt = Field(le=_MAX_NUMBER)
+    flops: NonNegativeFloat | None = Field(default=None, le=_MAX_NUMBER)
+    bytes_moved: NonNegativeFloat | None = Field(default=None, le=_MAX_NUMBER)
     runs: tuple[ProcessSamples, ...] = Field(min_length=1)
 
     @field_validator("experiment")
@@ -176,7 +184,7 @@ class Result(Record):
 
     @property
     def basis(self) -> str:
-        """What intervals are over: the repeats of one process, or several processes."""
+        """What intervals are over, which is the repeats of one process or several processes."""
         return f"{len(self.runs)} processes" if len(self.runs) > 1 else "one process"
 
     @property
@@ -203,7 +211,7 @@ class Result(Record):
 
     @property
     def modes(self) -> tuple[float, ...]:
-        """Times in seconds around which the samples cluster: if there are two, a median misleads."""
+        """Times in seconds around which the samples cluster. Where there are two, a median misleads."""
         return modes([sample for run in self.runs for sample in run.samples_s])
 
     def speedup(self, over: Result) -> Estimate:
