@@ -147,9 +147,9 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Parameter|Points?|Prepare|Seconds|Variants|optional)",
+        r"(Allocator|Bytes|Clock|Points?|Prepare|Seconds|Variants|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
-    ("py:class", r"(jaxcap\..*\.)?(PrintableText|Steps)"),  # an alias, a type variable
+    ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText|Steps)"),  # an alias, a type variable
     ("py:class", r"(Array|Figure|Cost)"),  # imported by name
 ]
