@@ -25,6 +25,7 @@ from libraries import needs_torch
 from jaxcap import __version__
 from jaxcap.cli import cli, main, measuring, running
 from jaxcap.cli.running import CommandRun, InputError
+from jaxcap.measure import lock
 from jaxcap.measure.doctor import nvidia_driver
 from jaxcap.results import ResultSet, json_schema
 
@@ -64,6 +65,12 @@ def all_commands(group: Any = cli, path: tuple[str, ...] = ()) -> list[tuple[str
     for name, command in getattr(group, "commands", {}).items():
         paths += all_commands(command, (*path, name))
     return paths
+
+
+@pytest.fixture(autouse=True)
+def without_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tests run commands at the same time, because none looks at how long something took."""
+    monkeypatch.setenv("JAXCAP_LOCK_HELD", "1")
 
 
 @pytest.mark.parametrize("path", all_commands(), ids=" ".join)
@@ -278,6 +285,15 @@ def test_a_full_disk_behind_standard_output_is_said_in_a_sentence(command: str) 
         )
     assert result.returncode == 1
     assert result.stderr == ("Error: standard output can't be written: No space left on device\n")
+
+
+def test_a_busy_machine_is_not_measured_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "LOCK", tmp_path / "lock")
+    monkeypatch.delenv("JAXCAP_LOCK_HELD")
+    with lock.measuring_alone():
+        result = invoke("scipy", "numpy", "--array-length", "100", "--budget", "0.001")
+    assert result.exit_code == 2
+    assert "Error: another recording or build is measuring on this machine" in result.stderr
 
 
 def test_results_can_go_to_standard_output() -> None:

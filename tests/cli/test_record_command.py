@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from fakes import ENVIRONMENT, make_result, make_set
+from fakes import ENVIRONMENT, make_result, make_run, make_set
 
 from jaxcap import experiments
 from jaxcap.cli import cli
@@ -29,9 +29,11 @@ def measured(
     """Names of the experiments that are measured, which is pretended."""
     names: list[str] = []
 
-    def run(experiment: Experiment, **_: Any) -> ResultSet:
+    def run(experiment: Experiment, processes: int, **_: Any) -> ResultSet:
         names.append(experiment.name)
-        return make_set(make_result(experiment=experiment.name))
+        runs = [make_run()] * processes
+        result = make_result("jit", *runs, experiment=experiment.name, code=experiment.code)
+        return make_set(result)
 
     monkeypatch.setattr(Experiment, "run", run)
     for module in machine, recording:

@@ -83,7 +83,7 @@ def outdated_by(
     [
         ("prng.py", {"keys"}),
         ("transforms.py", {"typed_jit"}),
-        ("mnist/idx.py", MNIST),
+        ("mnist/data.py", MNIST),
         ("kernels/elementwise.py", {"jit", "gradients", "typed_jit"}),
         ("measure/worker.py", set(catalogue())),
         ("measure/timing.py", set(catalogue())),

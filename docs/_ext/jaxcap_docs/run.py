@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sys
 import time
@@ -52,6 +53,7 @@ def begin(app: Sphinx, config: Config) -> None:
         if _runs_scripts(config):
             # Unless the nox session holds it, from before it removed the last build's files.
             _lock.enter_context(measuring_alone())
+            os.environ["JAXCAP_LOCK_HELD"] = "1"  # for the commands whose output pages show
     except (ValueError, BusyError) as error:
         sys.exit(str(error))  # to Sphinx, an exception would be a mistake in this extension
     forget_stale(Path(app.srcdir, "tutorials"))

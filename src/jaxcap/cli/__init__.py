@@ -89,7 +89,8 @@ def main() -> NoReturn:
         code = 1
     except click.Abort:
         click.echo("Interrupted.", err=True)
-        code = 130  # 128 and the number of SIGINT
+        sys.stdout.flush()
+        os._exit(130)  # 128 and SIGINT; XLA's threads may crash a process that ends by itself
     sys.exit(code)
 
 

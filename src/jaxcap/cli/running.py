@@ -129,17 +129,21 @@ class CommandRun:
 
     def measure(self, experiment: str, prepare: Prepare, points: Points) -> ResultSet:
         """Measure variants at each point."""
+        from jaxcap.measure.lock import BusyError, measuring_alone
         from jaxcap.measure.timing import MeasurementError, sweep
 
         with progress(hidden=self.quiet) as bar:
             try:
-                return sweep(
-                    prepare,
-                    _with_progress(bar, experiment, points),
-                    experiment=experiment,
-                    budget_s=self.budget_s,
-                    on_round=bar.refresh,
-                )
+                with measuring_alone():
+                    return sweep(
+                        prepare,
+                        _with_progress(bar, experiment, points),
+                        experiment=experiment,
+                        budget_s=self.budget_s,
+                        on_round=bar.refresh,
+                    )
+            except BusyError as error:
+                raise InputError(str(error)) from error
             except MeasurementError as error:
                 raise click.ClickException(str(error)) from error
 
