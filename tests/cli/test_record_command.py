@@ -97,7 +97,7 @@ def test_a_full_disk_is_refused_before_measuring(
         assert room_bytes > 0
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("jaxcap.results.files.require_writable", full)
+    monkeypatch.setattr("jaxcap.results.atomic.require_writable", full)
     result = record("--folder", tmp_path, "jit")
     assert result.exit_code == 2
     assert "can't be written (No space left on device)" in result.stderr

@@ -329,6 +329,13 @@ def test_processes_of_different_machines_are_not_pooled(
         SUMS.run(processes=2)
 
 
+def test_processes_that_prepared_other_variants_are_not_pooled(answering: Answering) -> None:
+    both = make_result("a"), make_result("b")
+    answering(make_set(*both), make_set(*reversed(both)))
+    with pytest.raises(ProcessError, match="prepared different variants, or in another order"):
+        SUMS.run(processes=2)
+
+
 def test_runs_of_one_result_are_pooled_in_order(
     answering: Answering, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from fakes import GPU, make_result, make_run, make_set
+from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 from matplotlib.axes import Axes
 from matplotlib.colors import same_color, to_rgba, to_rgba_array
 from matplotlib.container import ErrorbarContainer
@@ -334,3 +334,22 @@ def test_names_are_not_taken_for_mathematics(draw: Callable[..., Figure]) -> Non
     figure.canvas.draw()  # which would raise
     texts = [text.get_text() for text in figure.findobj(Text)]
     assert any(r"\$\frac{\$ and \$1" in text for text in texts)
+
+
+def test_panels_draw_a_line_for_each_device() -> None:
+    results = make_set(
+        *(
+            make_result(parameters={"size": size, "device": device.platform}, device=device)
+            for device in (CPU, GPU)
+            for size in (10, 100)
+        )
+    )
+    (axes,) = figures.panels(results).axes
+    assert axes.get_legend_handles_labels()[1] == ["cpu", "gpu"]
+
+
+def test_speedups_leave_out_where_the_other_variant_is_missing() -> None:
+    pairs = [make_pair([MS] * 6, [2 * MS] * 6, parameters={"size": size}) for size in (1, 10)]
+    alone = make_set(make_result("jit", parameters={"size": 100}))
+    figure = figures.speedups(pairs[0] + pairs[1] + alone, over="op by op", x="size")
+    assert "at size 10" in figure.get_label()

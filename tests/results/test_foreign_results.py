@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jaxcap.cli import cli
-from jaxcap.results import ResultsError, ResultSet, sets
+from jaxcap.results import ResultsError, ResultSet
 
 SOUND: dict[str, Any] = json.loads(make_set(make_result(parameters={"size": 10})).model_dump_json())
 JSON = st.recursive(
@@ -89,7 +89,7 @@ def test_files_that_are_too_large_are_not_even_read(
 ) -> None:
     file = tmp_path / "results.json"
     make_set().save(file)
-    monkeypatch.setattr(sets, "_MAX_BYTES", 100)
+    monkeypatch.setattr("jaxcap.results.reading._MAX_BYTES", 100)
     with pytest.raises(ResultsError, match="files of results have at most 100"):
         ResultSet.load(file)
 

@@ -51,7 +51,11 @@ class TestPlaces:
         other.model_copy(update={"environment": OTHER_CORES}).save(path)
         path.with_name(ENVIRONMENT_FILE).write_text(OTHER_CORES.model_dump_json(), "utf-8")
         assert file_of(folder, OTHER_CORES, "more") == folder / "test-cpu-2" / "more.json"
-        assert len(recorded(folder, on_invalid=pytest.fail)) == 2
+        first, second = recorded(folder, on_invalid=pytest.fail)
+        assert (first.name, first.folder) == ("Test CPU (CPU)", "test-cpu")
+        assert (second.name, second.folder) == ("Test CPU (CPU) no. 2", "test-cpu-2")
+        (label,) = second.on_each_device("sums")
+        assert label.startswith("Test CPU (CPU) no. 2, recorded ")
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"device": 1}'])
     def test_a_folder_that_does_not_say_whose_it_is_is_used(

@@ -545,7 +545,15 @@ class TestTables:
 
     def test_results_of_several_experiments_have_a_row_each(self) -> None:
         table = make_set(make_result(), make_result(experiment="other")).table()
-        assert len(table.rows) == 2
+        assert [row[:2] for row in table.rows] == [("jit", "test"), ("jit", "other")]
+
+    def test_allocators_are_shown_if_there_are_several(self) -> None:
+        table = make_set(make_result(), make_result(allocator="default")).table()
+        assert [row[:2] for row in table.rows] == [("jit", "steady"), ("jit", "default")]
+
+    def test_single_samples_have_a_range_and_no_interval(self) -> None:
+        table = make_set(make_result("jit", make_run([MS]))).table()
+        assert "range (one process)" in table.headers
 
     def test_devices_are_shown_if_there_are_several(self) -> None:
         table = make_set(make_result(), make_result(device=GPU)).table()

@@ -271,6 +271,11 @@ def test_text_of_a_single_sample_claims_two_digits() -> None:
     assert make_estimate(2.345e-3, 2.345e-3, 2.345e-3, confidence=0).short == "2.3 ms"
 
 
+def test_text_of_a_single_sample_has_no_interval() -> None:
+    first_call = median_interval([0.5], unit="s", basis="one process")
+    assert str(first_call) == "500 ms (a single sample, one process)"
+
+
 def test_text_names_confidence_and_basis() -> None:
     assert str(make_estimate(2.5, 1.0, 4.0, "")) == "2.5 (95% interval 1.0 to 4.0, one process)"
 

@@ -19,7 +19,7 @@ from sphinx.util import logging
 from jaxcap.experiments import unknown_parameters
 from jaxcap.report.claims import Claim, Outcome
 from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.results.environment import Environment, Record
+from jaxcap.results.environment import Device, Environment, Record
 from jaxcap.results.recordings import Recording, recorded
 from jaxcap.results.statistics import Estimate
 
@@ -135,21 +135,22 @@ def others() -> list[Recording]:
 
 def _checked(claim: Claim) -> Checked:
     """Check a claim against the results of this machine, and against those of all others."""
-    findings = [_finding(claim, claim.results.environment, "in this build")]
+    here = claim.results.environment.device
+    findings = [_finding(claim, here, f"{here}, in this build")]
     for recording in others():
-        when = f"recorded {recording.environment.measured_at:%Y-%m-%d}"
+        name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
         # Experiments or points may be missing there, and times by a coarse clock may be zero.
         with suppress(KeyError, ResultsError, ArithmeticError):
             there = claim.on(recording.sets[claim.experiment])
-            findings.append(_finding(there, recording.environment, when))
+            findings.append(_finding(there, recording.device, name))
     return Checked(text=claim.text, needs=claim.needs, findings=tuple(findings))
 
 
-def _finding(claim: Claim, machine: Environment, when: str) -> Finding:
-    elsewhere = claim.devices != (machine.device,)
+def _finding(claim: Claim, device: Device, machine: str) -> Finding:
+    elsewhere = claim.devices != (device,)
     where = f", on {' and '.join(map(str, claim.devices))}" if elsewhere else ""
     return Finding(
-        machine=f"{machine.device}, {when}",
+        machine=machine,
         outcome=claim.outcome,
         evidence=f"{claim.evidence}{where}",
     )

@@ -259,12 +259,12 @@ def require_memory(needed_bytes: int, platform: str, option: str, value: int) ->
 
 def require_writable(path: Path, option: str) -> None:
     """Refuse a file that can't be written, without touching it."""
-    from jaxcap.results import files
+    from jaxcap.results import atomic
 
     if path == DASH:
         return
     try:
-        files.require_writable(path, room_bytes=_ROOM_BYTES)
+        atomic.require_writable(path, room_bytes=_ROOM_BYTES)
     except OSError as error:
         raise click.BadParameter(
             f"{path} can't be written ({error.strerror}): choose another.",
@@ -283,7 +283,7 @@ def refusing_unwritable(path: Path) -> Iterator[None]:
 
 def write(path: Path, text: str) -> None:
     """Write text to a file, or to standard output if the path is ``-``."""
-    from jaxcap.results.files import write_atomically
+    from jaxcap.results.atomic import write_atomically
 
     if path == DASH:
         click.echo(text, nl=False)

@@ -16,6 +16,8 @@ from jaxcap.results import Cost
 
 # Instructions of a compiled program that launch nothing: they name or regroup existing values.
 _NO_KERNEL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
+# Loops, and calls of libraries other than those whose products and convolutions XLA counts.
+_UNCOUNTED = re.compile(r'\swhile\(|custom_call_target="(?!__(?:cublas|cudnn|onednn))')
 _PERSISTENT_CACHE = "jax_enable_compilation_cache"
 
 
@@ -54,16 +56,18 @@ def cost_analysis(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Cos
     ----------
     fn
         A function from `jax.jit`, or a `functools.partial` of one. For any other function the
-        result is ``None``, because the cost of Python code is unknown before it runs.
+        result is ``None``, because the cost of Python code is unknown before it runs. It is
+        ``None`` as well where XLA does not count: it takes the body of a loop to run once, and a
+        function of another library, such as LAPACK, to cost nothing.
     """
     if isinstance(fn, partial):
         return cost_analysis(fn.func, *fn.args, *args, **(fn.keywords | keywords))
     if not isinstance(fn, Wrapped):
         return None
-    costs = fn.lower(*args, **keywords).compile().cost_analysis() or {}
-    if "flops" not in costs or "bytes accessed" not in costs:
-        return None
-    return Cost(float(costs["flops"]), float(costs["bytes accessed"]))
+    compiled = fn.lower(*args, **keywords).compile()
+    costs = compiled.cost_analysis() or {}
+    cost = Cost(float(costs.get("flops", -1)), float(costs.get("bytes accessed", -1)))
+    return None if min(cost) < 0 or _UNCOUNTED.search(compiled.as_text() or "") else cost
 
 
 @contextmanager

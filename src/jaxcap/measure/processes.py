@@ -122,6 +122,9 @@ def _pool(sets: Sequence[ResultSet], code: str) -> ResultSet:
         runs = tuple(run for result in results for run in result.runs)
         return results[0].model_copy(update={"runs": runs, "code": code})
 
+    keys = {tuple(result.key for result in results) for results in sets}
+    if len(keys) > 1:
+        raise ProcessError("fresh processes prepared different variants, or in another order")
     same_results = zip(*(results.results for results in sets), strict=True)
     return first.model_copy(update={"results": tuple(map(pooled, same_results))})
 

@@ -14,8 +14,8 @@ from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.lock import measuring_alone
 from jaxcap.measure.machine import capture
 from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Environment
-from jaxcap.results.files import write_atomically
 from jaxcap.results.recordings import ENVIRONMENT, file_of, outdated
 
 
@@ -87,8 +87,9 @@ def record(
                 on_start(experiment)
             results = experiment.run(processes=processes, budget_s=budget_s, on_process=on_process)
             path = file_of(folder, now, experiment.name)
-            results.save(path)
+            # First what says whose folder it is: another machine may look for one of its own.
             environment = results.environment.model_dump_json(indent=1)
             write_atomically(path.with_name(ENVIRONMENT), environment + "\n")
+            results.save(path)
             written.append(path)
     return written

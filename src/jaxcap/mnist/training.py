@@ -21,7 +21,7 @@ import scipy.special
 from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Mnist, Split
-from jaxcap.results.files import write_atomically
+from jaxcap.results.atomic import write_atomically
 from jaxcap.results.tables import Table
 
 Order = npt.NDArray[np.int32]

@@ -178,8 +178,8 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     def speedup(result: Result) -> Estimate:
         return results.speedup_of(result, over=over)
 
-    others = tuple(result for result in results.results if result.variant != over)
-    series = _series(results.model_copy(update={"results": others}), x, speedup)
+    others = [r for r in results if r.variant != over and results.in_turns_with(r, over)]
+    series = _series(results.subset(others), x, speedup)
     figure, axes = _plot(series, x, title or _devices(results))
     axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
     axes.set_ylim(bottom=0)
@@ -196,7 +196,11 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
     it has none, with a point for each variant.
     """
     x, parts = facets(results)
-    colours = palette(result.variant for result in results.results)
+    if x:
+        lines = {name: _series(part, x, attrgetter("time")) for name, part in parts.items()}
+        colours = palette(line for series in lines.values() for line in series)
+    else:
+        colours = palette(result.variant for result in results)
     columns = min(2, len(parts))
     rows = ceil(len(parts) / columns)
     figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
@@ -205,7 +209,7 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
     descriptions = []
     for axes, (name, part) in zip(grid.flat, parts.items(), strict=False):
         if x:
-            series = _series(part, x, attrgetter("time"))
+            series = lines[name]
             _lines(axes, series, colours)
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(EngFormatter(unit="s"))

@@ -88,6 +88,8 @@ class Ceilings:
                 time_s = result.time.value  # a cost, for which the usual time counts
             else:
                 time_s = min(sample for run in result.runs for sample in run.samples_s)
+            if time_s <= 0:
+                raise ValueError(f"a call on {device} took no time: measure its ceilings again")
             rates.setdefault(kind, []).append(amount(limit, size) / time_s)
         best = {kind: max(values) for kind, values in rates.items()}
         if not {COPY, SUM} & set(best):

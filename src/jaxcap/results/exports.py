@@ -10,7 +10,8 @@ from io import StringIO
 from types import MappingProxyType
 from typing import Any
 
-from jaxcap.results.models import Result, ResultsError, row_keys
+from jaxcap.results.formatting import row_keys
+from jaxcap.results.models import Result, ResultsError
 from jaxcap.results.sets import ResultSet, ResultTable
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Pivot, Table
@@ -31,6 +32,7 @@ def rows(results: ResultSet) -> list[dict[str, Any]]:
             "time_low_s": result.time.low,
             "time_high_s": result.time.high,
             "confidence": round(result.time.confidence, 4),
+            "interval": result.time.kind,
             "basis": result.basis,
             "dispatch_s": result.dispatch.value,
             "first_call_s": result.first_call.value,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
@@ -36,11 +36,24 @@ class Recording:
     sets
         By experiment, at least one.
     live
-        Whether that was in this build of the site, or else long ago.
+        True for what this build of the site measured, False for what was recorded earlier.
+    number
+        Distinguishes machines whose devices have the same name.
     """
 
     sets: Mapping[str, ResultSet]
     live: bool = False
+    number: int = 1
+
+    @property
+    def name(self) -> str:
+        """The machine's best device, numbered where another machine has one of that name."""
+        return f"{self.device}{self._suffix}"
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder that holds the files."""
+        return _numbered(self.device, self.number)
 
     @property
     def environment(self) -> Environment:
@@ -53,6 +66,10 @@ class Recording:
         """The machine's best device."""
         return self.environment.device
 
+    @property
+    def _suffix(self) -> str:
+        return f" no. {self.number}" if self.number > 1 else ""
+
     def on_each_device(self, experiment: str) -> dict[str, ResultSet]:
         """Split what was measured of an experiment by device, named with the date."""
         results = self.sets.get(experiment)
@@ -62,7 +79,8 @@ class Recording:
         devices: dict[str, list[Result]] = {}
         for result in results:
             host = "" if result.device == self.device else f" beside {self.device.name}"
-            devices.setdefault(f"{result.device}{host}, {when}", []).append(result)
+            name = f"{result.device}{host}{self._suffix}, {when}"
+            devices.setdefault(name, []).append(result)
         return {name: results.subset(part) for name, part in devices.items()}
 
 
@@ -77,13 +95,16 @@ def file_of(folder: Path, environment: Environment, experiment: str) -> Path:
     The folder is named after the device. Another machine with a device of that name, but another
     processor, number of cores or the like, gets a folder with a number behind it.
     """
-    name = slug(environment.device.name)
     for number in count(1):
-        place = folder / (name if number == 1 else f"{name}-{number}")
+        place = folder / _numbered(environment.device, number)
         owner = _owner(place)
         if owner is None or owner.is_same_hardware(environment):
             return place / f"{slug(experiment)}.json"
     raise AssertionError
+
+
+def _numbered(device: Device, number: int) -> str:
+    return f"{slug(device.name)}{f'-{number}' if number > 1 else ''}"
 
 
 def _owner(place: Path) -> Environment | None:
@@ -180,11 +201,13 @@ def recorded(
         Returns why the results of a file can't be used, if so; by default nothing more is asked of
         them than a file of results must have.
     """
-    return [
-        Recording(sets)
-        for place in sorted(folder.glob("*/"))
-        if (sets := dict(_readable(place, on_invalid, check)))
-    ]
+    recordings = []
+    for place in sorted(folder.glob("*/")):
+        if sets := dict(_readable(place, on_invalid, check)):
+            recording = Recording(sets)
+            number = place.name.removeprefix(recording.folder).removeprefix("-")
+            recordings.append(replace(recording, number=int(number or 1)))
+    return recordings
 
 
 def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[str, ResultSet]:

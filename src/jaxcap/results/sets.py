@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Device, Environment, Record
-from jaxcap.results.files import write_atomically
-from jaxcap.results.migration import from_version_1
-from jaxcap.results.models import (
-    Allocator,
-    Parameter,
-    Result,
-    ResultsError,
+from jaxcap.results.formatting import (
     devices_of,
     interval_header,
-    not_in_turns,
     pivot_of,
     table_of_times,
     varying,
 )
+from jaxcap.results.models import Allocator, Parameter, Result, ResultsError, not_in_turns
+from jaxcap.results.reading import SCHEMA_VERSION, read_content
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Pivot
 
-SCHEMA_VERSION: Literal[2] = 2
-
-# Larger files do not come from us: the longest recording has a tenth of that.
-_MAX_BYTES = 2**26
 # Choices that an error lists at most.
 _MAX_CHOICES = 10
 _LIST_OF_NUMBERS = re.compile(r"\[\s+[-+.\deE,\s]*\]")
@@ -166,7 +155,7 @@ class ResultSet(Record):
             experiment=experiment, variant=variant, device=device, allocator=allocator, **parameters
         )
         if len(chosen) > 1:
-            names = [*chosen.varying(), *chosen._varying_names()]
+            names = dict.fromkeys([*chosen.varying(), *chosen._varying_names()])
             raise ResultsError(
                 f"{len(chosen)} results match: choose one of them by {' or '.join(names)}"
             )
@@ -297,28 +286,7 @@ class ResultSet(Record):
         ResultsError
             If it is not JSON, of an unknown schema version, or not a file of results.
         """
-        size = Path(path).stat().st_size
-        if size > _MAX_BYTES:
-            raise ResultsError(
-                f"{path} has {size:,} bytes, and files of results have at most "
-                f"{_MAX_BYTES:,}: record fewer experiments in it"
-            )
-        data = Path(path).read_bytes()
-        try:
-            content = json.loads(data, object_pairs_hook=_without_duplicates)
-        except (ValueError, RecursionError) as error:
-            raise ResultsError(
-                f"{path} is not valid JSON, it may have been cut short: measure again or fetch "
-                f"the file again ({error})"
-            ) from None
-        version = content.get("schema_version") if isinstance(content, dict) else None
-        if version == 1:
-            data = json.dumps(from_version_1(content)).encode()
-        elif version != SCHEMA_VERSION:
-            raise ResultsError(
-                f"{path} has schema version {ascii(version)[:50]}, this jaxcap reads versions 1 "
-                f"and {SCHEMA_VERSION}: measure again, or use the version of jaxcap that wrote it"
-            )
+        data = read_content(path)
         try:
             return cls.model_validate_json(data, strict=True)
         except ValidationError as error:
@@ -386,15 +354,6 @@ def _facts(result: Result, name: str) -> tuple[object, ...]:
     if name in ("experiment", "variant", "allocator"):
         return (getattr(result, name),)
     return (result.parameters[name],) if name in result.parameters else ()
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of JSON, but not of one that says two things of one name."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"an object has two entries {name[:50]!r}")
-    return content
 
 
 def _on_one_line(numbers: re.Match[str]) -> str:

@@ -99,6 +99,8 @@ class Estimate:
         return f"{_rounded(self.low / scale, places)} to {_rounded(self.high / scale, places)}"
 
     def __str__(self) -> str:
+        if not self.confidence:
+            return f"{self.short} (a single sample, {self.basis})"
         return f"{self.short} ({self.confidence:.0%} interval {self.range}, {self.basis})"
 
     def rate(self, amount: float, unit: str = "") -> Estimate:

@@ -14,8 +14,8 @@ from sphinx.errors import ExtensionError
 
 import jaxcap
 from jaxcap.results import ResultSet, json_schema
+from jaxcap.results.atomic import write_atomically
 from jaxcap.results.exports import as_csv
-from jaxcap.results.files import write_atomically
 from jaxcap.results.recordings import Recording, slug
 from jaxcap_docs import records
 
@@ -45,7 +45,7 @@ def write_results(app: Sphinx) -> None:
 
 def folder_of(machine: Recording) -> str:
     """Return the folder of a machine's results: those of this build are beside the index."""
-    return "" if machine.live else f"recorded/{slug(machine.device.name)}/"
+    return "" if machine.live else f"recorded/{machine.folder}/"
 
 
 def _measured_here() -> Iterator[tuple[str, ResultSet]]:

@@ -72,7 +72,7 @@ class Headline(SphinxDirective):
         (machine,) = live
         sets = machine.on_each_device(name).values()
         best = next(results for results in sets if results[0].device == machine.device)
-        title = f"{catalogue()[name].title}, {machine.device}"
+        title = f"{catalogue()[name].title}, {machine.name}"
         return plot(self, "headline", figures.panels(best, title=title))
 
 
@@ -105,7 +105,11 @@ class Experiment(SphinxDirective):
             nodes.rubric("", "Times of a call"),
             *(shown(replace(table, notes=notes)) for table in side_by_side(sets, ratios=False)),
             nodes.rubric("", "Speed-ups"),
-            *(shown(table) for results in sets.values() for table in _speedups(results)),
+            *(
+                shown(replace(table, caption=f"{table.caption}, {where.rpartition(', ')[2]}"))
+                for where, results in sets.items()
+                for table in _speedups(results)
+            ),
             nodes.rubric("", "Files"),
             _downloads(name),
         ]
@@ -135,7 +139,7 @@ def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.No
 def _row(machine: Recording) -> tuple[str, ...]:
     days = [results.environment.measured_at.date() for results in machine.sets.values()]
     return (
-        str(machine.device),
+        machine.name,
         "this build" if machine.live else "recorded",
         str(len(machine.sets)),
         " to ".join(dict.fromkeys((str(min(days)), str(max(days))))),

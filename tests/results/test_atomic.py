@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxcap.results.files import require_writable, write_atomically
+from jaxcap.results.atomic import require_writable, write_atomically
 
 
 @pytest.fixture(params=[0o022, 0o077], ids=oct)
