@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxcap.measure.parameters import validated
+from jaxcap.measure.parameters import validate_labels
 
 
 def test_scalars_of_numpy_become_pythons() -> None:
     given = {"n": np.int64(3), "x": np.float32(0.5), "flag": np.bool_(True), "dtype": np.str_("f")}
-    plain = validated(given, experiment="test")
+    plain = validate_labels(given, experiment="test")
     assert plain == {"n": 3, "x": 0.5, "flag": True, "dtype": "f"}
     assert list(map(type, plain.values())) == [int, float, bool, str]
 
@@ -22,7 +22,7 @@ def test_scalars_of_numpy_become_pythons() -> None:
 )
 def test_other_values_are_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^parameter 'size' is .*: give a finite number, a"):
-        validated({"size": value}, experiment="test")
+        validate_labels({"size": value}, experiment="test")
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_names_that_do_not_print_or_name_files_are_refused(
     names: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        validated({}, **({"experiment": "test"} | names))
+        validate_labels({}, **({"experiment": "test"} | names))

@@ -29,11 +29,11 @@ from jaxcap.measure.recording import pending, record
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.recordings import (
     Recording,
-    file_of,
+    changes_since,
     load,
+    load_all,
     matching_results,
-    outdated,
-    recorded,
+    recording_path,
     slug,
 )
 
@@ -111,13 +111,13 @@ def test_a_recording_is_outdated_by_what_changes_its_meaning(
 ) -> None:
     before = ENVIRONMENT.model_copy(update=dict(changes))
     recording = make_set(make_result(code=SUMS.code)).model_copy(update={"environment": before})
-    assert outdated(recording, ENVIRONMENT, SUMS.code) == reasons
-    recording.save(file_of(tmp_path, ENVIRONMENT, SUMS.name))
+    assert changes_since(recording, ENVIRONMENT, SUMS.code) == reasons
+    recording.save(recording_path(tmp_path, ENVIRONMENT, SUMS.name))
     assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == ([SUMS] if reasons else [])
 
 
 def test_a_recording_of_other_code_is_measured_again(tmp_path: Path) -> None:
-    make_set(make_result(code="another")).save(file_of(tmp_path, ENVIRONMENT, SUMS.name))
+    make_set(make_result(code="another")).save(recording_path(tmp_path, ENVIRONMENT, SUMS.name))
     assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == [SUMS]
 
 
@@ -200,11 +200,11 @@ def test_recordings_of_all_devices_are_read(tmp_path: Path, measured: list[str])
     on_gpu = ENVIRONMENT.model_copy(update={"device": GPU, "versions": {"jax": "0.11.0"}})
     found = make_set(make_result(experiment="first sums", device=GPU))
     found = found.model_copy(update={"environment": on_gpu})
-    found.save(file_of(tmp_path, on_gpu, "first sums"))
-    cpu, gpu = recorded(tmp_path, on_invalid=pytest.fail)
+    found.save(recording_path(tmp_path, on_gpu, "first sums"))
+    cpu, gpu = load_all(tmp_path, on_invalid=pytest.fail)
     assert list(cpu.sets) == list(BOTH)
     assert (gpu.device, gpu.environment, gpu.sets) == (GPU, on_gpu, {"first sums": found})
-    assert recorded(tmp_path / "nothing here", on_invalid=pytest.fail) == []
+    assert load_all(tmp_path / "nothing here", on_invalid=pytest.fail) == []
 
 
 def test_what_cannot_be_used_is_left_out_with_a_reason(tmp_path: Path, measured: list[str]) -> None:
@@ -214,7 +214,7 @@ def test_what_cannot_be_used_is_left_out_with_a_reason(tmp_path: Path, measured:
     misplaced.parent.mkdir()
     misplaced.write_bytes(good.read_bytes())
     reasons: list[str] = []
-    (found,) = recorded(tmp_path, on_invalid=reasons.append)
+    (found,) = load_all(tmp_path, on_invalid=reasons.append)
     assert list(found.sets) == ["first sums"]
     broken, elsewhere = reasons
     assert (
@@ -283,7 +283,7 @@ def test_what_nobody_can_have_measured_is_refused(
         "experiment": "gradients",
         "parameters": {"points": 1000, "device": "cpu"},
     }
-    path = file_of(tmp_path, ENVIRONMENT, "gradients")
+    path = recording_path(tmp_path, ENVIRONMENT, "gradients")
     make_set(make_result(**sound)).save(path)
     assert load(path)
     make_set(make_result(**(sound | changes))).save(path)
@@ -301,12 +301,12 @@ def test_what_nobody_can_have_measured_is_refused(
 def test_parameters_of_no_point_are_left_out_of_a_build(
     parameters: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    path = file_of(tmp_path, ENVIRONMENT, "gradients")
+    path = recording_path(tmp_path, ENVIRONMENT, "gradients")
     make_set(make_result(experiment="gradients", parameters=parameters)).save(path)
     reasons: list[str] = []
-    assert recorded(tmp_path, on_invalid=reasons.append, check=unknown_parameters) == []
+    assert load_all(tmp_path, on_invalid=reasons.append, check=unknown_parameters) == []
     assert reasons == [f"{path}: {reason}: record it again"]
-    assert recorded(tmp_path, on_invalid=pytest.fail)  # another program may know them
+    assert load_all(tmp_path, on_invalid=pytest.fail)  # another program may know them
 
 
 def test_machines_split_what_they_measured_by_device(measured: list[str]) -> None:

@@ -352,4 +352,4 @@ def test_speedups_leave_out_where_the_other_variant_is_missing() -> None:
     pairs = [make_pair([MS] * 6, [2 * MS] * 6, parameters={"size": size}) for size in (1, 10)]
     alone = make_set(make_result("jit", parameters={"size": 100}))
     figure = figures.speedups(pairs[0] + pairs[1] + alone, over="op by op", x="size")
-    assert "at size 10" in figure.get_label()
+    assert "at size 10" in str(figure.get_label())

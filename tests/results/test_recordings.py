@@ -12,20 +12,26 @@ from jaxcap.experiments import unknown_parameters
 from jaxcap.results import Result
 from jaxcap.results.environment import Environment
 from jaxcap.results.recordings import ENVIRONMENT as ENVIRONMENT_FILE
-from jaxcap.results.recordings import Recording, file_of, matching_results, outdated, recorded
+from jaxcap.results.recordings import (
+    Recording,
+    changes_since,
+    load_all,
+    matching_results,
+    recording_path,
+)
 
 RECORDED = Path(__file__).parents[2] / "docs" / "recorded"
 
 
 def test_every_file_can_be_used() -> None:
-    recorded(RECORDED, on_invalid=pytest.fail, check=unknown_parameters)
+    load_all(RECORDED, on_invalid=pytest.fail, check=unknown_parameters)
 
 
 def test_every_folder_says_which_machine_it_is_of() -> None:
     for folder in RECORDED.glob("*/"):
         text = (folder / ENVIRONMENT_FILE).read_text(encoding="utf-8")
         environment = Environment.model_validate_json(text)
-        assert file_of(RECORDED, environment, "any").parent == folder
+        assert recording_path(RECORDED, environment, "any").parent == folder
 
 
 OTHER_CORES = ENVIRONMENT.model_copy(update={"cores": 64})
@@ -36,22 +42,22 @@ class TestPlaces:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
         """Hold a machine's recording."""
-        path = file_of(tmp_path, ENVIRONMENT, "sums")
+        path = recording_path(tmp_path, ENVIRONMENT, "sums")
         make_set(make_result(experiment="sums")).save(path)
         path.with_name(ENVIRONMENT_FILE).write_text(ENVIRONMENT.model_dump_json(), "utf-8")
         return tmp_path
 
     def test_a_machine_keeps_its_folder_whatever_software_it_has(self, folder: Path) -> None:
-        assert file_of(folder, NEWER, "sums") == folder / "test-cpu" / "sums.json"
+        assert recording_path(folder, NEWER, "sums") == folder / "test-cpu" / "sums.json"
 
     def test_another_machine_of_the_same_model_gets_its_own(self, folder: Path) -> None:
-        path = file_of(folder, OTHER_CORES, "sums")
+        path = recording_path(folder, OTHER_CORES, "sums")
         assert path == folder / "test-cpu-2" / "sums.json"
         other = make_set(make_result(experiment="sums"))
         other.model_copy(update={"environment": OTHER_CORES}).save(path)
         path.with_name(ENVIRONMENT_FILE).write_text(OTHER_CORES.model_dump_json(), "utf-8")
-        assert file_of(folder, OTHER_CORES, "more") == folder / "test-cpu-2" / "more.json"
-        first, second = recorded(folder, on_invalid=pytest.fail)
+        assert recording_path(folder, OTHER_CORES, "more") == folder / "test-cpu-2" / "more.json"
+        first, second = load_all(folder, on_invalid=pytest.fail)
         assert (first.name, first.folder) == ("Test CPU (CPU)", "test-cpu")
         assert (second.name, second.folder) == ("Test CPU (CPU) no. 2", "test-cpu-2")
         (label,) = second.on_each_device("sums")
@@ -62,12 +68,12 @@ class TestPlaces:
         self, folder: Path, content: str
     ) -> None:
         (folder / "test-cpu" / ENVIRONMENT_FILE).write_text(content, encoding="utf-8")
-        assert file_of(folder, OTHER_CORES, "sums") == folder / "test-cpu" / "sums.json"
+        assert recording_path(folder, OTHER_CORES, "sums") == folder / "test-cpu" / "sums.json"
 
     def test_a_folder_of_schema_version_1_says_it(self, folder: Path) -> None:
         path = folder / "test-cpu" / ENVIRONMENT_FILE
         path.write_text(json.dumps(json.loads(path.read_bytes()) | {"code": "c0de"}), "utf-8")
-        assert file_of(folder, OTHER_CORES, "sums").parent.name == "test-cpu-2"
+        assert recording_path(folder, OTHER_CORES, "sums").parent.name == "test-cpu-2"
 
 
 @pytest.mark.parametrize(
@@ -86,12 +92,12 @@ def test_other_flags_outdate_a_recording(
         ENVIRONMENT.model_copy(update={"flags": ENVIRONMENT.flags | flags}) for flags in (then, now)
     )
     results = make_set().model_copy(update={"environment": before})
-    assert outdated(results, after, "c0de") == changed
+    assert changes_since(results, after, "c0de") == changed
 
 
 def test_other_code_outdates_a_recording() -> None:
-    assert outdated(make_set(), ENVIRONMENT, "another") == ["other code"]
-    assert outdated(make_set(), ENVIRONMENT, None) == ["other code"]
+    assert changes_since(make_set(), ENVIRONMENT, "another") == ["other code"]
+    assert changes_since(make_set(), ENVIRONMENT, None) == ["other code"]
 
 
 class TestMatching:

@@ -14,7 +14,7 @@ from jaxcap.experiments.jit import JIT
 from jaxcap.experiments.typed import TYPED_JIT
 from jaxcap.results import Result
 from jaxcap.results.environment import Device
-from jaxcap.results.recordings import file_of
+from jaxcap.results.recordings import recording_path
 
 MEASURING_PAGE, CLAIMING_PAGE = "basics/introduction", "basics/jnp_and_numpy"
 OTHER_PAGES = sorted(set(TUTORIALS) - {MEASURING_PAGE, CLAIMING_PAGE})
@@ -85,7 +85,7 @@ def record_claims(folder: Path) -> None:
         ]
         environment = ENVIRONMENT.model_copy(update={"device": device})
         recorded = make_set(*both).model_copy(update={"environment": environment})
-        recorded.save(file_of(folder, environment, experiment))
+        recorded.save(recording_path(folder, environment, experiment))
 
 
 def record_everything(folder: Path) -> None:
@@ -98,7 +98,7 @@ def record_everything(folder: Path) -> None:
 
 def save(folder: Path, results: Iterable[Result]) -> None:
     found = make_set(*results).model_copy(update={"environment": ENVIRONMENT_THERE})
-    found.save(file_of(folder, ENVIRONMENT_THERE, found.results[0].experiment))
+    found.save(recording_path(folder, ENVIRONMENT_THERE, found.results[0].experiment))
 
 
 def measured(experiment: str, variants: Iterable[str], points: Iterable[Any]) -> list[Result]:

@@ -19,8 +19,8 @@ from sphinx.util import logging
 from jaxcap.experiments import unknown_parameters
 from jaxcap.report.claims import Claim, Outcome
 from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.results.environment import Device, Environment, Record
-from jaxcap.results.recordings import Recording, recorded
+from jaxcap.results.environment import Device, Environment, FrozenModel
+from jaxcap.results.recordings import Recording, load_all
 from jaxcap.results.statistics import Estimate
 
 BUILD = Path(__file__).parents[2] / "_build"
@@ -31,14 +31,14 @@ RECORDED = Path(__file__).parents[2] / "recorded"
 logger = logging.getLogger(__name__)
 
 
-class Run(Record):
+class Run(FrozenModel):
     """When, where and for how many seconds a script ran."""
 
     environment: Environment
     duration_s: float
 
 
-class Finding(Record):
+class Finding(FrozenModel):
     """The outcome of a claim on a machine, which is named together with the time of measurement."""
 
     machine: str
@@ -46,7 +46,7 @@ class Finding(Record):
     evidence: str
 
 
-class Checked(Record):
+class Checked(FrozenModel):
     """A claim of a page, what it needs to hold, and its outcomes on all machines that measured it."""
 
     text: str
@@ -124,20 +124,20 @@ def recordings() -> list[Recording]:
         for _, everything in results_by_page()
         for name, results in everything.by_experiment().items()
     }
-    return [*([Recording(live, live=True)] if live else []), *others()]
+    return [*([Recording(live, live=True)] if live else []), *other_recordings()]
 
 
 @cache
-def others() -> list[Recording]:
+def other_recordings() -> list[Recording]:
     """Read all recordings, once, with a warning for each file that can't be used."""
-    return recorded(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
+    return load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
 
 
 def _checked(claim: Claim) -> Checked:
     """Check a claim against the results of this machine, and against those of all others."""
     here = claim.results.environment.device
     findings = [_finding(claim, here, f"{here}, in this build")]
-    for recording in others():
+    for recording in other_recordings():
         name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
         # Experiments or points may be missing there, and times by a coarse clock may be zero.
         with suppress(KeyError, ResultsError, ArithmeticError):

@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 from jaxcap.measure.doctor import Facts
-from jaxcap.results.environment import Record
+from jaxcap.results.environment import FrozenModel
 
 
 def setup(app: Sphinx) -> None:
@@ -25,5 +25,5 @@ def _hide_constructors_of_records(
     _: Sphinx, what: str, __: str, documented: Any, *___: object
 ) -> tuple[str, str] | None:
     """Leave out constructors of records: their attributes are listed, and nobody calls them."""
-    is_record = what == "class" and issubclass(documented, Record | Facts)
+    is_record = what == "class" and issubclass(documented, FrozenModel | Facts)
     return ("", "") if is_record else None

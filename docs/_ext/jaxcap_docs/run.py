@@ -28,7 +28,7 @@ from jaxcap.measure.machine import capture
 from jaxcap.report import figures
 from jaxcap.results import ResultSet, ResultTable
 from jaxcap.results.exports import with_other_machines
-from jaxcap.results.recordings import matching_results, outdated
+from jaxcap.results.recordings import changes_since, matching_results
 from jaxcap_docs import limits, plots, records
 
 # Which tutorials failed and why, a line for each, for the build command to end with.
@@ -187,7 +187,7 @@ def _note_table(value: Any) -> None:
     table = value.table() if isinstance(value, ResultSet) else value
     if not isinstance(table, ResultTable):
         return
-    others = matching_results(table.results, records.others())
+    others = matching_results(table.results, records.other_recordings())
     if others:
         wider = with_other_machines(table, others)
         notes = (f"{where}: {state_of(there)}" for where, there in others.items())
@@ -201,7 +201,9 @@ def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
     if (source := figures.drawn_from(figure)) is None:
         return saved
     results, draw = source
-    for number, (where, there) in enumerate(matching_results(results, records.others()).items()):
+    for number, (where, there) in enumerate(
+        matching_results(results, records.other_recordings()).items()
+    ):
         # Part of what the figure shows may not have been measured there, or be no number.
         with suppress(KeyError, ValueError):
             other = _save(draw(there), path.with_stem(f"{path.stem}_{number}"), root)
@@ -218,7 +220,7 @@ def state_of(results: ResultSet) -> str:
     changed = dict.fromkeys(
         difference
         for name, part in results.by_experiment().items()
-        for difference in outdated(part, here, known[name].code if name in known else None)
+        for difference in changes_since(part, here, known[name].code if name in known else None)
     )
     state = f"measured with JAX {then.versions.get('jax')}, commit {then.commit}"
     return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state

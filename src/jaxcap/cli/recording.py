@@ -60,7 +60,7 @@ def record(
     from jaxcap.measure.lock import BusyError
     from jaxcap.measure.machine import capture
     from jaxcap.measure.processes import ProcessError
-    from jaxcap.results.recordings import file_of
+    from jaxcap.results.recordings import recording_path
 
     chosen = _choose(experiments, run)
     here = capture()
@@ -72,7 +72,7 @@ def record(
         f"{len(chosen) - len(waiting)} of {len(chosen)} experiments are up to date in {folder}"
     )
     for experiment in waiting:
-        _require_room(file_of(folder, here, experiment.name))
+        _require_room(recording_path(folder, here, experiment.name))
     started: list[Experiment] = []
 
     def on_start(experiment: Experiment) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from jaxcap.measure.digest import digest
-from jaxcap.measure.parameters import validated
+from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.processes import run_in_processes
 from jaxcap.results import Allocator, Parameter, ResultSet
 
@@ -133,7 +133,7 @@ class Experiment:
             raise ValueError(f"processes must be at least 1, got {processes}")
         if not 0 < budget_s < inf:
             raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
-        points = [validated(point, experiment=self.name) for point in points]
+        points = [validate_labels(point, experiment=self.name) for point in points]
         for number, point in enumerate(points):
             if point in points[:number]:
                 raise ValueError(f"experiment {self.name!r} is given the point {point} twice")

@@ -9,16 +9,16 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from jaxcap.results import Parameter
-from jaxcap.results.environment import PrintableText, Record
+from jaxcap.results.environment import FrozenModel, PrintableText
 
 
-class _Labels(Record):
+class _Labels(FrozenModel):
     experiment: Annotated[PrintableText, Field(pattern=r"^[^/\\]*$")]  # files are named after it
     variants: tuple[PrintableText, ...]
     parameters: dict[PrintableText, Parameter]
 
 
-def validated(
+def validate_labels(
     parameters: Mapping[str, Any], *, experiment: str, variants: Iterable[str] = ()
 ) -> dict[str, Parameter]:
     """Check the labels of results, and return the parameters as plain Python values.

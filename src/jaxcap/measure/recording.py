@@ -16,7 +16,7 @@ from jaxcap.measure.machine import capture
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Environment
-from jaxcap.results.recordings import ENVIRONMENT, file_of, outdated
+from jaxcap.results.recordings import ENVIRONMENT, changes_since, recording_path
 
 
 def pending(
@@ -34,11 +34,11 @@ def pending(
 
     def is_current(experiment: Experiment) -> bool:
         try:
-            results = ResultSet.load(file_of(folder, now, experiment.name))
+            results = ResultSet.load(recording_path(folder, now, experiment.name))
         except (OSError, ResultsError):
             return False
         fewest = min(len(result.runs) for result in results)
-        return fewest >= processes and not outdated(results, now, experiment.code)
+        return fewest >= processes and not changes_since(results, now, experiment.code)
 
     return [experiment for experiment in experiments.values() if not is_current(experiment)]
 
@@ -86,7 +86,7 @@ def record(
             if on_start:
                 on_start(experiment)
             results = experiment.run(processes=processes, budget_s=budget_s, on_process=on_process)
-            path = file_of(folder, now, experiment.name)
+            path = recording_path(folder, now, experiment.name)
             # First what says whose folder it is: another machine may look for one of its own.
             environment = results.environment.model_dump_json(indent=1)
             write_atomically(path.with_name(ENVIRONMENT), environment + "\n")

@@ -26,7 +26,7 @@ from jaxcap.measure import machine
 from jaxcap.measure.allocator import use_allocator
 from jaxcap.measure.arrays import Wait, device_of_result, leaves, size_bytes, waiter
 from jaxcap.measure.compilation import cost_analysis, persistent_cache_disabled
-from jaxcap.measure.parameters import validated
+from jaxcap.measure.parameters import validate_labels
 from jaxcap.results import Allocator, Cost, Parameter, ProcessSamples, Result, ResultSet
 from jaxcap.results.environment import Device
 from jaxcap.results.statistics import median_interval
@@ -169,7 +169,7 @@ def compare(
         raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
     if not variants:
         raise ValueError("variants is empty: give at least one callable by name")
-    parameters = validated(parameters or {}, experiment=experiment, variants=variants)
+    parameters = validate_labels(parameters or {}, experiment=experiment, variants=variants)
     allocator = use_allocator(allocator)
     here = machine.capture()
     samplers = [_Sampler(name, fn, args, clock) for name, fn in variants.items()]
@@ -190,8 +190,8 @@ def compare(
             comparison=comparison,
             allocator=allocator,
             working_set_bytes=sampler.working_set_bytes,
-            flops=sampler.work and sampler.work.flops,
-            bytes_moved=sampler.work and sampler.work.bytes_moved,
+            flops=sampler.cost and sampler.cost.flops,
+            bytes_moved=sampler.cost and sampler.cost.bytes_moved,
             runs=(sampler.run(),),
         )
         for sampler in samplers
@@ -243,7 +243,7 @@ class _Sampler:
     device: Device = field(init=False)
     working_set_bytes: int = field(init=False)
     # From the warm-up:
-    work: Cost | None = field(init=False)
+    cost: Cost | None = field(init=False)
     calls: int = field(init=False, default=1)
     # By sample:
     samples_s: list[float] = field(default_factory=list)
@@ -277,7 +277,7 @@ class _Sampler:
         """
         with self._naming_the_variant():
             self._time_calls(1)
-            self.work = cost_analysis(self.fn, *self.args)
+            self.cost = cost_analysis(self.fn, *self.args)
             enough = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
             while self._time_calls(self.calls)[0] < enough and self.calls < _MAX_CALLS_PER_SAMPLE:
                 self.calls *= 2

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import PositiveInt, field_validator
 
 from jaxcap.results import Parameter
-from jaxcap.results.environment import Record
+from jaxcap.results.environment import FrozenModel
 
 #: What each document is. Two are versions of one: the first prints results, the second refers to logs.
 DOCUMENTS: Mapping[str, str] = MappingProxyType(
@@ -45,7 +45,7 @@ MISTAKES: Mapping[str, str] = MappingProxyType(
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 
 
-class PublishedValue(Record):
+class PublishedValue(FrozenModel):
     """A value that a document published.
 
     Attributes

@@ -38,7 +38,7 @@ class Claim:
         The sentence, as it would follow "it is claimed that".
     results
         What was measured, on one machine.
-    measure_evidence
+    estimate_evidence
         Derives the evidence from results.
     evidence
         What it derived from these.
@@ -50,7 +50,7 @@ class Claim:
 
     text: str
     results: ResultSet
-    measure_evidence: Callable[[ResultSet], Estimate]
+    estimate_evidence: Callable[[ResultSet], Estimate]
     evidence: Estimate
     above: float
     below: float
@@ -113,7 +113,7 @@ class Claim:
         ResultsError
             If what the claim is about was not measured there.
         """
-        return replace(self, results=results, evidence=self.measure_evidence(results))
+        return replace(self, results=results, evidence=self.estimate_evidence(results))
 
     def __repr__(self) -> str:
         return f"{self._heading}: {self.sentence}\n{self._measured}"
@@ -186,7 +186,7 @@ def claim(
     return Claim(
         text=text,
         results=results,
-        measure_evidence=evidence,
+        estimate_evidence=evidence,
         evidence=evidence(results),
         above=-inf if above is None else above,
         below=inf if below is None else below,

@@ -178,7 +178,7 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     def speedup(result: Result) -> Estimate:
         return results.speedup_of(result, over=over)
 
-    others = [r for r in results if r.variant != over and results.in_turns_with(r, over)]
+    others = [r for r in results if r.variant != over and results.paired_result(r, over)]
     series = _series(results.subset(others), x, speedup)
     figure, axes = _plot(series, x, title or _devices(results))
     axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")

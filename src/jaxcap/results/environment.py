@@ -42,7 +42,7 @@ PrintableText = TypeAliasType(
 )
 
 
-class Record(BaseModel):
+class FrozenModel(BaseModel):
     """A frozen record that refuses unknown fields and non-finite numbers."""
 
     model_config = ConfigDict(
@@ -50,7 +50,7 @@ class Record(BaseModel):
     )
 
 
-class Device(Record):
+class Device(FrozenModel):
     """Where work ran.
 
     Attributes
@@ -68,7 +68,7 @@ class Device(Record):
         return f"{self.name} ({self.platform.upper()})"
 
 
-class Environment(Record):
+class Environment(FrozenModel):
     """A machine and its software at one moment.
 
     Attributes

@@ -10,7 +10,7 @@ from io import StringIO
 from types import MappingProxyType
 from typing import Any
 
-from jaxcap.results.formatting import row_keys
+from jaxcap.results.formatting import make_row_key
 from jaxcap.results.models import Result, ResultsError
 from jaxcap.results.sets import ResultSet, ResultTable
 from jaxcap.results.statistics import Estimate
@@ -113,7 +113,7 @@ def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> 
     """
     mine = [result for result in table.results if result.variant != table.over]
     names = table.results.varying()
-    key = row_keys([mine], names)
+    key = make_row_key([mine], names)
     columns = {
         name: {key(result): text for result, text in _cells(results, table.over)}
         for name, results in others.items()
@@ -145,7 +145,7 @@ def _cells(results: ResultSet, over: str | None) -> Iterator[tuple[Result, str]]
     for result in results:
         if over is None:
             yield result, _time(result)
-        elif result.variant != over and (baseline := results.in_turns_with(result, over)):
+        elif result.variant != over and (baseline := results.paired_result(result, over)):
             with suppress(ResultsError):  # by a coarse clock it may have taken no time
                 ratio = result.speedup(baseline)
                 yield result, f"{ratio.short} ({ratio.range}) {ratio.verdict}"
@@ -156,7 +156,7 @@ def _side_by_side(
 ) -> Table:
     first, *others = sets
     names = tuple(dict.fromkeys(n for some in sets.values() for r in some for n in r.parameters))
-    key = row_keys(sets.values(), names)
+    key = make_row_key(sets.values(), names)
     by_row = {name: {key(result): result for result in results} for name, results in sets.items()}
     cells = {
         name: {row: _time(result) for row, result in results.items()}

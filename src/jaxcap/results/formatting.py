@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # models shows itself as tables
     from jaxcap.results.models import Result
 
 
-def row_keys(
+def make_row_key(
     sets: Iterable[Iterable[Result]], names: Sequence[str]
 ) -> Callable[[Result], tuple[Any, ...]]:
     """Return what heads the row of a result: its parameters and its variant.
@@ -53,7 +53,7 @@ def pivot_of(
     columns
         By header, a text for each result.
     """
-    keys = list(map(row_keys([results], names), results))
+    keys = list(map(make_row_key([results], names), results))
     cells = {header: dict(zip(keys, texts, strict=True)) for header, texts in columns.items()}
     return Pivot.pivot(caption, (*names, "variant"), cells, notes=notes)
 

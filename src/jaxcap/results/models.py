@@ -24,7 +24,7 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType
 
-from jaxcap.results.environment import Device, PrintableText, Record
+from jaxcap.results.environment import Device, FrozenModel, PrintableText
 from jaxcap.results.formatting import table_of_times
 from jaxcap.results.statistics import Estimate, median_interval, modes, prediction_interval
 
@@ -70,7 +70,7 @@ class Cost(NamedTuple):
     bytes_moved: float
 
 
-class ProcessSamples(Record):
+class ProcessSamples(FrozenModel):
     """What one process measured of one variant. The tuples are of one length.
 
     Attributes
@@ -126,7 +126,7 @@ class Key(NamedTuple):
     allocator: Allocator
 
 
-class Result(Record):
+class Result(FrozenModel):
     """One variant of an experiment, measured with one set of parameters.
 
     Attributes

@@ -89,7 +89,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
 
 
-def file_of(folder: Path, environment: Environment, experiment: str) -> Path:
+def recording_path(folder: Path, environment: Environment, experiment: str) -> Path:
     """Where an experiment's results on a machine are kept.
 
     The folder is named after the device. Another machine with a device of that name, but another
@@ -117,7 +117,7 @@ def _owner(place: Path) -> Environment | None:
         return None
 
 
-def outdated(recorded: ResultSet, now: Environment, code: str | None) -> list[str]:
+def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> list[str]:
     """List what has changed since a recording such that it says nothing about today.
 
     Libraries count if they are installed now; Python and the system don't.
@@ -183,7 +183,7 @@ def load(path: Path) -> ResultSet:
     return results
 
 
-def recorded(
+def load_all(
     folder: Path,
     *,
     on_invalid: Callable[[str], object],

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.environment import Device, Environment, Record
+from jaxcap.results.environment import Device, Environment, FrozenModel
 from jaxcap.results.formatting import (
     devices_of,
     interval_header,
@@ -30,7 +30,7 @@ _MAX_CHOICES = 10
 _LIST_OF_NUMBERS = re.compile(r"\[\s+[-+.\deE,\s]*\]")
 
 
-class ResultSet(Record):
+class ResultSet(FrozenModel):
     """Results from one machine: a sequence of `Result`, which can be selected from and compared.
 
     Attributes
@@ -202,7 +202,7 @@ class ResultSet(Record):
         ResultsError
             If that variant is not here, or did not take turns with the result.
         """
-        baseline = self.in_turns_with(result, over)
+        baseline = self.paired_result(result, over)
         if baseline is None:
             self.select(variant=over)  # which says so if there is none at all
             raise not_in_turns(result.variant, over)
@@ -228,7 +228,7 @@ class ResultSet(Record):
         pairs = [
             (result, result.speedup(baseline))
             for result in self.results
-            if result.variant != over and (baseline := self.in_turns_with(result, over))
+            if result.variant != over and (baseline := self.paired_result(result, over))
         ]
         if not pairs:
             raise ResultsError(f"no result was measured in turns with {over!r}")
@@ -301,7 +301,7 @@ class ResultSet(Record):
         fields = {field.name: getattr(pivot, field.name) for field in dataclasses.fields(pivot)}
         return ResultTable(**fields, results=self, over=over)
 
-    def in_turns_with(self, result: Result, variant: str) -> Result | None:
+    def paired_result(self, result: Result, variant: str) -> Result | None:
         """Return the result of another variant from the same comparison, if it is here."""
         return next(
             (

@@ -35,7 +35,7 @@ def write_results(app: Sphinx) -> None:
         *(_serve(target, results, "", page=page) for page, results in _measured_here()),
         *(
             _serve(target, results, folder_of(machine))
-            for machine in records.others()
+            for machine in records.other_recordings()
             for results in machine.sets.values()
         ),
     ]
