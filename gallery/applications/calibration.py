@@ -221,7 +221,7 @@ CALLS = {
     for dtype in ("float64", "float32")
     for name, fit in OPTIMISERS.items()
 }
-times = CALLS.run(experiment="optimisers", budget_s=0.1)
+times = compare(CALLS, experiment="optimisers", budget_s=0.1)
 fits = {name: jax.device_get(call()) for name, call in CALLS.items()}
 
 # %%

@@ -223,4 +223,4 @@ def test_files_that_hold_no_results_are_refused(content: str, message: str, tmp_
 def test_a_variant_that_is_not_there_is_refused(folder: Path) -> None:
     result = results("show", folder / "a.json", "--variant", "none")
     assert result.exit_code == 2
-    assert "There is variant op by op, jit" in result.stderr
+    assert "available: variant op by op, jit" in result.stderr

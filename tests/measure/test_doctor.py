@@ -176,8 +176,8 @@ def test_the_report_for_others_has_the_findings_and_the_machine(
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (CPU, "Error: JAX computes on CPU, not on GPU\n"),
-        (replace(CPU, backend=None), "Error: JAX computes on nothing, not on GPU\n"),
+        (CPU, "Error: JAX computes on CPU, and GPU is required\n"),
+        (replace(CPU, backend=None), "Error: JAX has no working backend, and GPU is required\n"),
         (GPU, ""),
     ],
 )

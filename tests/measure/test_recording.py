@@ -218,7 +218,7 @@ def test_what_cannot_be_used_is_left_out_with_a_reason(tmp_path: Path, measured:
     assert list(found.sets) == ["first sums"]
     broken, elsewhere = reasons
     assert (
-        f"{misplaced} holds 'first sums' of another place: it belongs to {good.relative_to(tmp_path)}, alone"
+        f"{misplaced} is not where it belongs: results of 'first sums' are kept in {good.relative_to(tmp_path)}, "
         in broken + elsewhere
     )
     assert f"{bad} is not valid JSON" in broken + elsewhere
@@ -259,8 +259,8 @@ def test_validate_refuses_what_a_build_would_leave_out(
     result = validate(tmp_path)
     assert result.exit_code == 2
     assert f"{good}: valid" in result.stdout
-    assert f"{bad} holds " in result.stderr
-    assert f"it belongs to {place}, alone" in result.stderr
+    assert f"{bad} is not where it belongs: " in result.stderr
+    assert f"are kept in {place}, without those of other experiments" in result.stderr
     misplaced.save(tmp_path / "no-recording.json")  # it may be anywhere
     assert validate(tmp_path / "no-recording.json").exit_code == 0
 

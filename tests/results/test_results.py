@@ -298,12 +298,12 @@ class TestSelecting:
     @pytest.mark.parametrize(
         ("criteria", "message"),
         [
-            ({"variant": "none"}, "no result has variant none. There is variant op by op, jit"),
-            ({"size": 11}, "no result has size 11. There is size 10, 1000"),
-            ({"missing": 1}, "no result has missing 1. There is missing none"),
+            ({"variant": "none"}, "no result has variant none; available: variant op by op, jit"),
+            ({"size": 11}, "no result has size 11; available: size 10, 1000"),
+            ({"missing": 1}, "no result has missing 1; available: missing none"),
             (
                 {"experiment": "x", "size": 10},
-                "no result has experiment x, size 10. There is experiment test, other; size 10, 1000",
+                "no result has experiment x, size 10; available: experiment test, other; size 10, 1000",
             ),
         ],
     )

@@ -51,8 +51,10 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
         if machine:
             run.show("", Table("What timings depend on", ("", "found"), list(machine.items())))
     if require and facts.backend != require:
-        computes_on = f"on {facts.backend.upper()}" if facts.backend else "on nothing"
-        raise click.ClickException(f"JAX computes {computes_on}, not on {require.upper()}")
+        found = (
+            f"computes on {facts.backend.upper()}" if facts.backend else "has no working backend"
+        )
+        raise click.ClickException(f"JAX {found}, and {require.upper()} is required")
     context.exit(1 if any(finding.remedy for finding in findings) else 0)
 
 

@@ -102,7 +102,7 @@ def free_memory_bytes(platform: str) -> int | None:
     return int(available[1]) * 1024 if available else None
 
 
-@cache  # each comparison asks, and it takes reading a file for each package
+@cache  # every comparison needs them, and finding them reads a file for each package
 def _installed() -> tuple[tuple[str, str], ...]:
     return tuple(_versions())
 

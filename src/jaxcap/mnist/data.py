@@ -63,7 +63,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # what gzip raises for dama
 # A file begins with a magic number and the size of each dimension, of four bytes each.
 _IMAGES_HEADER, _LABELS_HEADER = 4 * (1 + 3), 4 * (1 + 1)
 _CHUNK_BYTES = 2**16
-_TIMEOUT_S = 10  # a mirror that is silent for so long is given up
+_TIMEOUT_S = 10  # how long to wait for a mirror before trying the next
 
 
 class DataError(ValueError):

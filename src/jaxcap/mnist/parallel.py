@@ -3,7 +3,7 @@
 Each device holds the network and gets its part of each batch; XLA adds up the gradients. So the
 batch, and with it the curve of the loss, is that of one device. On the command line,
 ``jaxcap mnist flax --all-devices`` trains like that. To train in several processes, start it once
-for each of them: by ``srun``, which tells them all that they need, or with the same coordinator::
+for each of them: by ``srun``, which passes them all that they need, or with the same coordinator::
 
     jaxcap mnist flax --coordinator 10.0.0.1:1234 --processes 2 --process 0
 """

@@ -197,7 +197,7 @@ def _rule_on_time(published: PublishedValue, published_s: float, evidence: Evide
         reason = f"{MISTAKES[mistake]}: {both}; {format_time(published_s)} was published."
         return _Ruling(Verdict.MISTAKE, reason, mistake)
     if evidence.reference_ratio is None:
-        reason = f"{times}; no other value from that computer tells more."
+        reason = f"{times}; no reference time from that computer was published."
         return _Ruling(Verdict.OTHER_DEVICE, reason)
     reference = (
         f"NumPy took {evidence.reference_ratio:.2f} times as long on that computer as on ours"

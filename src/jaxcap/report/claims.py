@@ -68,7 +68,7 @@ class Claim:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim holds, which neither a failed nor an undecided one does."""
+        """Whether the outcome is ``"holds"``; false where it is undecided."""
         return self.outcome == "holds"
 
     def __bool__(self) -> bool:

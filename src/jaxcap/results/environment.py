@@ -1,6 +1,6 @@
 """What is kept of a machine: the device that computed, and everything that a timing depends on.
 
-Nothing here asks the machine: `jaxcap.measure.machine` does. Whatever could identify a person or a
+These are only the types; `jaxcap.measure.machine` fills them. Whatever could identify a person or a
 host (host name, user, paths) has no field.
 """
 
@@ -43,7 +43,7 @@ PrintableText = TypeAliasType(
 
 
 class FrozenModel(BaseModel):
-    """A frozen record that refuses unknown fields and non-finite numbers."""
+    """A pydantic model that is frozen and refuses unknown fields and non-finite numbers."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null"
@@ -78,7 +78,7 @@ class Environment(FrozenModel):
     device_count
         How many devices of its kind there are.
     platform_version
-        What the compiler backend says of itself: XLA, and CUDA where there is one.
+        Version of the compiler backend as it reports it: of XLA, and of CUDA where there is one.
     driver
         Version of the NVIDIA driver.
     cpu
@@ -86,7 +86,7 @@ class Environment(FrozenModel):
     cores
         How many of its cores this process may use.
     cache_bytes
-        Size of the last-level cache of one core.
+        Size of the largest cache that a core uses, which it may share with others.
     versions
         Version by library, for those installed.
     flags
@@ -121,7 +121,7 @@ class Environment(FrozenModel):
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def require_same_machine(self, other: Environment) -> None:
-        """Check that timings of both may stand in one table: all is equal but the moment.
+        """Check that all fields but `measured_at` are equal, so that results may be joined.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class Environment(FrozenModel):
 
 
 def provenance(environment: Environment) -> Mapping[str, str]:
-    """Say what a page tells of the run behind it: label to text, in reading order."""
+    """Return what pages show about a machine and a moment: texts by label, in reading order."""
     facts = {
         "Device": f"{environment.device_count} × {environment.device}",
         "CPU": f"{environment.cpu}, {environment.cores} cores in use",

@@ -88,7 +88,7 @@ def from_version_1(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of JSON, but not of one that says two things of one name."""
+    """Build a dictionary from the pairs of a JSON object, and refuse repeated names."""
     content = dict(pairs)
     if len(content) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)

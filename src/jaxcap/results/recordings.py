@@ -16,7 +16,7 @@ from jaxcap.results.environment import Device, Environment
 from jaxcap.results.models import Result, ResultsError
 from jaxcap.results.sets import ResultSet
 
-# What the folder's name does not say about the machine; not a file of results.
+# The file that describes the machine of a folder, which is not a file of results.
 ENVIRONMENT = "environment.json"
 
 
@@ -108,7 +108,7 @@ def _numbered(device: Device, number: int) -> str:
 
 
 def _owner(place: Path) -> Environment | None:
-    """Read which machine a folder is of, if it says so."""
+    """Read the description of the machine that a folder belongs to, if there is one."""
     try:
         content = json.loads((place / ENVIRONMENT).read_bytes())
         content.pop("code", None)  # which schema version 1 kept here
@@ -171,7 +171,8 @@ def load(path: Path) -> ResultSet:
     is_in_place = re.fullmatch(rf"{device}(-[1-9]\d*)?", folder) and name == file
     if len(results.by_experiment()) > 1 or not is_in_place:
         raise ResultsError(
-            f"{path} holds {experiment!r} of another place: it belongs to {device}/{file}, alone"
+            f"{path} is not where it belongs: results of {experiment!r} are kept in {device}/{file}, "
+            "without those of other experiments"
         )
     for result in results:
         shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))

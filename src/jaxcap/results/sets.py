@@ -81,7 +81,7 @@ class ResultSet(FrozenModel):
         return ResultSet(environment=self.environment, results=self.results + other.results)
 
     def subset(self, results: Iterable[Result]) -> ResultSet:
-        """Return a set with some of these results, which must not be none."""
+        """Return a copy that holds only these results, of which there must be at least one."""
         return self.model_copy(update={"results": tuple(results)})
 
     def select(
@@ -125,7 +125,7 @@ class ResultSet(FrozenModel):
         if not chosen:
             asked = ", ".join(f"{name} {value!s}" for name, value in wanted.items())
             choices = "; ".join(self._choices(name) for name in wanted)
-            raise ResultsError(f"no result has {asked}. There is {choices}")
+            raise ResultsError(f"no result has {asked}; available: {choices}")
         return self.subset(chosen)
 
     def by_experiment(self) -> dict[str, ResultSet]:
@@ -327,7 +327,7 @@ class ResultSet(FrozenModel):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ResultTable(Pivot):
-    """A table of results that remembers them.
+    """A table of results, with the results that it shows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Medians with honest intervals, modes, and how to write them down.
+"""Medians, their intervals and modes, and how to format them.
 
 Timings are skewed, bounded below and sometimes have several modes. Inside a process, therefore,
 only order statistics are used: nothing assumes a normal distribution, or that a mean exists. A
@@ -27,8 +27,8 @@ MODE_RATIO = 1.2
 MODE_SEPARATION = 8.0
 MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
 
-# A speed-up that surely differs from 1 is shown in so many digits at most that it also looks so.
-MAX_DIGITS = 6
+# The most decimal places to which an interval that excludes 1 is shown, so that no end rounds to 1.
+MAX_PLACES = 6
 
 Verdict = Literal["faster", "slower", "undecided"]
 Kind = Literal["median", "prediction"]
@@ -94,7 +94,7 @@ class Estimate:
         scale, _ = self._scale()
         places = self._places()
         if not self.unit and self.verdict != "undecided":
-            while places < MAX_DIGITS and 1 in (round(self.low, places), round(self.high, places)):
+            while places < MAX_PLACES and 1 in (round(self.low, places), round(self.high, places)):
                 places += 1  # an interval that excludes 1 must not look as if it ended there
         return f"{_rounded(self.low / scale, places)} to {_rounded(self.high / scale, places)}"
 

@@ -98,7 +98,7 @@ class Table:
 
 @dataclass(frozen=True, repr=False)
 class Pivot(Table):
-    """A table that knows which cell belongs to which row and column, and so can be widened.
+    """A table whose cells are keyed by row and column, so that columns can be added.
 
     Attributes
     ----------

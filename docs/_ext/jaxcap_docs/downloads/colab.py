@@ -18,7 +18,7 @@ BRANCH = "gh-pages"
 
 
 def install_cell(site: str) -> str:
-    """Return the first cell of a notebook, for a site at this address, or at none that is known."""
+    """Return the first cell of a notebook, for the site at this address, or a general one if the address is empty."""
     if not site:
         return (
             "# This notebook needs the package jaxcap. The site it comes from says how to install\n"
