@@ -76,6 +76,9 @@ def persistent_cache_disabled() -> Iterator[None]:
 
     The user's setting applies again afterwards.
     """
+    if not jax.config.jax_compilation_cache_dir:
+        yield  # there is no such cache
+        return
     is_enabled: bool = getattr(jax.config, _PERSISTENT_CACHE)
     try:
         _enable_persistent_cache(False)
