@@ -95,7 +95,7 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 # The second call finds the program of the first. The third asks for another number and, as far as
 # JAX knows, for another program. That shows on the clock. Since order matters here, the calls are
 # made in that order several times, each time with empty caches:
-from jaxcap.experiments.static_arguments import time_sequence
+from jaxcap.measure.timing import time_sequence
 from jaxcap.results.tables import Table
 
 

@@ -26,7 +26,7 @@ from jaxcap import __version__
 from jaxcap.cli import cli, main, measuring, running
 from jaxcap.cli.running import CommandRun, InputError
 from jaxcap.measure import lock
-from jaxcap.measure.doctor import nvidia_driver
+from jaxcap.measure.nvidia import nvidia_driver
 from jaxcap.results import ResultSet, json_schema
 
 JAXCAP = (sys.executable, "-m", "jaxcap")

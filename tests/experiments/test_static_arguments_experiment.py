@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from fakes import FakeClock, Late
 
-from jaxcap.experiments.static_arguments import ROLLED, UNROLLED, prepare, time_sequence
+from jaxcap.experiments.static_arguments import ROLLED, UNROLLED, prepare
+from jaxcap.measure.timing import time_sequence
 
 
 @pytest.mark.parametrize("steps", [1, 10])

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from jaxcap.cli import cli
 from jaxcap.measure import doctor
 from jaxcap.measure.doctor import Facts, diagnose, examine
+from jaxcap.measure.nvidia import nvidia_driver
 
 CPU = Facts(jax="0.11.2", jaxlib="0.11.2", backend="cpu")
 PLUGINS = {"jax-cuda13-plugin": "0.11.2", "jax-cuda13-pjrt": "0.11.2"}
@@ -107,7 +108,7 @@ def test_variables_that_allow_the_gpu_are_not_blamed(variable: str) -> None:
 
 @pytest.mark.parametrize("platforms", ["cuda", "gpu", "nonsense"])
 def test_a_platform_that_is_not_there_is_advised_against(platforms: str) -> None:
-    if doctor.nvidia_driver():
+    if nvidia_driver():
         pytest.skip("there is a GPU")
     result = subprocess.run(
         [sys.executable, "-m", "jaxcap", "doctor"],

@@ -20,7 +20,7 @@ import pytest
 from fakes import ENVIRONMENT
 
 import jaxcap
-from jaxcap.measure import doctor, machine
+from jaxcap.measure import machine, nvidia
 from jaxcap.measure.machine import capture, cpu, cpu_name, device_of
 from jaxcap.results.environment import Device, Environment, provenance
 
@@ -32,7 +32,7 @@ def write_system_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str, str], None]]:
     """Let the module find its system files, and no others, below a temporary folder."""
-    for module in machine, doctor:
+    for module in machine, nvidia:
         monkeypatch.setattr(module, "Path", lambda path: tmp_path / str(path).lstrip("/"))
     cpu_name.cache_clear()
 

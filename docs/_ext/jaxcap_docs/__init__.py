@@ -6,13 +6,15 @@ Grouped by when things act:
     before and while sphinx-gallery runs the tutorials: the measuring lock, the fingerprint that
     says what to run again, and the hooks around each script (with `limits` and `plots`)
 `records`
-    what runs leave behind, which is all that pages know of measurements
+    where pages get their numbers: what runs leave behind, and what other machines recorded
 `quote`
     while pages are read: measured numbers in prose, provenance stamps, wider tables
 `results`
     while pages are read: the pages of the results section
 `downloads`
     notebooks, archive, wheel, JSON and CSV: what readers take away
+`parts`
+    tables, plots, links and stamps, which several of these put on pages
 `reference`, `mathml`, `html`
     how the reference is documented, formulas are shown and pages are completed when written
 `finish`

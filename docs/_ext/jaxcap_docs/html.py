@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap_docs import plots
 from jaxcap_docs.lessons import PAGES, TOPICS
-from jaxcap_docs.quote import link_to
+from jaxcap_docs.parts import link_to
 
 IMAGE = re.compile(r'<img (?P<rest>[^>]*?src="(?P<source>[^"]+)"[^>]*?)\s*/?>')
 WIDTH = re.compile(r"width: (\d+)px")

@@ -1,21 +1,19 @@
-"""Where pages get their numbers: records quoted in prose, in stamps and in tables."""
+"""While pages are read: records quoted in prose, in stamps and in wider tables."""
 
 from __future__ import annotations
 
 from html import escape
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.measure.machine import capture
-from jaxcap.results.environment import Environment, provenance
 from jaxcap_docs import records
 from jaxcap_docs.lessons import is_chosen, lacks_torch
+from jaxcap_docs.parts import stamp
 
 TUTORIALS = "tutorials/"
 logger = logging.getLogger(__name__)
@@ -115,36 +113,3 @@ def widen_tables(doctree: nodes.document, wider: dict[str, str]) -> None:
         for table in (table for table in wider if table in text):
             raw.replace_self(nodes.raw("", text.replace(table, wider[table]), format="html"))
             break
-
-
-def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
-    """Say on which machine something was measured, when and with what; unfolded, in full."""
-    facts = {**provenance(environment), **more}
-    rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
-    summary = " · ".join(
-        (
-            f"{verb} {environment.device}",
-            f"JAX {environment.versions['jax']}",
-            f"{environment.measured_at.day} {environment.measured_at:%B %Y}",
-        )
-    )
-    return nodes.raw(
-        "",
-        f'<details class="jaxcap-provenance"><summary>{escape(summary)}</summary>'
-        f"<dl>{rows}</dl></details>",
-        format="html",
-    )
-
-
-def link_to(page: str, env: BuildEnvironment) -> addnodes.pending_xref:
-    """Link from the page that is read to another, with the title of that one."""
-    return addnodes.pending_xref(
-        "",
-        nodes.inline(text=page),
-        refdomain="std",
-        reftype="doc",
-        reftarget=f"/{page}",
-        refdoc=env.docname,
-        refexplicit=False,
-        refwarn=True,
-    )

@@ -16,11 +16,12 @@ from typing import Any
 from pydantic import TypeAdapter
 from sphinx.util import logging
 
-from jaxcap.experiments import unknown_parameters
+from jaxcap.experiments import catalogue, unknown_parameters
+from jaxcap.measure.machine import capture
 from jaxcap.report.claims import Claim, Outcome
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.environment import Device, Environment, FrozenModel
-from jaxcap.results.recordings import Recording, load_all
+from jaxcap.results.recordings import Recording, changes_since, load_all
 from jaxcap.results.statistics import Estimate
 
 BUILD = Path(__file__).parents[2] / "_build"
@@ -38,7 +39,7 @@ class Run(FrozenModel):
     duration_s: float
 
 
-class Finding(FrozenModel):
+class ClaimOutcome(FrozenModel):
     """The outcome of a claim on a machine, which is named together with the time of measurement."""
 
     machine: str
@@ -46,15 +47,15 @@ class Finding(FrozenModel):
     evidence: str
 
 
-class Checked(FrozenModel):
+class ClaimRecord(FrozenModel):
     """A claim of a page, what it needs to hold, and its outcomes on all machines that measured it."""
 
     text: str
     needs: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ClaimOutcome, ...]
 
 
-_CLAIMS = TypeAdapter(tuple[Checked, ...])
+_CLAIMS = TypeAdapter(tuple[ClaimRecord, ...])
 
 
 def folder(page: str) -> Path:
@@ -106,7 +107,7 @@ def tables_of(page: str) -> dict[str, str]:
     return tables
 
 
-def claims_of(page: str) -> tuple[Checked, ...]:
+def claims_of(page: str) -> tuple[ClaimRecord, ...]:
     """Return a page's claims, in the order in which they are made."""
     return _CLAIMS.validate_json((folder(page) / "claims.json").read_bytes())
 
@@ -133,7 +134,21 @@ def other_recordings() -> list[Recording]:
     return load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
 
 
-def _checked(claim: Claim) -> Checked:
+def state_of(results: ResultSet) -> str:
+    """Say with which versions another machine measured, and in what this build differs."""
+    then = results.environment
+    here = capture().model_copy(update={"device": then.device})
+    known = catalogue()
+    changed = dict.fromkeys(
+        difference
+        for name, part in results.by_experiment().items()
+        for difference in changes_since(part, here, known[name].code if name in known else None)
+    )
+    state = f"measured with JAX {then.versions.get('jax')}, commit {then.commit}"
+    return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
+
+
+def _checked(claim: Claim) -> ClaimRecord:
     """Check a claim against the results of this machine, and against those of all others."""
     here = claim.results.environment.device
     findings = [_finding(claim, here, f"{here}, in this build")]
@@ -143,13 +158,13 @@ def _checked(claim: Claim) -> Checked:
         with suppress(KeyError, ResultsError, ArithmeticError):
             there = claim.on(recording.sets[claim.experiment])
             findings.append(_finding(there, recording.device, name))
-    return Checked(text=claim.text, needs=claim.needs, findings=tuple(findings))
+    return ClaimRecord(text=claim.text, needs=claim.needs, findings=tuple(findings))
 
 
-def _finding(claim: Claim, device: Device, machine: str) -> Finding:
+def _finding(claim: Claim, device: Device, machine: str) -> ClaimOutcome:
     elsewhere = claim.devices != (device,)
     where = f", on {' and '.join(map(str, claim.devices))}" if elsewhere else ""
-    return Finding(
+    return ClaimOutcome(
         machine=machine,
         outcome=claim.outcome,
         evidence=f"{claim.evidence}{where}",

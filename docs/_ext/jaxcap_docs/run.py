@@ -22,13 +22,12 @@ from sphinx.config import Config
 from sphinx.util.rst import escape
 
 import jaxcap
-from jaxcap.experiments import catalogue
 from jaxcap.measure.lock import BusyError, measuring_alone
 from jaxcap.measure.machine import capture
 from jaxcap.report import figures
 from jaxcap.results import ResultSet, ResultTable
 from jaxcap.results.exports import with_other_machines
-from jaxcap.results.recordings import changes_since, matching_results
+from jaxcap.results.recordings import matching_results
 from jaxcap_docs import limits, plots, records
 
 # Which tutorials failed and why, a line for each, for the build command to end with.
@@ -54,6 +53,7 @@ def begin(app: Sphinx, config: Config) -> None:
             # Unless the nox session holds it, from before it removed the last build's files.
             _lock.enter_context(measuring_alone())
             os.environ["JAXCAP_LOCK_HELD"] = "1"  # for the commands whose output pages show
+            _lock.callback(os.environ.pop, "JAXCAP_LOCK_HELD")
     except (ValueError, BusyError) as error:
         sys.exit(str(error))  # to Sphinx, an exception would be a mistake in this extension
     forget_stale(Path(app.srcdir, "tutorials"))
@@ -190,7 +190,7 @@ def _note_table(value: Any) -> None:
     others = matching_results(table.results, records.other_recordings())
     if others:
         wider = with_other_machines(table, others)
-        notes = (f"{where}: {state_of(there)}" for where, there in others.items())
+        notes = (f"{where}: {records.state_of(there)}" for where, there in others.items())
         wider = replace(wider, notes=(*wider.notes, *notes))
         _running.tables[table._repr_html_()] = wider._repr_html_()
 
@@ -207,23 +207,9 @@ def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
         # Part of what the figure shows may not have been measured there, or be no number.
         with suppress(KeyError, ValueError):
             other = _save(draw(there), path.with_stem(f"{path.stem}_{number}"), root)
-            other += escape(state_of(there))
+            other += escape(records.state_of(there))
             saved += f".. dropdown:: {escape(where)}\n\n{indent(other, '   ')}\n\n"
     return saved
-
-
-def state_of(results: ResultSet) -> str:
-    """Say with which versions another machine measured, and in what this build differs."""
-    then = results.environment
-    here = capture().model_copy(update={"device": then.device})
-    known = catalogue()
-    changed = dict.fromkeys(
-        difference
-        for name, part in results.by_experiment().items()
-        for difference in changes_since(part, here, known[name].code if name in known else None)
-    )
-    state = f"measured with JAX {then.versions.get('jax')}, commit {then.commit}"
-    return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
 
 
 def _save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> str:

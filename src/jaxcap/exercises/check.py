@@ -12,7 +12,7 @@ from jaxcap.exercises import answers
 
 
 @dataclass(frozen=True, repr=False)
-class Outcome:
+class Grade:
     """The outcome of `check`: true if the answer is correct, and shown as its message.
 
     Attributes
@@ -37,7 +37,7 @@ class Outcome:
         return f'<p class="jaxcap-check">{escape(self.message)}</p>'
 
 
-def check(part: str, answer: Any) -> Outcome:
+def check(part: str, answer: Any) -> Grade:
     """Check an answer to a part of the exercises.
 
     Parameters
@@ -50,7 +50,7 @@ def check(part: str, answer: Any) -> Outcome:
 
     Returns
     -------
-    Outcome
+    Grade
         A notebook shows it as a message; ``print`` it elsewhere. A function that raises is a wrong
         answer, and the message quotes its exception.
 
@@ -67,11 +67,11 @@ def check(part: str, answer: Any) -> Outcome:
     try:
         remark = grade(answers.answered(answer))
     except answers.WrongError as wrong:
-        return Outcome(False, f"Not yet: {wrong}")
+        return Grade(False, f"Not yet: {wrong}")
     except Exception as error:  # noqa: BLE001 (a reader's function may raise anything)
         first_line = str(error).partition("\n")[0]
-        return Outcome(False, f"Not yet: it raised {type(error).__name__}: {first_line}")
-    return Outcome(True, f"Correct. {remark}".rstrip())
+        return Grade(False, f"Not yet: it raised {type(error).__name__}: {first_line}")
+    return Grade(True, f"Correct. {remark}".rstrip())
 
 
 _SECOND = [[2, 2], [2, 2], [2, 2]]

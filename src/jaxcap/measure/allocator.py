@@ -1,4 +1,4 @@
-"""Where large temporaries come from: the memory allocator, made steady."""
+"""Make malloc keep freed memory, so that page faults don't blur timings."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def persistent_cache_disabled() -> Iterator[None]:
 
     The user's setting applies again afterwards.
     """
-    if not jax.config.jax_compilation_cache_dir:
+    if not getattr(jax.config, "jax_compilation_cache_dir"):  # noqa: B009 (mypy lacks it)
         yield  # there is no such cache
         return
     is_enabled: bool = getattr(jax.config, _PERSISTENT_CACHE)

@@ -48,9 +48,9 @@ def digest(module: str) -> str:
 
 
 def sources(module: str) -> dict[str, str]:
-    """Read the module itself, what measures, and what is measured of jaxcap's own.
+    """Read the module, the modules that time it, and all measured modules that it imports.
 
-    The last is what these import, inside functions too, and what that imports in turn.
+    Imports inside functions count, and so do those of imported modules.
 
     Returns
     -------

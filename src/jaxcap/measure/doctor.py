@@ -12,13 +12,13 @@ import sys
 from dataclasses import dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
+
+from jaxcap.measure.nvidia import PLUGIN, cuda_plugins, nvidia_driver
 
 # The oldest drivers that run programs for CUDA 12 and 13, according to JAX's installation guide.
 OLDEST_DRIVER = {"12": "525", "13": "580"}
 
-_PLUGIN = re.compile(r"jax[-_]cuda(\d+)[-_](plugin|pjrt)", re.IGNORECASE)
 _NO_PREALLOCATION = ("false", "0")
 _PLATFORMS = "JAX_PLATFORMS"
 # Values of variables that let JAX use a GPU.
@@ -112,25 +112,6 @@ def examine() -> Facts:
     )
 
 
-def nvidia_driver() -> str | None:
-    """Version of the driver of NVIDIA's devices, if there is one."""
-    try:
-        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    match = re.search(r"\d+\.\d+(\.\d+)?", text)
-    return match[0] if match else None
-
-
-def cuda_plugins() -> dict[str, str]:
-    """Version of each installed package of JAX's CUDA plugin, by name."""
-    return {
-        package.name: package.version
-        for package in metadata.distributions()
-        if package.name and _PLUGIN.fullmatch(package.name)
-    }
-
-
 def diagnose(facts: Facts) -> list[Finding]:
     """Judge facts, and say what to do about each problem."""
     findings = [_jax(facts), _accelerator(facts)]
@@ -196,7 +177,7 @@ def _plugins(facts: Facts) -> Finding:
 
 
 def _driver(facts: Facts, driver: str) -> Finding:
-    cuda = max((m[1] for name in facts.plugins if (m := _PLUGIN.fullmatch(name))), key=int)
+    cuda = max((m[1] for name in facts.plugins if (m := PLUGIN.fullmatch(name))), key=int)
     needed = OLDEST_DRIVER.get(cuda, "0")
     is_old = int(driver.partition(".")[0]) < int(needed)
     remedy = f"install the NVIDIA driver {needed} or a newer one" if is_old else ""

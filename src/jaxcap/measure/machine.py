@@ -18,7 +18,7 @@ from pathlib import Path
 
 import jax
 
-from jaxcap.measure.doctor import cuda_plugins, nvidia_driver
+from jaxcap.measure.nvidia import cuda_plugins, nvidia_driver
 from jaxcap.results.environment import Device, Environment
 
 LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")

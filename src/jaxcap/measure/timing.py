@@ -11,7 +11,7 @@ import gc
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +29,7 @@ from jaxcap.measure.compilation import cost_analysis, persistent_cache_disabled
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.results import Allocator, Cost, Parameter, ProcessSamples, Result, ResultSet
 from jaxcap.results.environment import Device
-from jaxcap.results.statistics import median_interval
+from jaxcap.results.statistics import Estimate, median_interval
 
 # A sample lasts at least this many ticks of the clock, so that they blur it by at most 0.1 %.
 TICKS_PER_SAMPLE = 1000
@@ -229,6 +229,42 @@ def sweep(
     )
 
 
+def time_sequence(
+    fn: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    *,
+    repeats: int = 7,
+    clock: Clock = time.perf_counter,
+) -> list[Estimate]:
+    """Time a sequence of calls whose order matters, because one compiles what the next one finds.
+
+    Parameters
+    ----------
+    fn
+        A function from `jax.jit`.
+    arguments
+        The arguments of each call.
+    repeats
+        How often to repeat the sequence, each time starting with empty compilation caches.
+    clock
+        A function that returns seconds; for tests.
+
+    Returns
+    -------
+    list of Estimate
+        The time of each call until its result is ready, over the repeats in this process.
+    """
+    samples: list[list[float]] = [[] for _ in arguments]
+    with persistent_cache_disabled():
+        for _ in range(repeats):
+            jax.clear_caches()  # type: ignore[no-untyped-call]
+            for times, args in zip(samples, arguments, strict=True):
+                start = clock()
+                jax.block_until_ready(fn(*args))  # type: ignore[no-untyped-call]
+                times.append(clock() - start)
+    return [median_interval(times, unit="s", basis="one process") for times in samples]
+
+
 @dataclass
 class _Sampler:
     """One variant, its calibration, and the samples taken so far."""
@@ -264,8 +300,8 @@ class _Sampler:
         inputs = (self.args, bound)
         if any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves(inputs)):
             raise MeasurementError(
-                f"variant {self.name!r} cannot be called again, because it donates an argument to "
-                "the compiler: measure it without donation (donate_argnums, donate_argnames)"
+                f"variant {self.name!r} cannot be called again, because it donates an "
+                "argument's memory: measure it without donation (donate_argnums, donate_argnames)"
             )
         self.device = device_of_result(result)
         self.working_set_bytes = size_bytes((inputs, result))

@@ -43,9 +43,9 @@ class Claim:
     evidence
         What it derived from these.
     above
-        The claim holds if the evidence is larger than this, in the unit of the evidence,
+        Lower bound of the evidence, exclusive, in its unit.
     below
-        and smaller than this.
+        Upper bound of the evidence, exclusive, in its unit.
     """
 
     text: str
@@ -76,7 +76,7 @@ class Claim:
 
     @property
     def outcome(self) -> Outcome:
-        """Whether the interval of the evidence lies within the bounds, beyond one, or across.
+        """``"holds"`` if the interval lies within the bounds, ``"fails"`` if it lies beyond one.
 
         An interval of less confidence than 0.95, from too few samples, decides nothing.
         """

@@ -121,7 +121,7 @@ class Environment(FrozenModel):
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def require_same_machine(self, other: Environment) -> None:
-        """Check that all fields but `measured_at` are equal, so that results may be joined.
+        """Check that all fields but ``measured_at`` are equal, so that results may be joined.
 
         Raises
         ------
@@ -139,8 +139,10 @@ class Environment(FrozenModel):
 
 def provenance(environment: Environment) -> Mapping[str, str]:
     """Return what pages show about a machine and a moment: texts by label, in reading order."""
+    # JAX can be told to take one CPU for several devices.
+    count = 1 if environment.device.platform == "cpu" else environment.device_count
     facts = {
-        "Device": f"{environment.device_count} × {environment.device}",
+        "Device": f"{count} × {environment.device}",
         "CPU": f"{environment.cpu}, {environment.cores} cores in use",
         "Driver": environment.driver,
         "Versions": ", ".join(f"{k} {v}" for k, v in environment.versions.items()),

@@ -1,4 +1,4 @@
-"""Results for other programs and for other eyes: as rows, and files side by side."""
+"""Results as CSV, JSON and Markdown, and several sets side by side."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def side_by_side(sets: Mapping[str, ResultSet], *, ratios: bool = True) -> Itera
 
 
 def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> Table:
-    """Add columns to a table: what other results have for its rows, and rows that only they have.
+    """Add a column for each of other sets to a table, and the rows that only they have.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ class Result(FrozenModel):
 
     @property
     def basis(self) -> str:
-        """What intervals are over, which is the repeats of one process or several processes."""
+        """What an interval covers, the repeats in one process or several processes."""
         return f"{len(self.runs)} processes" if len(self.runs) > 1 else "one process"
 
     @property

@@ -168,7 +168,7 @@ def load(path: Path) -> ResultSet:
     experiment = results[0].experiment
     device, file = slug(results.environment.device.name), f"{slug(experiment)}.json"
     *_, folder, name = path.resolve().parts
-    is_in_place = re.fullmatch(rf"{device}(-[1-9]\d*)?", folder) and name == file
+    is_in_place = re.fullmatch(rf"{device}(-([2-9]|[1-9]\d+))?", folder) and name == file
     if len(results.by_experiment()) > 1 or not is_in_place:
         raise ResultsError(
             f"{path} is not where it belongs: results of {experiment!r} are kept in {device}/{file}, "
@@ -212,7 +212,7 @@ def load_all(
 
 
 def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[str, ResultSet]:
-    """Find what other machines measured of the same, by device and date.
+    """Find other machines' results of the same experiment and shared parameters, by device and date.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class Estimate:
         return scale, f" {prefix}"
 
     def _places(self) -> int:
-        """Decimal places of the interval's second digit, as far as that is plausible.
+        """Decimal places for two to four digits, more of them for a narrower interval.
 
         The value shows two to four digits, and two if it is a single sample, without an interval.
         Negative places stand for zeros before the decimal point.
@@ -212,8 +212,8 @@ def prediction_interval(
 
     Processes that follow one another are more alike than those of the next hour, because the
     machine drifts slowly. An interval for the median of them all would take them for independent,
-    and most reruns would fall outside of it. This one is for a single further process, whose
-    logarithm is taken to be as normally distributed as those seen.
+    and most reruns would fall outside of it. This one is for a single further process;
+    the logarithms of medians are taken to be normally distributed.
 
     Parameters
     ----------

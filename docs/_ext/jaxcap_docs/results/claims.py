@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.report.claims import SIGNS, WORDS
 from jaxcap_docs import records
 from jaxcap_docs.lessons import place
-from jaxcap_docs.quote import link_to
+from jaxcap_docs.parts import link_to
 
 MISSING = "not measured"
 
@@ -47,14 +47,14 @@ class Claims(SphinxDirective):
             content += [nodes.paragraph(text=text), nodes.bullet_list("", *items)]
         return content
 
-    def _claim(self, page: str, claim: records.Checked) -> Cell:
+    def _claim(self, page: str, claim: records.ClaimRecord) -> Cell:
         link = nodes.paragraph(
             "", "", link_to(f"tutorials/{page}", self.env), classes=["jaxcap-note"]
         )
         return nodes.paragraph(text=f"that {claim.text} (needs {claim.needs})"), link
 
 
-def _finding(finding: records.Finding | None) -> Cell:
+def _finding(finding: records.ClaimOutcome | None) -> Cell:
     if finding is None:
         return (nodes.paragraph(text=MISSING),)
     outcome = f"{SIGNS[finding.outcome]} {WORDS[finding.outcome]}"
@@ -64,7 +64,7 @@ def _finding(finding: records.Finding | None) -> Cell:
     )
 
 
-def _counts(claims: Sequence[records.Checked], machines: Sequence[str]) -> nodes.table:
+def _counts(claims: Sequence[records.ClaimRecord], machines: Sequence[str]) -> nodes.table:
     """Count the outcomes of all claims on each machine."""
     rows = []
     for machine in machines:

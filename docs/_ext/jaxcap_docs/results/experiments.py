@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -22,11 +21,10 @@ from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.exports import side_by_side
 from jaxcap.results.recordings import THIS_BUILD, Recording, slug
 from jaxcap.results.tables import Table
-from jaxcap_docs import plots, quote, records
+from jaxcap_docs import records
 from jaxcap_docs.downloads import data
-from jaxcap_docs.run import state_of
+from jaxcap_docs.parts import SECTION, plot, stamp, table_node
 
-SECTION = "results"
 MACHINES = ("device", "measured in", "experiments", "on")
 
 
@@ -49,7 +47,7 @@ class Machines(SphinxDirective):
         self.env.note_reread()
         machines = records.recordings()
         table = Table("Machines", MACHINES, list(map(_row, machines)))
-        return [shown(table), *map(_stamp, machines)]
+        return [table_node(table), *map(_stamp, machines)]
 
 
 class Headline(SphinxDirective):
@@ -95,7 +93,7 @@ class Experiment(SphinxDirective):
             for number, (where, results) in enumerate(sets.items())
         )
         notes = [
-            f"{where}: {state_of(results)}"
+            f"{where}: {records.state_of(results)}"
             for where, results in sets.items()
             if not where.endswith(THIS_BUILD)
         ]
@@ -103,37 +101,19 @@ class Experiment(SphinxDirective):
             *_explorer(sets),
             *(image for images in drawn for image in images),
             nodes.rubric("", "Times of a call"),
-            *(shown(replace(table, notes=notes)) for table in side_by_side(sets, ratios=False)),
+            *(
+                table_node(replace(table, notes=notes))
+                for table in side_by_side(sets, ratios=False)
+            ),
             nodes.rubric("", "Speed-ups"),
             *(
-                shown(replace(table, caption=f"{table.caption}, {where.rpartition(', ')[2]}"))
+                table_node(replace(table, caption=f"{table.caption}, {where.rpartition(', ')[2]}"))
                 for where, results in sets.items()
                 for table in _speedups(results)
             ),
             nodes.rubric("", "Files"),
             _downloads(name),
         ]
-
-
-def shown(table: Table) -> nodes.raw:
-    """Put a table on a page."""
-    return nodes.raw("", table._repr_html_(), format="html")
-
-
-def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.Node]:
-    """Put a figure on a page, for light and for dark ones."""
-    path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
-    path.parent.mkdir(exist_ok=True)
-    saved = plots.save(figure, path)
-    return [
-        nodes.image(
-            uri=f"/{file.relative_to(directive.env.srcdir).as_posix()}",
-            alt=saved.alt,
-            width=saved.width,
-            classes=[f"only-{theme}", "jaxcap-plot"],
-        )
-        for theme, file in saved.files.items()
-    ]
 
 
 def _row(machine: Recording) -> tuple[str, ...]:
@@ -149,9 +129,9 @@ def _row(machine: Recording) -> tuple[str, ...]:
 def _stamp(machine: Recording) -> nodes.raw:
     then = machine.environment
     if machine.live:
-        return quote.stamp("Measured in this build on", then, {})
+        return stamp("Measured in this build on", then, {})
     newest = max(machine.sets.values(), key=lambda results: results.environment.measured_at)
-    return quote.stamp("Recorded on", then, {"State": state_of(newest)})
+    return stamp("Recorded on", then, {"State": records.state_of(newest)})
 
 
 def _on_all_devices(experiment: str) -> dict[str, ResultSet]:

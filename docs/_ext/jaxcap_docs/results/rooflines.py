@@ -19,7 +19,8 @@ from jaxcap.results import Cost, Result
 from jaxcap.results.recordings import Recording, slug
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
-from jaxcap_docs.results.experiments import plot, shown, without_device
+from jaxcap_docs.parts import plot, table_node
+from jaxcap_docs.results.experiments import without_device
 
 REASONS = {
     "memory": "bandwidth of memory",
@@ -56,7 +57,7 @@ class Rooflines(SphinxDirective):
                 name = f"roofline-{slug(where)}"
                 content += [nodes.rubric("", where), *plot(self, name, figure)]
                 counts, shares = _limits(ceilings, placed)
-                content += [shown(counts), _folded(shares)]
+                content += [table_node(counts), _folded(shares)]
         return content or [nodes.note("", nodes.paragraph(text="No ceilings were measured yet."))]
 
 

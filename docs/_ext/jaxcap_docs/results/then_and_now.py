@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap import published
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
-from jaxcap_docs.results.experiments import plot
+from jaxcap_docs.parts import plot
 
 
 class ThenAndNow(SphinxDirective):
