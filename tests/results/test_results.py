@@ -186,6 +186,7 @@ class TestBadFile:
             (setting_in_run("samples_s", []), "samples_s: .* at least 1 item"),
             (setting_in_run("samples_s", ["x"] * 6), "samples_s.0: Input should be a valid number"),
             (setting_in_run("samples_s", [1.0]), "samples_s, dispatch_s and minor_faults differ"),
+            (setting_in_run("minor_faults", [1]), "and minor_faults differ in length"),
             (setting_in_run("calls_per_sample", 0), "calls_per_sample: .* greater than 0"),
         ],
     )
@@ -489,6 +490,21 @@ class TestPayingOff:
         assert calls is not None
         assert calls.value == pytest.approx(50)
         assert calls.short == "50"
+
+    def test_is_by_typical_calls_of_both(self) -> None:
+        # (42 - 2) / (6 - 2); by the fastest calls it would be (42 - 1) / (5 - 1)
+        slow = make_result("op by op", make_run([5 * MS, *[6 * MS] * 6]))
+        fast = make_result("jit", make_run([1 * MS, *[2 * MS] * 6], first_call_s=42 * MS))
+        calls = fast.pays_off_after(slow)
+        assert calls is not None
+        assert calls.value == pytest.approx(10)
+
+    def test_is_the_first_call_where_that_compiles_nothing(self) -> None:
+        slow = make_result("op by op", make_run([3 * MS] * 6))
+        fast = make_result("jit", make_run([MS] * 6, first_call_s=MS))
+        calls = fast.pays_off_after(slow)
+        assert calls is not None
+        assert calls.value == 1
 
     def test_is_over_processes_if_there_are_several(self) -> None:
         slow = make_result("op by op", *(make_run([3 * MS] * 6) for _ in SIX))
