@@ -98,6 +98,8 @@ def test_other_flags_outdate_a_recording(
 def test_other_code_outdates_a_recording() -> None:
     assert changes_since(make_set(), ENVIRONMENT, "another") == ["other code"]
     assert changes_since(make_set(), ENVIRONMENT, None) == ["other code"]
+    partly = make_set(make_result(), make_result("other", code="another"))
+    assert changes_since(partly, ENVIRONMENT, "c0de") == ["other code"]
 
 
 class TestMatching:
