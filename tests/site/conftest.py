@@ -44,7 +44,8 @@ class Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = Path(self.translate_path(self.path))
-        if path.suffix not in COMPRESSED or not path.is_file():
+        accepted = self.headers.get("Accept-Encoding", "")
+        if path.suffix not in COMPRESSED or not path.is_file() or "gzip" not in accepted:
             super().do_GET()
             return
         body = gzip.compress(path.read_bytes())

@@ -10,6 +10,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from itertools import count
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 find_spec = PathFinder.find_spec
 
@@ -29,3 +30,4 @@ class SameDay(dt.datetime):
 patch("importlib.machinery.PathFinder.find_spec", without_torch).start()
 patch("datetime.datetime", SameDay).start()
 patch("time.perf_counter", map(float, count()).__next__).start()  # a second later at each look
+patch("uuid.uuid4", (UUID(int=number << 80) for number in count()).__next__).start()
