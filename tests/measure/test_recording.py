@@ -183,7 +183,7 @@ def test_an_unknown_experiment_is_refused_with_those_there_are(tmp_path: Path) -
     result = CliRunner().invoke(cli, ["record", "--folder", str(tmp_path), "nothing"])
     assert result.exit_code == 2
     assert "there is no experiment nothing: choose from" in result.stderr
-    assert "mnist throughput" in result.stderr
+    assert "dispatch chain" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
