@@ -33,6 +33,12 @@ def prepare_and_exit(size: int) -> Mapping[str, Callable[[], Any]]:
     os._exit(size)
 
 
+class Sums:
+    @staticmethod
+    def prepare(size: int) -> Mapping[str, Callable[[], Any]]:
+        return prepare_sums(size)
+
+
 SUMS = Experiment(
     name="sums", prepare=prepare_sums, quick=grid(size=(10, 20)), full=grid(size=(10, 20, 30))
 )

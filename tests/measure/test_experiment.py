@@ -128,6 +128,14 @@ def test_one_process_can_do_a_task_by_itself() -> None:
     assert {result.basis for result in results.results} == {"one process"}
 
 
+def test_a_process_finds_what_a_class_prepares() -> None:
+    experiment = replace(SUMS, prepare=sample_experiments.Sums.prepare)
+    assert experiment.reference == "sample_experiments:Sums.prepare"
+    options = {"budget_s": 1e-6, "allocator": "default", "empty_caches": False}
+    task = {"name": "sums", "reference": experiment.reference, "points": [{"size": 10}]}
+    assert run_task(task | options).variants == ("NumPy", "JAX")
+
+
 def test_the_whole_budget_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {}
 
