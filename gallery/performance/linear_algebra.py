@@ -103,7 +103,8 @@ fusing_pays
 # operations it does in a second, and how many bytes it gets from memory meanwhile. Measure both
 # with what should reach them: a large product, and a large copy or sum.
 from jaxcap.experiments.ceilings import CEILINGS
-from jaxcap.report.roofline import Ceilings, roofline_fraction
+from jaxcap.report.roofline import roofline_fraction
+from jaxcap.results.ceilings import Ceilings
 
 limits = CEILINGS.run(processes=1, budget_s=0.1)
 devices = dict.fromkeys(result.device for result in limits)

@@ -8,35 +8,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from fakes import CPU, GPU, make_result, make_run, make_set
+from fakes import CPU, GPU, make_result, make_run
 
 from jaxcap.experiments.ceilings import CEILINGS as CEILINGS_EXPERIMENT
 from jaxcap.experiments.ceilings import measure_ceilings
 from jaxcap.kernels.ceilings import prepare
 from jaxcap.measure.machine import cpu
 from jaxcap.report import roofline
-from jaxcap.report.roofline import Ceilings, roofline_fraction
-from jaxcap.results import Cost, Result
+from jaxcap.report.roofline import roofline_fraction
+from jaxcap.results import Cost
+from jaxcap.results.ceilings import Ceilings
 
 CEILINGS = Ceilings(CPU, bytes_per_s=10.0, flops_per_s={"float32": 100.0, "float64": 50.0})
-
-
-@pytest.mark.parametrize(
-    ("cost", "dtype", "expected"),
-    [
-        (Cost(1000, 10), "float32", 10),  # limited by arithmetic
-        (Cost(1000, 10), "float64", 20),
-        (Cost(10, 1000), "float32", 100),  # limited by memory
-        (Cost(0, 1000), "float64", 100),
-    ],
-)
-def test_least_time_is_that_of_the_slower_resource(cost: Cost, dtype: str, expected: float) -> None:
-    assert CEILINGS.least_time_s(cost, dtype) == expected
-
-
-@pytest.mark.parametrize(("intensity", "expected"), [(1, 10), (5, 50), (10, 100), (1000, 100)])
-def test_roof_slopes_and_is_flat_from_the_ridge_on(intensity: float, expected: float) -> None:
-    assert CEILINGS.attainable_flops_per_s(intensity, "float32") == expected
 
 
 def test_share_is_least_time_over_time_with_its_interval() -> None:
@@ -74,45 +57,6 @@ def test_ceilings_are_measured_on_the_device_in_each_dtype(measured: Ceilings) -
     # No machine moves less than a kilobyte or more than a petabyte a second.
     for rate in (measured.bytes_per_s, *measured.flops_per_s.values()):
         assert 1e3 < rate < 1e15
-
-
-def one_limit(limit: str, dtype: str, size: int, seconds: float, **changes: Any) -> Result:
-    parameters = {"limit": limit, "dtype": dtype, "size": size, "device": "cpu"}
-    runs = make_run((2 * seconds, seconds, 3 * seconds))
-    return make_result("JAX", runs, parameters=parameters, **changes)
-
-
-def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
-    slow_copy = one_limit("copy", "float32", 1000, 4.0).model_copy(update={"variant": "NumPy"})
-    ceilings = Ceilings.of(
-        make_set(
-            slow_copy,
-            one_limit("copy", "float32", 1000, 0.5),
-            one_limit("sum", "float32", 1000, 1.0),
-            one_limit("product", "float32", 10, 0.5),
-            one_limit("product", "bfloat16", 10, 0.25),
-            one_limit("call", "float32", 1, 1e-5),
-            one_limit("transfer", "float32", 1000, 2.0),
-            one_limit("product", "float64", 10, 0.5, device=GPU),
-        ),
-        CPU,
-    )
-    # A copy reads and writes; a product of matrices of ten rows is 2000 operations.
-    assert ceilings.bytes_per_s == 2 * 1000 / 0.5
-    assert ceilings.flops_per_s == {"float32": 4000.0, "bfloat16": 8000.0}
-    assert ceilings.call_s == pytest.approx(2e-5)  # the median
-    assert ceilings.transfer_bytes_per_s == 500.0
-    with pytest.raises(ValueError, match=r"no bandwidth of Test GPU \(GPU\) was measured"):
-        Ceilings.of(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
-
-
-@pytest.mark.parametrize("size", [0, -10])
-def test_a_rate_of_a_file_must_be_positive(size: int) -> None:
-    results = make_set(
-        one_limit("copy", "float32", 1000, 0.5), one_limit("product", "float32", size, 0.5)
-    )
-    with pytest.raises(ValueError, match=r"a ceiling of Test CPU \(CPU\) is not positive"):
-        Ceilings.of(results, CPU)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import jax
 
-from jaxcap.kernels.ceilings import CALL, COPY, DTYPES, PRODUCT, SUM, TRANSFER, prepare
+from jaxcap.kernels.ceilings import DTYPES, prepare
 from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.timing import sweep
-from jaxcap.report.roofline import Ceilings
+from jaxcap.results.ceilings import CALL, COPY, PRODUCT, SUM, TRANSFER, Ceilings
 
 REDUCED = "bfloat16"
 

@@ -14,8 +14,6 @@ from jaxcap.kernels.precision import with_x64
 
 DTYPES = ("float32", "float64")
 
-COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
-
 
 def prepare(limit: str, dtype: str, size: int, device: str) -> Mapping[str, Callable[[], Any]]:
     """Prepare calls that should reach a limit of a device: by JAX, and on a CPU also by NumPy.
@@ -34,29 +32,21 @@ def prepare(limit: str, dtype: str, size: int, device: str) -> Mapping[str, Call
         ``"cpu"`` or ``"gpu"``.
     """
     target = jax.devices(device)[0]
-    if limit == PRODUCT:
+    if limit == "product":
         return _products(dtype, size, target)
-    x = np.ones(size if limit == CALL else size // 4, np.float32)
+    x = np.ones(size if limit == "call" else size // 4, np.float32)
     on_device = jax.device_put(x, target)
-    if limit == CALL:
+    if limit == "call":
         return {"JAX": partial(jax.jit(lambda x: x + 1), on_device)}
-    if limit == TRANSFER:
+    if limit == "transfer":
         return {"JAX": partial(jax.device_put, x, target)}
     variants: dict[str, Callable[[], Any]] = {}
     if target.platform == "cpu":
-        by_numpy = {COPY: partial(np.copyto, np.empty_like(x), x), SUM: partial(np.sum, x)}
+        by_numpy = {"copy": partial(np.copyto, np.empty_like(x), x), "sum": partial(np.sum, x)}
         variants["NumPy"] = by_numpy[limit]
-    by_jax: dict[str, Callable[..., Any]] = {COPY: jnp.copy, SUM: jnp.sum}
+    by_jax: dict[str, Callable[..., Any]] = {"copy": jnp.copy, "sum": jnp.sum}
     variants["JAX"] = partial(jax.jit(by_jax[limit]), on_device)
     return variants
-
-
-def amount(limit: str, size: int) -> float:
-    """Bytes moved, operations done, or calls made by a call that `prepare` returns.
-
-    A copy moves twice its size; what a CPU reads of the target before it writes there is not counted.
-    """
-    return {COPY: 2.0 * size, PRODUCT: 2.0 * size**3, CALL: 1.0}.get(limit, float(size))
 
 
 def _products(dtype: str, n: int, target: jax.Device) -> Mapping[str, Callable[[], Any]]:

@@ -7,7 +7,7 @@ main numbers in words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import cycle
@@ -22,9 +22,10 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
 from jaxcap.results import Result, ResultSet
+from jaxcap.results.formatting import devices_of
 from jaxcap.results.statistics import Estimate
 
 # Okabe and Ito's colours, which all kinds of colour vision can distinguish, without black and yellow,
@@ -131,22 +132,22 @@ def bars(
     columns = results.varying()
     names = [
         ", ".join([r.variant, *(str(r.parameters[c]) for c in columns if c in r.parameters)])
-        for r in results.results
+        for r in results
     ]
-    estimates = [value(result) for result in results.results]
-    colours = palette(result.variant for result in results.results)
+    estimates = [value(result) for result in results]
+    colours = palette(results.variants)
     figure, axes = plt.subplots(figsize=(7.0, 1.3 + 0.5 * len(results)))
-    for row, (result, estimate) in enumerate(zip(results.results, estimates, strict=True)):
-        axes.barh(row, estimate.value, color=colours[result.variant], height=0.6)
-        axes.errorbar(estimate.value, row, xerr=_errors([estimate]), color=INK, capsize=4)
-        axes.annotate(
-            f" {estimate.short}",
-            (estimate.high, row),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-        )
-    axes.set_yticks(range(len(names)), [plain(name) for name in names])
+    container = axes.barh(
+        range(len(names)),
+        [estimate.value for estimate in estimates],
+        xerr=_errors(estimates),
+        height=0.6,
+        color=[colours[result.variant] for result in results],
+        ecolor=INK,
+        capsize=4,
+        tick_label=[plain(name) for name in names],
+    )
+    axes.bar_label(container, [estimate.short for estimate in estimates], padding=9)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.margins(x=0.15)
@@ -155,7 +156,7 @@ def bars(
     axes.xaxis.set_major_locator(MaxNLocator(6))  # labels with units are long
     if estimates[0].unit == "s":
         axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    axes.set_title(plain(title or _devices(results)))
+    axes.set_title(plain(title or devices_of(results.results)))
     figure.set_label(_in_words(zip(names, estimates, strict=True)))
     return figure
 
@@ -164,7 +165,7 @@ def bars(
 def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     """Draw the time of each variant against parameter ``x``, both on log scales."""
     series = _series(results, x, attrgetter("time"))
-    figure, axes = _plot(series, x, title or _devices(results))
+    figure, axes = _plot(series, x, title or devices_of(results.results))
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
     axes.set_ylabel("time of a call")
@@ -180,10 +181,10 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
 
     others = [r for r in results if r.variant != over and results.paired_result(r, over)]
     series = _series(results.subset(others), x, speedup)
-    figure, axes = _plot(series, x, title or _devices(results))
+    figure, axes = _plot(series, x, title or devices_of(results.results))
     axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}×"))
     axes.set_ylabel(f"speed-up over {over}")
     return figure
 
@@ -196,40 +197,20 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
     it has none, with a point for each variant.
     """
     x, parts = facets(results)
-    if x:
-        lines = {name: _series(part, x, attrgetter("time")) for name, part in parts.items()}
-        colours = palette(line for series in lines.values() for line in series)
-    else:
-        colours = palette(result.variant for result in results)
     columns = min(2, len(parts))
     rows = ceil(len(parts) / columns)
     figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
-    for axes in grid.flat[len(parts) :]:
-        axes.remove()
-    descriptions = []
-    for axes, (name, part) in zip(grid.flat, parts.items(), strict=False):
-        if x:
-            series = lines[name]
-            _lines(axes, series, colours)
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
-            axes.yaxis.set_minor_locator(NullLocator())  # hundreds of ticks take long to draw
-            _label_sizes(axes, x, series, max_labels=5)
-            description = _ends_in_words(x, series)
-        else:
-            _points(axes, part, colours)
-            description = _in_words((result.variant, result.time) for result in part.results)
-        axes.set_title(plain(name), fontsize=STYLE["font.size"])
-        descriptions.append(f"{name}, {description}" if name else description)
+    for unused in grid.flat[len(parts) :]:
+        unused.remove()
     if x:
-        handles = {
-            label: handle
-            for axes in figure.axes
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
-    figure.suptitle(plain(title or _devices(results)), x=0.01, ha="left", fontsize=12)
-    figure.set_label(". ".join(descriptions))
+        descriptions = _draw_lines(figure, parts.values(), x)
+    else:
+        descriptions = _draw_points(figure, parts.values())
+    for axes, name in zip(figure.axes, parts, strict=True):
+        axes.set_title(plain(name), fontsize=STYLE["font.size"])
+    figure.suptitle(plain(title or devices_of(results.results)), x=0.01, ha="left", fontsize=12)
+    sentences = (filter(None, pair) for pair in zip(parts, descriptions, strict=True))
+    figure.set_label(". ".join(map(", ".join, sentences)))
     return figure
 
 
@@ -240,36 +221,53 @@ def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     does not count as a parameter. Parts are named like ``"function wave"``.
     """
     columns = [column for column in results.varying() if column != "device"]
-    values = {c: {result.parameters.get(c) for result in results.results} for c in columns}
+    values = {c: {result.parameters.get(c) for result in results} for c in columns}
     numeric = [c for c in columns if {type(value) for value in values[c]} <= {int, float}]
     if numeric:
         x = max(numeric, key=lambda column: len(values[column]))
         parts = _split(results, [column for column in columns if column != x])
-        for part in parts.values():
-            if len({result.parameters[x] for result in part.results}) > 1:
-                return x, parts
+        if any(x in part.varying() for part in parts.values()):
+            return x, parts
     return None, _split(results, columns)
 
 
 def _split(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet]:
     groups: dict[str, list[Result]] = {}
-    for result in results.results:
+    for result in results:
         name = ", ".join(f"{c} {result.parameters[c]}" for c in columns if c in result.parameters)
         groups.setdefault(name, []).append(result)
-    return {
-        name: results.model_copy(update={"results": tuple(group)}) for name, group in groups.items()
-    }
+    return {name: results.subset(group) for name, group in groups.items()}
 
 
-def _points(axes: Axes, results: ResultSet, colours: Mapping[str, str]) -> None:
-    for row, result in enumerate(results.results):
-        time, colour = result.time, colours[result.variant]
-        axes.errorbar(time.value, row, xerr=_errors([time]), fmt="o", color=colour, capsize=3)
-    axes.set_yticks(range(len(results)), [plain(result.variant) for result in results.results])
-    axes.set_ylim(len(results) - 0.5, -0.5)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    axes.xaxis.set_minor_locator(NullLocator())
+def _draw_lines(figure: Figure, parts: Iterable[ResultSet], x: str) -> list[str]:
+    """Draw lines against ``x`` in a panel for each part, and describe each panel in words."""
+    series_of_parts = [_series(part, x, attrgetter("time")) for part in parts]
+    colours = palette(name for series in series_of_parts for name in series)
+    handles: dict[str, Any] = {}  # by label, because panels share their lines' names
+    for axes, series in zip(figure.axes, series_of_parts, strict=True):
+        _lines(axes, series, colours)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
+        axes.yaxis.set_minor_locator(NullLocator())  # hundreds of ticks take long to draw
+        _label_sizes(axes, x, series, max_labels=5)
+        handles |= {str(handle.get_label()): handle for handle in axes.containers}
+    figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=3)
+    return [_ends_in_words(x, series) for series in series_of_parts]
+
+
+def _draw_points(figure: Figure, parts: Collection[ResultSet]) -> list[str]:
+    """Draw a point for each variant in a panel for each part, and describe each panel in words."""
+    colours = palette(result.variant for part in parts for result in part)
+    for axes, part in zip(figure.axes, parts, strict=True):
+        for row, result in enumerate(part):
+            time, colour = result.time, colours[result.variant]
+            axes.errorbar(time.value, row, xerr=_errors([time]), fmt="o", color=colour, capsize=3)
+        axes.set_yticks(range(len(part)), [plain(result.variant) for result in part])
+        axes.set_ylim(len(part) - 0.5, -0.5)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
+        axes.xaxis.set_minor_locator(NullLocator())
+    return [_in_words((result.variant, result.time) for result in part) for part in parts]
 
 
 def plain(text: str) -> str:
@@ -310,9 +308,9 @@ def _replace_ink(figure: Figure, old: str, new: str) -> None:
 def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Series:
     """Group points by line: one for each variant and each value of the other parameters."""
     others = [column for column in results.varying() if column != x]
-    several = len({result.variant for result in results.results}) > 1
+    several = len(results.variants) > 1
     lines: dict[str, list[tuple[float, Estimate]]] = {}
-    for result in results.results:
+    for result in results:
         names = [result.variant] if several or not others else []
         names += [str(result.parameters[c]) for c in others if c in result.parameters]
         lines.setdefault(", ".join(names), []).append((float(result.parameters[x]), y(result)))
@@ -381,7 +379,3 @@ def _label_sizes(axes: Axes, x: str, series: Series, max_labels: int | None = No
 def _errors(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]]:
     """Distances from each value to the lower and upper end of its interval, for error bars."""
     return [e.value - e.low for e in estimates], [e.high - e.value for e in estimates]
-
-
-def _devices(results: ResultSet) -> str:
-    return ", ".join(dict.fromkeys(str(result.device) for result in results.results))

@@ -17,20 +17,19 @@ multicore architectures", Communications of the ACM 52 (2009), no. 4, 65-76.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import cycle
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
 
+import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
-from jaxcap.kernels.ceilings import CALL, COPY, PRODUCT, SUM, TRANSFER, amount
-from jaxcap.results import Cost, Result, ResultSet
-from jaxcap.results.environment import Device
+from jaxcap.report import figures
+from jaxcap.results import Cost, Result
+from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.statistics import Estimate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # A result from this share of the roofline on is explained by the roofline.
 LIMITED_SHARE = 0.5
@@ -41,77 +40,6 @@ TRANSFER_SHARE = 0.5
 
 # Rates that differ by less than this factor share a label.
 MIN_LABEL_RATIO = 1.6
-
-_BESIDE: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-
-
-@dataclass(frozen=True)
-class Ceilings:
-    """The best rates that were measured on a device.
-
-    Attributes
-    ----------
-    device
-        The device.
-    bytes_per_s
-        Bandwidth of its memory.
-    flops_per_s
-        Floating-point operations per second, by name of the dtype.
-    call_s
-        Median seconds of a compiled call that computes next to nothing, if measured.
-    transfer_bytes_per_s
-        Bandwidth from NumPy's memory to the device's, if measured.
-    """
-
-    device: Device
-    bytes_per_s: float
-    flops_per_s: Mapping[str, float]
-    call_s: float | None = None
-    transfer_bytes_per_s: float | None = None
-
-    @classmethod
-    def of(cls, results: ResultSet, device: Device) -> Ceilings:
-        """Take the best rates on a device in any sample of the experiment ``"ceilings"``.
-
-        Raises
-        ------
-        ValueError
-            If neither copies nor sums were measured there, or if a rate is not positive.
-        """
-        rates: dict[str, list[float]] = {}
-        for result in results.results:
-            if result.device != device:
-                continue
-            limit, size = str(result.parameters["limit"]), int(result.parameters["size"])
-            kind = str(result.parameters["dtype"]) if limit == PRODUCT else limit
-            if limit == CALL:
-                time_s = result.time.value  # a cost, for which the usual time counts
-            else:
-                time_s = min(sample for run in result.runs for sample in run.samples_s)
-            if time_s <= 0:
-                raise ValueError(f"a call on {device} took no time: measure its ceilings again")
-            rates.setdefault(kind, []).append(amount(limit, size) / time_s)
-        best = {kind: max(values) for kind, values in rates.items()}
-        if not {COPY, SUM} & set(best):
-            raise ValueError(f"no bandwidth of {device} was measured: measure its ceilings first")
-        if min(best.values()) <= 0:
-            raise ValueError(f"a ceiling of {device} is not positive: measure its ceilings again")
-        call = best.pop(CALL, None)
-        return cls(
-            device=device,
-            bytes_per_s=max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)),
-            transfer_bytes_per_s=best.pop(TRANSFER, None),
-            call_s=call and 1 / call,
-            flops_per_s=best,
-        )
-
-    def least_time_s(self, cost: Cost, dtype: str) -> float:
-        """Least seconds for a cost in a dtype: see the formula above."""
-        return max(cost.flops / self.flops_per_s[dtype], cost.bytes_moved / self.bytes_per_s)
-
-    def attainable_flops_per_s(self, intensity: float, dtype: str) -> float:
-        """Most operations per second at ``intensity`` operations for each byte moved: the roofline."""
-        return min(self.flops_per_s[dtype], intensity * self.bytes_per_s)
 
 
 def roofline_fraction(
@@ -162,8 +90,9 @@ def bottleneck(
     str
         ``"memory"`` or ``"arithmetic"`` if that limit explains at least half of the time; otherwise
         ``"launch"`` if the call takes less than three times one that computes next to nothing,
-        ``"transfer"`` if its arrays are in NumPy's memory and copying them to the device would take
-        at least half of the time, and else ``"neither"``.
+        ``"transfer"`` if it was given NumPy's arrays and copying the working set to the device would
+        take at least half of the time, and else ``"neither"``. The working set includes what comes
+        out, so a transfer is blamed a little too often.
     """
     reached = roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
     if reached.value >= LIMITED_SHARE:
@@ -201,11 +130,6 @@ def figure(
     label
         Returns the name of a result in the legend. Each name has a colour.
     """
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import EngFormatter
-
-    from jaxcap.report import figures
-
     points: dict[str, list[tuple[float, float]]] = {}  # by label: intensity and rate
     for result, cost in results_and_costs:
         if result.device == ceilings.device and cost.flops > 0:
@@ -214,24 +138,33 @@ def figure(
     intensities = [intensity for series in points.values() for intensity, _ in series]
     with plt.rc_context(figures.STYLE):
         drawing, axes = plt.subplots()
-        xs = np.geomspace(min(intensities, default=1) / 4, max(intensities, default=1) * 8)
-        for dtypes in _close_together(ceilings.flops_per_s):
-            for dtype in dtypes:
-                ys = [ceilings.attainable_flops_per_s(float(x), dtype) for x in xs]
-                axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
-            axes.annotate(figures.plain("\n".join(dtypes)), (xs[-1], ys[-1]), **_BESIDE)
+        _draw_roof(axes, ceilings, min(intensities, default=1) / 4, max(intensities, default=1) * 8)
         # A colour that is used again comes with another marker.
         markers = cycle(marker for marker in figures.MARKERS for _ in figures.COLOURS)
         for (name, colour), marker in zip(figures.palette(points).items(), markers, strict=False):
-            axes.plot(
-                *zip(*points[name], strict=True), marker, color=colour, label=figures.plain(name)
-            )
+            xs, ys = zip(*points[name], strict=True)
+            axes.plot(xs, ys, marker, color=colour, label=figures.plain(name))
         axes.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s"))
         axes.set_xlabel("operations for each byte moved")
         axes.set_title(figures.plain(title or str(ceilings.device)))
         if points:
             drawing.legend(loc="outside lower center", ncols=3, fontsize=9.5)
     return drawing
+
+
+def _draw_roof(axes: Axes, ceilings: Ceilings, left: float, right: float) -> None:
+    xs = np.geomspace(left, right)
+    for dtypes in _close_together(ceilings.flops_per_s):
+        for dtype in dtypes:
+            ys = [ceilings.attainable_flops_per_s(float(x), dtype) for x in xs]
+            axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
+        axes.annotate(
+            figures.plain("\n".join(dtypes)),
+            (xs[-1], ys[-1]),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+        )
 
 
 def _close_together(rates: Mapping[str, float]) -> list[list[str]]:

@@ -14,8 +14,8 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.experiments import linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report import roofline
-from jaxcap.report.roofline import Ceilings
 from jaxcap.results import Cost, Result
+from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.recordings import Recording, slug
 from jaxcap.results.tables import Table
 from jaxcap_docs import records

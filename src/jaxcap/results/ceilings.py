@@ -1,0 +1,90 @@
+"""The most that a device can do, as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxcap.results.environment import Device
+from jaxcap.results.models import Cost, Result
+from jaxcap.results.sets import ResultSet
+
+# The limits that the experiment "ceilings" measures: values of its parameter "limit".
+COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """The best rates that were measured on a device.
+
+    Attributes
+    ----------
+    device
+        The device.
+    bytes_per_s
+        Bandwidth of its memory.
+    flops_per_s
+        Floating-point operations per second, by name of the dtype.
+    call_s
+        Median seconds of a compiled call that computes next to nothing, if measured.
+    transfer_bytes_per_s
+        Bandwidth from NumPy's memory to the device's, if measured.
+    """
+
+    device: Device
+    bytes_per_s: float
+    flops_per_s: Mapping[str, float]
+    call_s: float | None = None
+    transfer_bytes_per_s: float | None = None
+
+    @classmethod
+    def of(cls, results: ResultSet, device: Device) -> Ceilings:
+        """Take the best rates on a device in any sample of the experiment ``"ceilings"``.
+
+        Raises
+        ------
+        ValueError
+            If neither copies nor sums were measured there, or if a rate is not positive and finite.
+        """
+        best: dict[str, float] = {}
+        for result in results:
+            if result.device == device:
+                limit = str(result.parameters["limit"])
+                name = str(result.parameters["dtype"]) if limit == PRODUCT else limit
+                best[name] = max(_rate(limit, result), best.get(name, 0.0))
+        if not {COPY, SUM} & set(best):
+            raise ValueError(f"no bandwidth of {device} was measured: measure its ceilings first")
+        call = best.pop(CALL, None)
+        return cls(
+            device=device,
+            bytes_per_s=max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)),
+            transfer_bytes_per_s=best.pop(TRANSFER, None),
+            call_s=call and 1 / call,
+            flops_per_s=best,
+        )
+
+    def least_time_s(self, cost: Cost, dtype: str) -> float:
+        """Least seconds for a cost in a dtype: see the formula in `jaxcap.report.roofline`."""
+        return max(cost.flops / self.flops_per_s[dtype], cost.bytes_moved / self.bytes_per_s)
+
+    def attainable_flops_per_s(self, intensity: float, dtype: str) -> float:
+        """Most operations per second at ``intensity`` operations for each byte moved: the roofline."""
+        return min(self.flops_per_s[dtype], intensity * self.bytes_per_s)
+
+
+def _rate(limit: str, result: Result) -> float:
+    """Bytes moved, operations done, or calls made per second."""
+    size = int(result.parameters["size"])
+    # A copy reads and writes its size. What a CPU reads of the target before it writes there is not
+    # counted.
+    amounts = {COPY: 2.0 * size, PRODUCT: 2.0 * size**3, CALL: 1.0}
+    amount = amounts.get(limit, float(size))
+    if limit == CALL:
+        time_s = result.time.value  # a cost, for which the usual time counts
+    else:
+        time_s = min(sample for run in result.runs for sample in run.samples_s)
+    if min(amount, time_s) <= 0:
+        raise ValueError(
+            f"a ceiling of {result.device} is not positive and finite: measure its ceilings again"
+        )
+    return amount / time_s
