@@ -8,9 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
+from jaxcap_docs.results import rooflines
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
+
+from jaxcap.results.ceilings import Ceilings
+from jaxcap.results.recordings import Recording
 
 SCRIPTS = [f"/home/me/gallery/performance/jaxcap/docs/../gallery/{name}.py" for name in TUTORIALS]
 EQUATIONS = r"""
@@ -85,3 +90,17 @@ def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Brows
     page.locator("summary").click()
     page.wait_for_function("document.querySelector('pre').tabIndex === 0", timeout=10_000)
     page.close()
+
+
+def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
+    known = {"flops": 10.0, "bytes_moved": 10.0}
+    kernels = make_set(
+        make_result("GPU's", device=GPU, allocator="default", **known),
+        make_result("steady", **known),
+        make_result("again", allocator="default", **known),
+        make_result("of unknown cost"),
+    )
+    sets = {"ceilings": make_set(make_result(experiment="ceilings", **known)), "test": kernels}
+    ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0})
+    placed = rooflines._placed(Recording(sets), ceilings)
+    assert [result.variant for result, _, _ in placed] == ["steady"]

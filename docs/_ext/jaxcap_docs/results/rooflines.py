@@ -69,13 +69,15 @@ def _folded(table: Table) -> nodes.raw:
 
 
 def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
-    """Go through the results of a device whose cost is known."""
-    for results in machine.sets.values():
-        for result in results:
-            cost, dtype = _cost(result)
-            here = result.device == ceilings.device and result.experiment != CEILINGS.name
-            if here and dtype in ceilings.flops_per_s and min(cost) >= 0 < cost.bytes_moved:
-                yield result, cost, dtype
+    """Go through the results of a device, of one allocator, whose cost is known."""
+    for name in machine.sets:
+        for results in machine.on_each_device(name).values():
+            if name == CEILINGS.name or results[0].device != ceilings.device:
+                continue
+            for result in results.select(allocator=results[0].allocator):
+                cost, dtype = _cost(result)
+                if dtype in ceilings.flops_per_s and min(cost) >= 0 < cost.bytes_moved:
+                    yield result, cost, dtype
 
 
 def _cost(result: Result) -> tuple[Cost, str]:
