@@ -1,4 +1,4 @@
-"""Every published value gets a verdict, and no verdict is given without a measurement."""
+"""Every published value gets a conclusion, and no conclusion is given without a measurement."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment
 from jaxcap.mnist.model import PARAMETERS
-from jaxcap.published import PublishedValue, Verdict, assess, load
-from jaxcap.published.evidence import find_evidence, least_time_s
-from jaxcap.published.recomputed import COMPUTATIONS, count_parameters
+from jaxcap.published import Conclusion, PublishedValue, assess, load
+from jaxcap.published.recomputations import COMPUTATIONS, count_parameters
+from jaxcap.published.replications import find_replications, least_time_s
 from jaxcap.published.values import FIRST_COUNTED, MISTAKES, NOT_AWAITED
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.environment import Device
@@ -93,14 +93,14 @@ def test_there_are_168_values_from_five_documents() -> None:
 
 
 @pytest.mark.parametrize("recordings", MADE_UP.values(), ids=MADE_UP)
-def test_every_value_has_a_verdict_and_a_reason(recordings: list[Recording]) -> None:
+def test_every_value_has_a_conclusion_and_a_reason(recordings: list[Recording]) -> None:
     assessments = [assess(value, recordings) for value in VALUES.values()]
     assert len(assessments) == 168
     for each in assessments:
-        assert each.verdict in Verdict
+        assert each.conclusion in Conclusion
         assert each.reason.endswith(".")
         assert len(each.reason.split()) >= 4, each.reason
-        assert bool(each.mistake) == (each.verdict is Verdict.MISTAKE)
+        assert bool(each.mistake) == (each.conclusion is Conclusion.MISTAKE)
     rows = [row for table in published.tables(assessments, recordings) for row in table.rows]
     assert [(row[2], row[-2]) for row in rows] == [
         (each.label, each.reason) for each in assessments
@@ -115,8 +115,8 @@ def test_a_value_that_is_neither_measured_nor_computed_waits_for_a_machine() -> 
 def test_all_that_can_be_measured_is_reproduced_where_we_measure_the_same() -> None:
     for value in TIMED.values():
         assessment = assess(value, MADE_UP["all on one"])
-        expected = Verdict.MISTAKE if value.number in ("059", "064") else Verdict.REPRODUCED
-        assert assessment.verdict is expected, assessment
+        expected = Conclusion.MISTAKE if value.number in ("059", "064") else Conclusion.REPRODUCED
+        assert assessment.conclusion is expected, assessment
 
 
 # One value each, and the same value with another measurement.
@@ -139,63 +139,63 @@ def reference(value: PublishedValue, times: float) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("value", "results", "verdict"),
+    ("value", "results", "conclusion"),
     [
-        (NOT_WAITING, [result(NOT_WAITING, 50e-6, dispatch_s=10e-6)], Verdict.REPRODUCED),
-        (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=10e-6)], Verdict.MISTAKE),
-        (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=19e-3)], Verdict.OTHER_DEVICE),
+        (NOT_WAITING, [result(NOT_WAITING, 50e-6, dispatch_s=10e-6)], Conclusion.REPRODUCED),
+        (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=10e-6)], Conclusion.MISTAKE),
+        (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=19e-3)], Conclusion.OTHER_DEVICE),
         # The mistake would have to yield about that number, not a tenth of it.
-        (NOT_WAITING, [result(NOT_WAITING, 75e-6, dispatch_s=3e-6)], Verdict.OTHER_DEVICE),
-        (SIMPLE, [result(SIMPLE, 9e-6, dispatch_s=8e-6)], Verdict.OTHER_DEVICE),
+        (NOT_WAITING, [result(NOT_WAITING, 75e-6, dispatch_s=3e-6)], Conclusion.OTHER_DEVICE),
+        (SIMPLE, [result(SIMPLE, 9e-6, dispatch_s=8e-6)], Conclusion.OTHER_DEVICE),
         (
             SIMPLE,
             [result(SIMPLE, 9e-6, dispatch_s=8e-6), reference(SIMPLE, 1.1)],
-            Verdict.FASTER_LIBRARY,
+            Conclusion.FASTER_LIBRARY,
         ),
         (
             SIMPLE,
             [result(SIMPLE, 9e-6, dispatch_s=8e-6), reference(SIMPLE, 30)],
-            Verdict.OTHER_DEVICE,
+            Conclusion.OTHER_DEVICE,
         ),
-        (SIMPLE, [result(SIMPLE, 9e-3), reference(SIMPLE, 1.1)], Verdict.SLOWER_LIBRARY),
-        (SIMPLE, [result(SIMPLE, 9e-3), reference(SIMPLE, 0.1)], Verdict.OTHER_DEVICE),
+        (SIMPLE, [result(SIMPLE, 9e-3), reference(SIMPLE, 1.1)], Conclusion.SLOWER_LIBRARY),
+        (SIMPLE, [result(SIMPLE, 9e-3), reference(SIMPLE, 0.1)], Conclusion.OTHER_DEVICE),
         # A clock that didn't wait does not prove that the library was faster than today's.
         (
             SIMPLE,
             [result(SIMPLE, 9e-3, dispatch_s=400e-6), reference(SIMPLE, 1.1)],
-            Verdict.MISTAKE,
+            Conclusion.MISTAKE,
         ),
         (
             SIMPLE,
             [result(SIMPLE, 630e-6, dispatch_s=600e-6), reference(SIMPLE, 1.1)],
-            Verdict.OTHER_DEVICE,
+            Conclusion.OTHER_DEVICE,
         ),
         (
             REWRAPPED,
             [result(REWRAPPED, 85e-6), result(REWRAPPED, 9e-6, variant="jit")],
-            Verdict.MISTAKE,
+            Conclusion.MISTAKE,
         ),
         (
             REWRAPPED,
             [result(REWRAPPED, 9e-6), result(REWRAPPED, 9e-6, variant="jit")],
-            Verdict.OTHER_DEVICE,
+            Conclusion.OTHER_DEVICE,
         ),
-        (REWRAPPED, [result(REWRAPPED, 85e-6)], Verdict.NOT_COMPARABLE),
-        (COMPILING, [result(COMPILING, 2.7e-3, first_call_s=80e-3)], Verdict.MISTAKE),
-        (COMPILING, [result(COMPILING, 2.7e-3, first_call_s=3e-3)], Verdict.OTHER_DEVICE),
-        (COMPILING, [result(COMPILING, 2.7e-3, device=GPU)], Verdict.NOT_COMPARABLE),
+        (REWRAPPED, [result(REWRAPPED, 85e-6)], Conclusion.NOT_COMPARABLE),
+        (COMPILING, [result(COMPILING, 2.7e-3, first_call_s=80e-3)], Conclusion.MISTAKE),
+        (COMPILING, [result(COMPILING, 2.7e-3, first_call_s=3e-3)], Conclusion.OTHER_DEVICE),
+        (COMPILING, [result(COMPILING, 2.7e-3, device=GPU)], Conclusion.NOT_COMPARABLE),
     ],
 )
-def test_a_verdict_follows_from_what_was_measured(
-    value: PublishedValue, results: list[Result], verdict: Verdict
+def test_a_conclusion_follows_from_what_was_measured(
+    value: PublishedValue, results: list[Result], conclusion: Conclusion
 ) -> None:
     assessment = assess(value, [recording(*results)])
-    assert assessment.verdict is verdict, assessment.reason
-    if verdict not in (Verdict.NOT_COMPARABLE, Verdict.MISTAKE):
-        assert assessment.evidence[0].corrected.short in assessment.reason
-    if verdict is Verdict.MISTAKE:
+    assert assessment.conclusion is conclusion, assessment.reason
+    if conclusion not in (Conclusion.NOT_COMPARABLE, Conclusion.MISTAKE):
+        assert assessment.replications[0].corrected.short in assessment.reason
+    if conclusion is Conclusion.MISTAKE:
         assert assessment.label == f"measurement mistake: {value.mistakes[0]}"
-        assert assessment.evidence[0].as_published.short in assessment.reason
+        assert assessment.replications[0].as_published.short in assessment.reason
 
 
 def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
@@ -203,8 +203,8 @@ def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
         corrected = value.corrected_variant or value.variant
         results = [result(value, 1e-3, variant=corrected)] if value is LOOPED else []
         results.append(result(value, 5e-3, dispatch_s=8e-6))
-        (evidence,) = find_evidence(value, [recording(*results)])
-        assert evidence.as_published.value == expected
+        (replication,) = find_replications(value, [recording(*results)])
+        assert replication.as_published.value == expected
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
 )
 def test_a_first_call_that_was_counted_is_one_of_the_calls(number: str, expected: float) -> None:
     measured = result(VALUES[number], 2e-3, first_call_s=80e-3, dispatch_s=1e-3)
-    (evidence,) = find_evidence(VALUES[number], [recording(measured)])
-    assert evidence.as_published.value == pytest.approx(expected * 1e-3)
+    (replication,) = find_replications(VALUES[number], [recording(measured)])
+    assert replication.as_published.value == pytest.approx(expected * 1e-3)
 
 
 def test_the_reference_must_be_measured_on_the_same_device() -> None:
@@ -221,20 +221,20 @@ def test_the_reference_must_be_measured_on_the_same_device() -> None:
         update={"device": Device(platform="cpu", name="Another CPU")}
     )
     ours = recording(result(SIMPLE, 9e-6))
-    (evidence,) = find_evidence(SIMPLE, [recording(elsewhere), ours])
-    assert evidence.reference_ratio is None
-    (evidence,) = find_evidence(
+    (replication,) = find_replications(SIMPLE, [recording(elsewhere), ours])
+    assert replication.reference_ratio is None
+    (replication,) = find_replications(
         SIMPLE, [recording(elsewhere), ours, recording(reference(SIMPLE, 1.1))]
     )
-    assert evidence.reference_ratio == pytest.approx(1.1)
+    assert replication.reference_ratio == pytest.approx(1.1)
 
 
 # The rules hold up to their thresholds and no further: just inside, and just outside.
 INSIDE, OUTSIDE = 1.99, 2.01
 
 
-def verdict_of(value: PublishedValue, *results: Result) -> Verdict:
-    return assess(value, [recording(*results)]).verdict
+def conclusion_about(value: PublishedValue, *results: Result) -> Conclusion:
+    return assess(value, [recording(*results)]).conclusion
 
 
 def times(value: PublishedValue, factor: float) -> float:
@@ -244,16 +244,16 @@ def times(value: PublishedValue, factor: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"),
+    ("factor", "conclusion"),
     [
-        (INSIDE, Verdict.REPRODUCED),
-        (1 / INSIDE, Verdict.REPRODUCED),
-        (OUTSIDE, Verdict.OTHER_DEVICE),
-        (1 / OUTSIDE, Verdict.OTHER_DEVICE),
+        (INSIDE, Conclusion.REPRODUCED),
+        (1 / INSIDE, Conclusion.REPRODUCED),
+        (OUTSIDE, Conclusion.OTHER_DEVICE),
+        (1 / OUTSIDE, Conclusion.OTHER_DEVICE),
     ],
 )
-def test_a_time_is_reproduced_up_to_the_factor(factor: float, verdict: Verdict) -> None:
-    assert verdict_of(SIMPLE, result(SIMPLE, times(SIMPLE, factor))) is verdict
+def test_a_time_is_reproduced_up_to_the_factor(factor: float, conclusion: Conclusion) -> None:
+    assert conclusion_about(SIMPLE, result(SIMPLE, times(SIMPLE, factor))) is conclusion
 
 
 @pytest.mark.parametrize(
@@ -261,20 +261,22 @@ def test_a_time_is_reproduced_up_to_the_factor(factor: float, verdict: Verdict) 
     [(INSIDE, True), (1 / INSIDE, True), (OUTSIDE, False), (1 / OUTSIDE, False)],
 )
 def test_the_library_differs_only_where_the_reference_is_near(ratio: float, is_near: bool) -> None:
-    for factor, verdict in ((0.1, Verdict.FASTER_LIBRARY), (10, Verdict.SLOWER_LIBRARY)):
+    for factor, conclusion in ((0.1, Conclusion.FASTER_LIBRARY), (10, Conclusion.SLOWER_LIBRARY)):
         measured = result(SIMPLE, times(SIMPLE, factor)), reference(SIMPLE, ratio)
-        assert verdict_of(SIMPLE, *measured) is (verdict if is_near else Verdict.OTHER_DEVICE)
+        assert conclusion_about(SIMPLE, *measured) is (
+            conclusion if is_near else Conclusion.OTHER_DEVICE
+        )
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"),
-    [(OUTSIDE, Verdict.SLOWER_LIBRARY), (INSIDE, Verdict.OTHER_DEVICE)],
+    ("factor", "conclusion"),
+    [(OUTSIDE, Conclusion.SLOWER_LIBRARY), (INSIDE, Conclusion.OTHER_DEVICE)],
 )
 def test_the_library_is_slower_only_if_the_mistakes_do_not_make_up_for_it(
-    factor: float, verdict: Verdict
+    factor: float, conclusion: Conclusion
 ) -> None:
     slow = result(SIMPLE, times(SIMPLE, 2.02), dispatch_s=times(SIMPLE, factor))
-    assert verdict_of(SIMPLE, slow, reference(SIMPLE, 1.1)) is verdict
+    assert conclusion_about(SIMPLE, slow, reference(SIMPLE, 1.1)) is conclusion
 
 
 @pytest.mark.parametrize(
@@ -286,28 +288,30 @@ def test_a_mistake_explains_half_of_the_distance_to_twice_of_it(
 ) -> None:
     ours_s = times(SIMPLE, factor)
     measured = result(SIMPLE, ours_s, dispatch_s=ours_s * factor**-share)
-    expected = Verdict.MISTAKE if explains else Verdict.OTHER_DEVICE
-    assert verdict_of(SIMPLE, measured) is expected
+    expected = Conclusion.MISTAKE if explains else Conclusion.OTHER_DEVICE
+    assert conclusion_about(SIMPLE, measured) is expected
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"),
-    [(1 / OUTSIDE, Verdict.MISTAKE), (1 / INSIDE, Verdict.NOT_COMPARABLE)],
+    ("factor", "conclusion"),
+    [(1 / OUTSIDE, Conclusion.MISTAKE), (1 / INSIDE, Conclusion.NOT_COMPARABLE)],
 )
-def test_a_time_is_impossible_below_half_of_the_least(factor: float, verdict: Verdict) -> None:
+def test_a_time_is_impossible_below_half_of_the_least(
+    factor: float, conclusion: Conclusion
+) -> None:
     least_s = least_time_s(VALUES["059"])
     assert least_s is not None
-    assert assess(replaced("059", value=factor * least_s), []).verdict is verdict
+    assert assess(replaced("059", value=factor * least_s), []).conclusion is conclusion
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"), [(INSIDE, Verdict.OTHER_DEVICE), (OUTSIDE, Verdict.MISTAKE)]
+    ("factor", "conclusion"), [(INSIDE, Conclusion.OTHER_DEVICE), (OUTSIDE, Conclusion.MISTAKE)]
 )
-def test_a_device_is_slow_up_to_twice_its_least_time(factor: float, verdict: Verdict) -> None:
+def test_a_device_is_slow_up_to_twice_its_least_time(factor: float, conclusion: Conclusion) -> None:
     least_s = least_time_s(VALUES["063"])
     assert least_s is not None
     value = replaced("063", value=factor * least_s)
-    assert verdict_of(value, result(value, 5e-3, first_call_s=factor * least_s)) is verdict
+    assert conclusion_about(value, result(value, 5e-3, first_call_s=factor * least_s)) is conclusion
 
 
 def test_an_impossible_time_is_a_mistake_even_if_the_work_cannot_be_repeated() -> None:
@@ -334,7 +338,7 @@ def test_a_mistake_that_may_be_chance_explains_nothing() -> None:
     noisy = result(NOT_WAITING, 1e-3).model_copy(
         update={"runs": (make_run([1e-6, 1e-6, 1e-3, 1e-3, 1e-3, 1e-3], dispatch_s=10e-6),)}
     )
-    assert assess(NOT_WAITING, [recording(noisy)]).verdict is Verdict.OTHER_DEVICE
+    assert assess(NOT_WAITING, [recording(noisy)]).conclusion is Conclusion.OTHER_DEVICE
 
 
 def test_a_time_that_the_device_cannot_reach_is_a_mistake_without_a_measurement() -> None:
@@ -343,17 +347,17 @@ def test_a_time_that_the_device_cannot_reach_is_a_mistake_without_a_measurement(
     assert set(mistakes) == {"059", "064"}
     assert {each.label for each in mistakes.values()} == {f"measurement mistake: {NOT_AWAITED}"}
     slower = VALUES["059"].model_copy(update={"value": 1.2})
-    assert assess(slower, []).verdict is Verdict.NOT_COMPARABLE
+    assert assess(slower, []).conclusion is Conclusion.NOT_COMPARABLE
 
 
 def test_what_the_published_device_needs_is_no_mistake() -> None:
     product = VALUES["063"]  # 1.2 s, of which that card needs about one
     fast = recording(result(product, 5e-3, first_call_s=1.0))
     assessment = assess(product, [fast])
-    assert assessment.verdict is Verdict.OTHER_DEVICE
+    assert assessment.conclusion is Conclusion.OTHER_DEVICE
     assert "data sheet" in assessment.reason
     longer = product.model_copy(update={"value": 3.0})
-    assert assess(longer, [fast]).verdict is Verdict.MISTAKE
+    assert assess(longer, [fast]).conclusion is Conclusion.MISTAKE
 
 
 def test_a_missing_device_is_named() -> None:
@@ -372,9 +376,9 @@ def test_the_first_machine_decides_and_all_are_shown() -> None:
     there = recording(result(SIMPLE, SIMPLE.time_s, device=other))
     again = recording(result(SIMPLE, SIMPLE.time_s))
     assessment = assess(SIMPLE, [here, there, again])
-    assert [each.device for each in assessment.evidence] == [CPU, other]
-    assert assessment.verdict is Verdict.FASTER_LIBRARY
-    assert assess(SIMPLE, [there, here]).verdict is Verdict.REPRODUCED
+    assert [each.device for each in assessment.replications] == [CPU, other]
+    assert assessment.conclusion is Conclusion.FASTER_LIBRARY
+    assert assess(SIMPLE, [there, here]).conclusion is Conclusion.REPRODUCED
     (table,) = published.tables([assess(SIMPLE, [there, here])], [there, here])
     assert [text for text in table.headers if text.startswith("now: ")] == [
         "now: Another CPU (CPU)",
@@ -382,28 +386,28 @@ def test_the_first_machine_decides_and_all_are_shown() -> None:
     ]
     # The reference may be in another recording of the same device.
     apart = [recording(result(SIMPLE, 9e-6)), there, recording(reference(SIMPLE, 1))]
-    assert assess(SIMPLE, apart).verdict is Verdict.FASTER_LIBRARY
+    assert assess(SIMPLE, apart).conclusion is Conclusion.FASTER_LIBRARY
 
 
 def test_a_time_of_zero_counts_for_nothing() -> None:
-    assert assess(SIMPLE, [recording(result(SIMPLE, 0.0))]).verdict is Verdict.NOT_COMPARABLE
+    assert assess(SIMPLE, [recording(result(SIMPLE, 0.0))]).conclusion is Conclusion.NOT_COMPARABLE
 
 
 def test_unknown_lengths_and_shapes_stay_incomparable_whatever_is_measured() -> None:
     stated = [each for each in VALUES.values() if each.incomparable]
     for value in stated:
         assessment = assess(value, MADE_UP["all on one"])
-        assert assessment.verdict is Verdict.NOT_COMPARABLE
+        assert assessment.conclusion is Conclusion.NOT_COMPARABLE
         assert value.incomparable[1:] in assessment.reason
 
 
 @pytest.mark.parametrize("number", ["047", "048", "166", "167", "168"])
 def test_values_are_computed_again(number: str) -> None:
     value = VALUES[number]
-    assert assess(value, []).verdict is Verdict.REPRODUCED
+    assert assess(value, []).conclusion is Conclusion.REPRODUCED
     other = value.model_copy(update={"value": value.value * (1 + 1e-6)})
     assessment = assess(other, [])
-    assert assessment.verdict is Verdict.NOT_COMPARABLE
+    assert assessment.conclusion is Conclusion.NOT_COMPARABLE
     assert "nothing explains the difference" in assessment.reason
 
 
@@ -419,14 +423,14 @@ def test_the_other_network_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assessment = assess(VALUES["051"], [])
     assert assessment.label == "measurement mistake: trains another network"
     assert f"{PARAMETERS:,}" in assessment.reason
-    monkeypatch.setattr("jaxcap.published.recomputed._SAME", 24)
-    assert assess(VALUES["051"], []).verdict is Verdict.NOT_COMPARABLE
+    monkeypatch.setattr("jaxcap.published.recomputations._SAME", 24)
+    assert assess(VALUES["051"], []).conclusion is Conclusion.NOT_COMPARABLE
 
 
 def test_what_values_refer_to_exists() -> None:
     for value in VALUES.values():
         assert set(value.mistakes) <= set(MISTAKES)
-        assert not value.computed or value.computed in COMPUTATIONS
+        assert value.computation in {"", "parameters", *COMPUTATIONS}
         if value.reference_number:
             numpy = VALUES[value.reference_number]
             assert (numpy.variant, numpy.device) == ("NumPy", value.device)
@@ -504,19 +508,21 @@ def test_published_work_is_done_in_the_published_type() -> None:
 
 
 @pytest.mark.parametrize("recordings", MADE_UP.values(), ids=MADE_UP)
-def test_the_chart_counts_all_verdicts_and_draws_what_was_measured(
+def test_the_chart_counts_all_conclusions_and_draws_what_was_measured(
     recordings: list[Recording],
 ) -> None:
     assessments = [assess(value, recordings) for value in VALUES.values()]
     plot = published.chart(assessments)
     (axes,) = plot.axes
-    counts = Counter(each.verdict for each in assessments)
+    counts = Counter(each.conclusion for each in assessments)
     labels = [str(line.get_label()) for line in axes.lines]
-    for verdict in Verdict:
-        assert f"{verdict} ({counts[verdict]})" in labels
-    points = [line for line in axes.lines if str(line.get_label()).split(" (")[0] in set(Verdict)]
+    for conclusion in Conclusion:
+        assert f"{conclusion} ({counts[conclusion]})" in labels
+    points = [
+        line for line in axes.lines if str(line.get_label()).split(" (")[0] in set(Conclusion)
+    ]
     drawn = sum(len(np.asarray(line.get_xdata())) for line in points)
-    assert drawn == sum(bool(each.evidence) for each in assessments)
+    assert drawn == sum(bool(each.replications) for each in assessments)
     plt.close(plot)
 
 

@@ -143,16 +143,17 @@ def test_typed_transformations_are_documented_without_their_overloads(read: Read
         assert len(definition.find_all("dt", class_="sig", recursive=False)) == 1
 
 
-def test_every_published_figure_is_on_its_page_with_a_verdict(read: Read) -> None:
+def test_every_published_figure_is_on_its_page_with_a_conclusion(read: Read) -> None:
     page = read("results/then_and_now")
     rows = page.select(".then-and-now tbody tr")
     assert len(rows) == len(published.load())
     for table in page.select(".then-and-now table"):
-        column = [head.get_text() for head in table.select("thead th")].index("verdict")
+        column = [head.get_text() for head in table.select("thead th")].index("conclusion")
         for row in table.select("tbody tr"):
             cells = row.find_all(["th", "td"])
             assert any(
-                cells[column].get_text().startswith(verdict) for verdict in published.Verdict
+                cells[column].get_text().startswith(conclusion)
+                for conclusion in published.Conclusion
             )
     chart = page.select("img.jaxcap-plot")
     assert ["only-light" in image["class"] for image in chart] == [True, False]

@@ -2,22 +2,22 @@
 
 Five documents on JAX published values, most of them times. For each value we record what was done,
 on which device, and which mistakes the document itself shows. These are facts about the document.
-Whether the value holds up is not such a fact: that verdict follows from our measurements, by rules
-whose thresholds are given here.
+Whether the value holds up is not such a fact: that conclusion follows from our measurements, by
+rules whose thresholds are given here.
 """
 
-from jaxcap.published.evidence import CEILINGS, Evidence
-from jaxcap.published.overview import chart, tables
-from jaxcap.published.recomputed import Computed
-from jaxcap.published.values import DOCUMENTS, MISTAKES, PublishedValue, load
-from jaxcap.published.verdicts import (
+from jaxcap.published.assessments import (
     EXPLAINED_SHARE,
     FACTOR,
     MEANINGS,
     Assessment,
-    Verdict,
+    Conclusion,
     assess,
 )
+from jaxcap.published.overview import chart, tables
+from jaxcap.published.recomputations import Recomputation
+from jaxcap.published.replications import CEILINGS, Replication
+from jaxcap.published.values import DOCUMENTS, MISTAKES, PublishedValue, load
 
 __all__ = [
     "CEILINGS",
@@ -27,10 +27,10 @@ __all__ = [
     "MEANINGS",
     "MISTAKES",
     "Assessment",
-    "Computed",
-    "Evidence",
+    "Conclusion",
     "PublishedValue",
-    "Verdict",
+    "Recomputation",
+    "Replication",
     "assess",
     "chart",
     "load",

@@ -6,7 +6,6 @@ import csv
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import PositiveInt, field_validator
@@ -15,32 +14,25 @@ from jaxcap.results import Parameter
 from jaxcap.results.environment import FrozenModel
 
 #: What each document is. Two are versions of one: the first prints results, the second refers to logs.
-DOCUMENTS: Mapping[str, str] = MappingProxyType(
-    {
-        "analysis": "An analysis of JAX's capabilities: results in its README",
-        "analysis logs": "The same analysis: results in its logs",
-        "tutorial": "A blog's tutorial: a quick peek at JAX",
-        "notebook": "A notebook on dispatch: from Autograd to JAX in Geomstats",
-        "exercises": "An exercise sheet: random numbers",
-    }
-)
+DOCUMENTS: Mapping[str, str] = {
+    "analysis": "An analysis of JAX's capabilities: results in its README",
+    "analysis logs": "The same analysis: results in its logs",
+    "tutorial": "A blog's tutorial: a quick peek at JAX",
+    "notebook": "A notebook on dispatch: from Autograd to JAX in Geomstats",
+    "exercises": "An exercise sheet: random numbers",
+}
 
 NOT_AWAITED = "does not wait"
 FIRST_COUNTED = "counts the first call"
-REWRAPPED = "wraps jit anew"
-LOOPED = "loops over scalars"
-OTHER_NETWORK = "trains another network"
 
-#: Mistakes that a document shows, and the words in which a verdict explains each.
-MISTAKES: Mapping[str, str] = MappingProxyType(
-    {
-        NOT_AWAITED: "The clock stopped before the result was ready",
-        FIRST_COUNTED: "The first call, which compiles, loads code or allocates memory, was counted",
-        REWRAPPED: "Each call wrapped the function in jax.jit anew",
-        LOOPED: "A Python loop went over scalars, where one call could take them all",
-        OTHER_NETWORK: "Another network was trained",
-    }
-)
+#: Mistakes that a document shows, and the words in which an assessment explains each.
+MISTAKES: Mapping[str, str] = {
+    NOT_AWAITED: "The clock stopped before the result was ready",
+    FIRST_COUNTED: "The first call, which compiles, loads code or allocates memory, was counted",
+    "wraps jit anew": "Each call wrapped the function in jax.jit anew",
+    "loops over scalars": "A Python loop went over scalars, where one call could take them all",
+    "trains another network": "Another network was trained",
+}
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 
@@ -76,11 +68,9 @@ class PublishedValue(FrozenModel):
         The parameters of the experiment that match the work.
     corrected_variant
         The variant without the mistake, where that is a different one.
-    statistic
-        ``"first call"`` where only the first call was timed.
     reference_number
         Number of a time from the same computer by code that has hardly changed since: NumPy's.
-    computed
+    computation
         Name of the computation that repeats the value, if it is not a time.
     """
 
@@ -97,10 +87,9 @@ class PublishedValue(FrozenModel):
     experiment: str
     variant: str
     corrected_variant: str
-    statistic: Literal["", "first call"]
     parameters: dict[str, Parameter]
     reference_number: str
-    computed: str
+    computation: str
 
     @field_validator("mistakes", mode="before")
     @classmethod
@@ -135,4 +124,4 @@ def load() -> Mapping[str, PublishedValue]:
     """All published values, by number."""
     text = (files(__package__) / "values.csv").read_text(encoding="utf-8")
     values = map(PublishedValue.model_validate, csv.DictReader(text.splitlines()))
-    return MappingProxyType({value.number: value for value in values})
+    return {value.number: value for value in values}

@@ -13,12 +13,13 @@ from functools import wraps
 from itertools import cycle
 from math import ceil
 from operator import attrgetter, itemgetter
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
 import numpy as np
-from cycler import cycler
+from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
@@ -28,9 +29,8 @@ from jaxcap.results import Result, ResultSet
 from jaxcap.results.formatting import devices_of
 from jaxcap.results.statistics import Estimate
 
-# Okabe and Ito's colours, which all kinds of colour vision can distinguish, without black and yellow,
-# which vanish on a dark and on a light page.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+STYLE = rc_params_from_file(Path(__file__).with_name("jaxcap.mplstyle"), use_default_template=False)
+COLOURS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
 MARKERS = ("o", "s", "^", "D", "v", "P")
 # The colour of names that begin so, which is the same in all figures.
 BACKENDS = {
@@ -45,44 +45,11 @@ BACKENDS = {
     "SciPy": COLOURS[4],
     "Python": COLOURS[5],
 }
-INK, INK_ON_DARK = "#1f2328", "#e6edf3"
-GRID = "#8b949e"
+INK, INK_ON_DARK = STYLE["text.color"], "#e6edf3"
+GRID = STYLE["grid.color"]
 
 # Points by the name of their line: the position on the x axis, and the estimate there.
 Series = Mapping[str, list[tuple[float, Estimate]]]
-
-STYLE: dict[Any, Any] = {
-    "figure.figsize": (7.0, 4.0),
-    "figure.dpi": 100,
-    "savefig.dpi": 200,
-    "savefig.transparent": True,
-    # Text stays text in vector graphics. Verdana is as wide as DejaVu Sans, and more common.
-    "svg.fonttype": "none",
-    "svg.hashsalt": "jaxcap",  # the same identifiers in each run
-    "font.sans-serif": ["DejaVu Sans", "Verdana"],
-    "figure.constrained_layout.use": True,
-    "font.size": 11,
-    "axes.titlesize": 12,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.alpha": 0.35,
-    "grid.linewidth": 0.6,
-    "axes.prop_cycle": cycler(color=COLOURS),
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "axes.titlecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 6,
-}
-
 
 # The results that each figure was drawn from, and a function that draws it from others.
 _drawn: WeakKeyDictionary[Figure, tuple[ResultSet, Callable[[ResultSet], Figure]]] = (

@@ -15,7 +15,7 @@ from jaxcap_docs.parts import plot
 
 
 class ThenAndNow(SphinxDirective):
-    """Show a part of the page: ``verdicts``, ``chart`` or ``tables``."""
+    """Show a part of the page: ``conclusions``, ``chart`` or ``tables``."""
 
     required_arguments = 1
 
@@ -25,26 +25,26 @@ class ThenAndNow(SphinxDirective):
         recordings = records.recordings()
         assessments = [published.assess(value, recordings) for value in published.load().values()]
         match self.arguments[0]:
-            case "verdicts":
-                return [_verdicts(assessments)]
+            case "conclusions":
+                return [_conclusions(assessments)]
             case "chart":
                 return plot(self, "then-and-now", published.chart(assessments))
             case "tables":
                 return [_tables(published.tables(assessments, recordings))]
             case other:
-                raise self.error(f"there is no part {other!r}: choose verdicts, chart or tables")
+                raise self.error(f"there is no part {other!r}: choose conclusions, chart or tables")
 
 
-def _verdicts(assessments: list[published.Assessment]) -> nodes.Node:
-    """List what each verdict means, and how many values have it."""
-    counts = Counter(assessment.verdict for assessment in assessments)
+def _conclusions(assessments: list[published.Assessment]) -> nodes.Node:
+    """List what each conclusion means, and how many values have it."""
+    counts = Counter(assessment.conclusion for assessment in assessments)
     items = [
         nodes.definition_list_item(
             "",
-            nodes.term(text=f"{verdict}: {counts[verdict]} of {len(assessments)}"),
+            nodes.term(text=f"{conclusion}: {counts[conclusion]} of {len(assessments)}"),
             nodes.definition("", nodes.paragraph(text=meaning)),
         )
-        for verdict, meaning in published.MEANINGS.items()
+        for conclusion, meaning in published.MEANINGS.items()
     ]
     return nodes.definition_list("", *items)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from jaxcap.experiments.jit import JIT
 from jaxcap.experiments.linear_algebra import LINEAR_ALGEBRA, least_cost
 from jaxcap.published.values import FIRST_COUNTED, NOT_AWAITED, PublishedValue, load
-from jaxcap.report.roofline import Ceilings
 from jaxcap.results import Cost, Result
+from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.environment import Device
 from jaxcap.results.recordings import Recording
 from jaxcap.results.statistics import Estimate
@@ -19,19 +18,17 @@ from jaxcap.results.statistics import Estimate
 #: operations in a cycle at 1.665 GHz, 1/64 as many in float64, and, in its faster variant, 608 GB/s:
 #: https://www.nvidia.com/en-us/geforce/graphics-cards/30-series/rtx-3060-3060ti/ and, for float64,
 #: https://www.nvidia.com/content/PDF/nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.1.pdf.
-CEILINGS: Mapping[str, Ceilings] = MappingProxyType(
-    {
-        "RTX 3060 Ti": Ceilings(
-            device=Device(platform="gpu", name="RTX 3060 Ti"),
-            bytes_per_s=608e9,
-            flops_per_s={"float32": 4864 * 2 * 1.665e9, "float64": 4864 * 2 * 1.665e9 / 64},
-        )
-    }
-)
+CEILINGS: Mapping[str, Ceilings] = {
+    "RTX 3060 Ti": Ceilings(
+        device=Device(platform="gpu", name="RTX 3060 Ti"),
+        bytes_per_s=608e9,
+        flops_per_s={"float32": 4864 * 2 * 1.665e9, "float64": 4864 * 2 * 1.665e9 / 64},
+    )
+}
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Replication:
     """What we measured of the work behind a published value, on one device.
 
     Attributes
@@ -53,25 +50,26 @@ class Evidence:
     reference_ratio: float | None
 
 
-def find_evidence(published: PublishedValue, recordings: Sequence[Recording]) -> list[Evidence]:
+def find_replications(
+    published: PublishedValue, recordings: Sequence[Recording]
+) -> list[Replication]:
     """Find what was measured on each device; for a device with several recordings, the first."""
-    found: dict[Device, Evidence] = {}
-    for recording in recordings if published.variant else ():
-        repeated = _result(published, published.variant, recording)
-        corrected = _result(published, published.corrected_variant or published.variant, recording)
-        if not (repeated and corrected) or repeated.device in found:
+    replications: dict[Device, Replication] = {}
+    for recording in recordings:
+        repeated = _find_result(published, published.variant, recording)
+        corrected_variant = published.corrected_variant or published.variant
+        corrected = _find_result(published, corrected_variant, recording)
+        if not (repeated and corrected) or repeated.device in replications:
             continue
         device, as_published = repeated.device, _time_with_mistakes(published, repeated)
-        time = as_published if published.statistic else corrected.time
-        if min(time.low, as_published.low) > 0:  # a coarse clock shows zeros
+        if min(corrected.time.low, as_published.low) > 0:  # a coarse clock shows zeros
             ratio = _reference_ratio(published, device, recordings)
-            found[device] = Evidence(device, time, as_published, ratio)
-    return list(found.values())
+            replications[device] = Replication(device, corrected.time, as_published, ratio)
+    return list(replications.values())
 
 
-def _result(published: PublishedValue, variant: str, recording: Recording) -> Result | None:
-    results = recording.sets.get(published.experiment)
-    for result in results.results if results else ():
+def _find_result(published: PublishedValue, variant: str, recording: Recording) -> Result | None:
+    for result in recording.sets.get(published.experiment, ()):
         if (
             result.variant == variant
             and result.device.platform == published.platform
@@ -82,8 +80,6 @@ def _result(published: PublishedValue, variant: str, recording: Recording) -> Re
 
 
 def _time_with_mistakes(published: PublishedValue, result: Result) -> Estimate:
-    if published.statistic:
-        return result.first_call
     later = result.dispatch if NOT_AWAITED in published.mistakes else result.time
     if FIRST_COUNTED not in published.mistakes:
         return later
@@ -107,9 +103,9 @@ def _reference_ratio(
     reference = load().get(published.reference_number)
     if reference is None or reference.time_s is None:
         return None
-    for evidence in find_evidence(reference, recordings):
-        if evidence.device == device:
-            return reference.time_s / evidence.as_published.value
+    for replication in find_replications(reference, recordings):
+        if replication.device == device:
+            return reference.time_s / replication.as_published.value
     return None
 
 

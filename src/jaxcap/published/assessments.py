@@ -1,0 +1,252 @@
+"""What we conclude about published values: the rules, and their application to our measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import log
+from typing import NamedTuple
+
+from jaxcap.published.recomputations import Recomputation, recompute
+from jaxcap.published.replications import Replication, find_replications, least_time_s
+from jaxcap.published.values import MISTAKES, NOT_AWAITED, PublishedValue
+from jaxcap.results.environment import Device
+from jaxcap.results.recordings import Recording
+from jaxcap.results.statistics import Estimate
+
+#: Times that differ by no more than this factor count as equal: two computers of the same kind may
+#: differ as much.
+FACTOR = 2.0
+#: A mistake explains a published time if repeating it changes our time by this share of the distance
+#: between the two, on a logarithmic scale: by at least half, because libraries and devices changed
+#: too, and by at most twice, because the mistake has to yield about that number.
+EXPLAINED_SHARE = (0.5, 2.0)
+
+
+class Conclusion(StrEnum):
+    """How a published value compares with our measurements."""
+
+    REPRODUCED = "reproduced"
+    FASTER_LIBRARY = "faster library"
+    SLOWER_LIBRARY = "slower library"
+    OTHER_DEVICE = "other device"
+    MISTAKE = "measurement mistake"
+    NOT_COMPARABLE = "not comparable"
+
+
+#: What each conclusion means.
+MEANINGS: Mapping[Conclusion, str] = {
+    Conclusion.REPRODUCED: (
+        "Our time for the same work, measured correctly, is within a factor of "
+        f"{FACTOR:g} of the published one. A value that is not a time is equal, apart from the "
+        "rounding of 32-bit numbers."
+    ),
+    Conclusion.FASTER_LIBRARY: (
+        f"We are faster by more than a factor of {FACTOR:g}, although NumPy, whose code has "
+        "changed little, took about as long on the published computer as on ours, within the "
+        "same factor."
+    ),
+    Conclusion.SLOWER_LIBRARY: (
+        "The reverse: we are slower, even with the document's mistakes, although NumPy is not."
+    ),
+    Conclusion.OTHER_DEVICE: (
+        "The times differ, and no mistake explains it. Either NumPy's times differ too, or no "
+        "value from the same computer separates the library's part from the device's, or the "
+        "published device is known to need that long."
+    ),
+    Conclusion.MISTAKE: (
+        "The document made a mistake, and repeating it clearly moves our time towards the "
+        f"published one, by {EXPLAINED_SHARE[0]:g} to {EXPLAINED_SHARE[1]:g} times the distance "
+        "between the two on a logarithmic scale. Or the published device would have to be more "
+        f"than {FACTOR:g} times better than its data sheet says. Or a computation of ours shows "
+        "the mistake."
+    ),
+    Conclusion.NOT_COMPARABLE: (
+        "The work cannot be repeated because the document leaves out what that takes, or we have "
+        "not measured the same work on such a device."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A conclusion about a published value, and what it follows from.
+
+    Attributes
+    ----------
+    published
+        The published value.
+    conclusion
+        How it compares with our measurements.
+    reason
+        A sentence with the measurements that the conclusion follows from.
+    replications
+        What was measured on each device of the same kind; the conclusion follows from the first.
+    recomputation
+        What was computed in place of a measurement.
+    mistake
+        The mistake that explains the value, if that is the conclusion; otherwise empty.
+    """
+
+    published: PublishedValue
+    conclusion: Conclusion
+    reason: str
+    replications: Sequence[Replication]
+    recomputation: Recomputation | None
+    mistake: str
+
+    @property
+    def label(self) -> str:
+        """The conclusion, with the mistake if it is one."""
+        return f"{self.conclusion}: {self.mistake}" if self.mistake else str(self.conclusion)
+
+
+class _Ruling(NamedTuple):
+    conclusion: Conclusion
+    reason: str
+    mistake: str = ""
+
+
+def assess(published: PublishedValue, recordings: Iterable[Recording]) -> Assessment:
+    """Compare a published value with what was measured.
+
+    Parameters
+    ----------
+    published
+        One of the values of `load`.
+    recordings
+        Recordings of all machines. The first that measured the same work on the same kind of device
+        decides.
+    """
+    recordings = list(recordings)
+    replications = find_replications(published, recordings)
+    recomputation = recompute(published) if published.computation else None
+    ruling = _rule_impossible(published) or _rule_incomparable(published, recomputation)
+    if ruling is None and recomputation:
+        ruling = _rule_on_value(published, recomputation)
+    elif ruling is None and published.time_s and replications:
+        ruling = _rule_on_time(published, published.time_s, replications[0])
+    ruling = ruling or _rule_unmeasured(published, recordings)
+    return Assessment(
+        published, ruling.conclusion, ruling.reason, replications, recomputation, ruling.mistake
+    )
+
+
+def measured_devices(recordings: Iterable[Recording]) -> list[Device]:
+    """List the devices on which anything was measured, in the order of the recordings."""
+    return list(
+        dict.fromkeys(
+            result.device
+            for recording in recordings
+            for results in recording.sets.values()
+            for result in results
+        )
+    )
+
+
+def _rule_impossible(published: PublishedValue) -> _Ruling | None:
+    """Refute a time in which the device could not have done the work."""
+    least_s, published_s = least_time_s(published), published.time_s
+    if not (least_s and published_s and NOT_AWAITED in published.mistakes):
+        return None
+    if published_s * FACTOR >= least_s:
+        return None
+    reason = (
+        f"{MISTAKES[NOT_AWAITED]}: by its data sheet the {published.device} needs at least "
+        f"{format_time(least_s)}, and {format_time(published_s)} was published."
+    )
+    return _Ruling(Conclusion.MISTAKE, reason, NOT_AWAITED)
+
+
+def _rule_incomparable(
+    published: PublishedValue, recomputation: Recomputation | None
+) -> _Ruling | None:
+    if not published.incomparable:
+        return None
+    reason = published.incomparable[0].upper() + published.incomparable[1:]
+    reason += f"; {recomputation.reason}" if recomputation else "."
+    return _Ruling(Conclusion.NOT_COMPARABLE, reason)
+
+
+def _rule_on_value(published: PublishedValue, recomputation: Recomputation) -> _Ruling:
+    if not recomputation.agrees:
+        reason = f"We get {recomputation.text}, and nothing explains the difference."
+        return _Ruling(Conclusion.NOT_COMPARABLE, reason)
+    if not published.mistakes:
+        return _Ruling(Conclusion.REPRODUCED, recomputation.reason)
+    mistake = published.mistakes[0]
+    return _Ruling(Conclusion.MISTAKE, f"{MISTAKES[mistake]}: {recomputation.reason}", mistake)
+
+
+def _rule_unmeasured(published: PublishedValue, recordings: Sequence[Recording]) -> _Ruling:
+    kind = published.platform.upper()
+    if not published.variant:
+        reason = "None of our machines has done this yet."
+    elif published.platform not in {device.platform for device in measured_devices(recordings)}:
+        reason = f"No {kind} has been measured yet."
+    else:
+        reason = f"This has not been measured on a {kind} yet."
+    return _Ruling(Conclusion.NOT_COMPARABLE, reason)
+
+
+def _rule_on_time(
+    published: PublishedValue, published_s: float, replication: Replication
+) -> _Ruling:
+    ours, as_published = replication.corrected, replication.as_published
+    times = f"{format_time(published_s)} was published, and we measured {ours.short}"
+    if _is_near(published_s / ours.value):
+        repeated = f", or {as_published.short} with its mistakes" if published.mistakes else ""
+        return _Ruling(Conclusion.REPRODUCED, f"{times}{repeated}.")
+    least_s = least_time_s(published)
+    if least_s and published_s < FACTOR * least_s:
+        needs = f"the {published.device} needs at least {format_time(least_s)} by its data sheet"
+        return _Ruling(Conclusion.OTHER_DEVICE, f"{times}; {needs}.")
+    if _mistakes_explain(replication, published_s):
+        too_short = published_s < ours.value and NOT_AWAITED in published.mistakes
+        mistake = NOT_AWAITED if too_short else published.mistakes[0]
+        both = f"repeating this, we measured {as_published.short}, and {ours.short} without it"
+        reason = f"{MISTAKES[mistake]}: {both}; {format_time(published_s)} was published."
+        return _Ruling(Conclusion.MISTAKE, reason, mistake)
+    return _rule_by_reference(times, published_s, replication)
+
+
+def _rule_by_reference(times: str, published_s: float, replication: Replication) -> _Ruling:
+    """Tell a different library from a different device by what NumPy took on both computers."""
+    ratio, as_published = replication.reference_ratio, replication.as_published
+    if ratio is None:
+        reason = f"{times}; no reference time from that computer was published."
+        return _Ruling(Conclusion.OTHER_DEVICE, reason)
+    reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours"
+    if not _is_near(ratio):
+        return _Ruling(Conclusion.OTHER_DEVICE, f"{times}; {reference}.")
+    if published_s > replication.corrected.value:
+        return _Ruling(Conclusion.FASTER_LIBRARY, f"{times}, though {reference}.")
+    if as_published.value > FACTOR * published_s:
+        return _Ruling(Conclusion.SLOWER_LIBRARY, f"{times}, though {reference}.")
+    reason = f"{times}, or {as_published.short} with its mistakes; {reference}."
+    return _Ruling(Conclusion.OTHER_DEVICE, reason)
+
+
+def _is_near(ratio: float) -> bool:
+    return 1 / FACTOR <= ratio <= FACTOR
+
+
+def _mistakes_explain(replication: Replication, published_s: float) -> bool:
+    """Whether the mistakes surely change our time, and about as far as to the published one."""
+    ours, as_published = replication.corrected, replication.as_published
+    if as_published.low <= ours.high and ours.low <= as_published.high:
+        return False
+    least, most = EXPLAINED_SHARE
+    share = log(as_published.value / ours.value) / log(published_s / ours.value)
+    return least <= share <= most
+
+
+def exact_time(seconds: float) -> Estimate:
+    """Turn a published time, which has no interval, into an estimate."""
+    return Estimate(seconds, seconds, seconds, confidence=1.0, unit="s", basis="published")
+
+
+def format_time(seconds: float) -> str:
+    """Format a time with its unit, in four digits."""
+    return exact_time(seconds).short

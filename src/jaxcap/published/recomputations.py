@@ -1,0 +1,112 @@
+"""Published values that are not times, computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isclose
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcap.kernels import calibration
+from jaxcap.kernels.elementwise import wave
+from jaxcap.published.values import PublishedValue
+
+#: Largest relative difference of equal values: the rounding of 32-bit numbers.
+TOLERANCE = float(np.finfo(np.float32).eps)
+
+# Rows of the image after both convolutions, without padding ("valid") and with it ("same").
+_VALID, _SAME = 24, 28
+# The number of parameters in the document's log.
+_LOGGED_PARAMETERS = 3_232_906
+
+
+class Recomputation(NamedTuple):
+    """What we get for a published value.
+
+    Attributes
+    ----------
+    text
+        Our value, as it is shown.
+    agrees
+        Whether it is the published one.
+    reason
+        A sentence on how it was computed.
+    """
+
+    text: str
+    agrees: bool
+    reason: str
+
+
+def recompute(published: PublishedValue) -> Recomputation:
+    """Run the computation that ``published.computation`` names, on JAX's default device."""
+    if published.computation == "parameters":
+        return _recount_parameters()
+    ours, reason = COMPUTATIONS[published.computation]()
+    agrees = isclose(ours, published.value, rel_tol=TOLERANCE)
+    return Recomputation(f"{ours!r}", agrees, reason)
+
+
+def count_parameters(side: int) -> int:
+    """Count the network's parameters if its convolutions yield images of ``side`` rows."""
+    convolutions = (3 * 3 * 1 * 32 + 32) + (3 * 3 * 32 * 64 + 64)
+    return convolutions + ((side // 2) ** 2 * 64 * 256 + 256) + (256 * 10 + 10)
+
+
+def _recount_parameters() -> Recomputation:
+    same, valid = count_parameters(_SAME), count_parameters(_VALID)
+    reason = (
+        f"with Flax's default padding it has {same:,} parameters, as its log says, and PyTorch's has "
+        f"{valid:,}."
+    )
+    return Recomputation(f"{same:,} parameters", same == _LOGGED_PARAMETERS, reason)
+
+
+def _wave_at_3() -> tuple[float, str]:
+    return float(wave(jnp.float32(3))), "Computed again by JAX, in 32 bits."
+
+
+def _slope_at_3() -> tuple[float, str]:
+    return float(jax.grad(wave)(jnp.float32(3))), "Computed again by JAX, in 32 bits."
+
+
+def _jax_sum() -> tuple[float, str]:
+    former, current = _sum_of_draws(False), _sum_of_draws(True)
+    reason = (
+        f"{former:.7f} with jax_threefry_partitionable=False, the default before JAX 0.5; today's "
+        f"default gives {current:.7f}."
+    )
+    return former, reason
+
+
+def _sum_of_draws(partitionable: bool) -> float:
+    with jax.threefry_partitionable(partitionable):
+        _, first, second = jax.random.split(jax.random.key(0), 3)
+        return float(jax.random.uniform(first) + 2 * jax.random.uniform(second))
+
+
+def _numpy_sum(first_weight: int, second_weight: int) -> tuple[float, str]:
+    first, second = np.random.RandomState(0).uniform(size=2)
+    total = float(first_weight * first + second_weight * second)
+    return total, "Drawn again by NumPy's old generator, from seed 0."
+
+
+def _optimum(index: int) -> tuple[float, str]:
+    fitted = calibration.least_squares(*calibration.sensors())
+    ours = round(float(fitted[index]), 4)
+    return ours, f"on our own data, drawn to resemble them, it is {ours}."
+
+
+#: Computations by the name that a published value gives; each returns our value, and how we got it.
+COMPUTATIONS: Mapping[str, Callable[[], tuple[float, str]]] = {
+    "value": _wave_at_3,
+    "slope": _slope_at_3,
+    "draw": _jax_sum,
+    "bar first": lambda: _numpy_sum(1, 2),
+    "baz first": lambda: _numpy_sum(2, 1),
+    "least error, slope": lambda: _optimum(0),
+    "least error, offset": lambda: _optimum(1),
+}

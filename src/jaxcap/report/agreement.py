@@ -1,0 +1,72 @@
+"""A plot of two times for each piece of work, which agree near its diagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from jaxcap.report import figures
+
+
+@dataclass(frozen=True)
+class Group:
+    """Points that share a colour, a marker and an entry in the legend.
+
+    Attributes
+    ----------
+    label
+        The entry in the legend.
+    xs
+        Seconds along the horizontal axis.
+    ys
+        Seconds along the vertical axis, for each of ``xs``.
+    other_ys
+        Other seconds for each of ``xs``, drawn as hollow markers; empty if there are none.
+    other_label
+        The entry of the hollow markers in the legend.
+    """
+
+    label: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+    other_ys: Sequence[float] = ()
+    other_label: str = ""
+
+
+def figure(
+    groups: Sequence[Group], *, factor: float, xlabel: str, ylabel: str, title: str
+) -> Figure:
+    """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``."""
+    with plt.rc_context(figures.STYLE):
+        drawing, axes = plt.subplots(figsize=(7.0, 6.0))
+        for group, colour, marker in zip(groups, figures.COLOURS, figures.MARKERS, strict=True):
+            axes.loglog(group.xs, group.ys, marker, color=colour, label=group.label)
+            if group.other_label:
+                label, others = group.other_label, group.other_ys
+                axes.loglog(group.xs, others, marker, color=colour, mfc="none", label=label)
+                axes.vlines(group.xs, group.ys, others, colors=colour, lw=0.6, alpha=0.6, zorder=1)
+        if any(group.xs for group in groups):
+            _draw_band(axes, factor)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(EngFormatter(unit="s"))
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        axes.set_title(title)
+        drawing.legend(loc="outside lower center", ncols=3, fontsize=9.5)
+    return drawing
+
+
+def _draw_band(axes: Axes, factor: float) -> None:
+    ends = [
+        min(axes.get_xlim()[0], axes.get_ylim()[0]),
+        max(axes.get_xlim()[1], axes.get_ylim()[1]),
+    ]
+    axes.plot(ends, ends, color=figures.GRID, lw=1.2, zorder=0)
+    low, high = [end / factor for end in ends], [end * factor for end in ends]
+    axes.fill_between(ends, low, high, color=figures.GRID, alpha=0.2, lw=0, zorder=0)
+    axes.set(xlim=ends, ylim=ends)
