@@ -361,12 +361,11 @@ def test_what_the_published_device_needs_is_no_mistake() -> None:
 
 
 def test_a_missing_device_is_named() -> None:
-    on_gpu, on_cpu = VALUES["065"], VALUES["066"]
-    assert assess(on_gpu, []).reason == "No GPU has been measured yet."
-    assert assess(on_gpu, MADE_UP["a CPU"]).reason == "No GPU has been measured yet."
     other = recording(result(VALUES["068"], 1e-3))
-    assert assess(on_gpu, [other]).reason == "This has not been measured on a GPU yet."
-    assert assess(on_cpu, [other]).reason == "No CPU has been measured yet."
+    for recordings in ([], [other]):
+        for number, kind in ("065", "GPU"), ("066", "CPU"):
+            reason = f"This has not been measured on a {kind} yet."
+            assert assess(VALUES[number], recordings).reason == reason
 
 
 def test_the_first_machine_decides_and_all_are_shown() -> None:

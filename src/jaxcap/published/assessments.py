@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import log
-from typing import NamedTuple
 
 from jaxcap.published.recomputations import Recomputation, recompute
 from jaxcap.published.replications import Replication, find_replications, least_time_s
 from jaxcap.published.values import MISTAKES, NOT_AWAITED, PublishedValue
-from jaxcap.results.environment import Device
 from jaxcap.results.recordings import Recording
 from jaxcap.results.statistics import Estimate
 
@@ -81,20 +79,20 @@ class Assessment:
         How it compares with our measurements.
     reason
         A sentence with the measurements that the conclusion follows from.
+    mistake
+        The mistake that explains the value, if that is the conclusion; otherwise empty.
     replications
         What was measured on each device of the same kind; the conclusion follows from the first.
     recomputation
         What was computed in place of a measurement.
-    mistake
-        The mistake that explains the value, if that is the conclusion; otherwise empty.
     """
 
     published: PublishedValue
     conclusion: Conclusion
     reason: str
-    replications: Sequence[Replication]
-    recomputation: Recomputation | None
-    mistake: str
+    mistake: str = ""
+    replications: Sequence[Replication] = ()
+    recomputation: Recomputation | None = None
 
     @property
     def label(self) -> str:
@@ -102,13 +100,7 @@ class Assessment:
         return f"{self.conclusion}: {self.mistake}" if self.mistake else str(self.conclusion)
 
 
-class _Ruling(NamedTuple):
-    conclusion: Conclusion
-    reason: str
-    mistake: str = ""
-
-
-def assess(published: PublishedValue, recordings: Iterable[Recording]) -> Assessment:
+def assess(published: PublishedValue, recordings: Sequence[Recording]) -> Assessment:
     """Compare a published value with what was measured.
 
     Parameters
@@ -119,33 +111,22 @@ def assess(published: PublishedValue, recordings: Iterable[Recording]) -> Assess
         Recordings of all machines. The first that measured the same work on the same kind of device
         decides.
     """
-    recordings = list(recordings)
     replications = find_replications(published, recordings)
     recomputation = recompute(published) if published.computation else None
-    ruling = _rule_impossible(published) or _rule_incomparable(published, recomputation)
-    if ruling is None and recomputation:
-        ruling = _rule_on_value(published, recomputation)
-    elif ruling is None and published.time_s and replications:
-        ruling = _rule_on_time(published, published.time_s, replications[0])
-    ruling = ruling or _rule_unmeasured(published, recordings)
-    return Assessment(
-        published, ruling.conclusion, ruling.reason, replications, recomputation, ruling.mistake
-    )
+    assessment = _refute_by_data_sheet(published)
+    if assessment is None:
+        if published.incomparable:
+            assessment = _explain_incomparable(published, recomputation)
+        elif recomputation:
+            assessment = _assess_value(published, recomputation)
+        elif published.time_s and replications:
+            assessment = _assess_time(published, published.time_s, replications[0])
+        else:
+            assessment = _explain_unmeasured(published)
+    return replace(assessment, replications=replications, recomputation=recomputation)
 
 
-def measured_devices(recordings: Iterable[Recording]) -> list[Device]:
-    """List the devices on which anything was measured, in the order of the recordings."""
-    return list(
-        dict.fromkeys(
-            result.device
-            for recording in recordings
-            for results in recording.sets.values()
-            for result in results
-        )
-    )
-
-
-def _rule_impossible(published: PublishedValue) -> _Ruling | None:
+def _refute_by_data_sheet(published: PublishedValue) -> Assessment | None:
     """Refute a time in which the device could not have done the work."""
     least_s, published_s = least_time_s(published), published.time_s
     if not (least_s and published_s and NOT_AWAITED in published.mistakes):
@@ -156,76 +137,74 @@ def _rule_impossible(published: PublishedValue) -> _Ruling | None:
         f"{MISTAKES[NOT_AWAITED]}: by its data sheet the {published.device} needs at least "
         f"{format_time(least_s)}, and {format_time(published_s)} was published."
     )
-    return _Ruling(Conclusion.MISTAKE, reason, NOT_AWAITED)
+    return Assessment(published, Conclusion.MISTAKE, reason, NOT_AWAITED)
 
 
-def _rule_incomparable(
+def _explain_incomparable(
     published: PublishedValue, recomputation: Recomputation | None
-) -> _Ruling | None:
-    if not published.incomparable:
-        return None
+) -> Assessment:
     reason = published.incomparable[0].upper() + published.incomparable[1:]
     reason += f"; {recomputation.reason}" if recomputation else "."
-    return _Ruling(Conclusion.NOT_COMPARABLE, reason)
+    return Assessment(published, Conclusion.NOT_COMPARABLE, reason)
 
 
-def _rule_on_value(published: PublishedValue, recomputation: Recomputation) -> _Ruling:
+def _explain_unmeasured(published: PublishedValue) -> Assessment:
+    reason = "None of our machines has done this yet."
+    if published.variant:
+        reason = f"This has not been measured on a {published.platform.upper()} yet."
+    return Assessment(published, Conclusion.NOT_COMPARABLE, reason)
+
+
+def _assess_value(published: PublishedValue, recomputation: Recomputation) -> Assessment:
     if not recomputation.agrees:
         reason = f"We get {recomputation.text}, and nothing explains the difference."
-        return _Ruling(Conclusion.NOT_COMPARABLE, reason)
+        return Assessment(published, Conclusion.NOT_COMPARABLE, reason)
     if not published.mistakes:
-        return _Ruling(Conclusion.REPRODUCED, recomputation.reason)
+        return Assessment(published, Conclusion.REPRODUCED, recomputation.reason)
     mistake = published.mistakes[0]
-    return _Ruling(Conclusion.MISTAKE, f"{MISTAKES[mistake]}: {recomputation.reason}", mistake)
+    return Assessment(
+        published, Conclusion.MISTAKE, f"{MISTAKES[mistake]}: {recomputation.reason}", mistake
+    )
 
 
-def _rule_unmeasured(published: PublishedValue, recordings: Sequence[Recording]) -> _Ruling:
-    kind = published.platform.upper()
-    if not published.variant:
-        reason = "None of our machines has done this yet."
-    elif published.platform not in {device.platform for device in measured_devices(recordings)}:
-        reason = f"No {kind} has been measured yet."
-    else:
-        reason = f"This has not been measured on a {kind} yet."
-    return _Ruling(Conclusion.NOT_COMPARABLE, reason)
-
-
-def _rule_on_time(
+def _assess_time(
     published: PublishedValue, published_s: float, replication: Replication
-) -> _Ruling:
+) -> Assessment:
     ours, as_published = replication.corrected, replication.as_published
     times = f"{format_time(published_s)} was published, and we measured {ours.short}"
     if _is_near(published_s / ours.value):
         repeated = f", or {as_published.short} with its mistakes" if published.mistakes else ""
-        return _Ruling(Conclusion.REPRODUCED, f"{times}{repeated}.")
+        return Assessment(published, Conclusion.REPRODUCED, f"{times}{repeated}.")
     least_s = least_time_s(published)
     if least_s and published_s < FACTOR * least_s:
         needs = f"the {published.device} needs at least {format_time(least_s)} by its data sheet"
-        return _Ruling(Conclusion.OTHER_DEVICE, f"{times}; {needs}.")
+        return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {needs}.")
     if _mistakes_explain(replication, published_s):
         too_short = published_s < ours.value and NOT_AWAITED in published.mistakes
         mistake = NOT_AWAITED if too_short else published.mistakes[0]
         both = f"repeating this, we measured {as_published.short}, and {ours.short} without it"
         reason = f"{MISTAKES[mistake]}: {both}; {format_time(published_s)} was published."
-        return _Ruling(Conclusion.MISTAKE, reason, mistake)
-    return _rule_by_reference(times, published_s, replication)
+        return Assessment(published, Conclusion.MISTAKE, reason, mistake)
+    return _assess_by_reference(published, published_s, replication, times)
 
 
-def _rule_by_reference(times: str, published_s: float, replication: Replication) -> _Ruling:
+def _assess_by_reference(
+    published: PublishedValue, published_s: float, replication: Replication, times: str
+) -> Assessment:
     """Tell a different library from a different device by what NumPy took on both computers."""
     ratio, as_published = replication.reference_ratio, replication.as_published
     if ratio is None:
         reason = f"{times}; no reference time from that computer was published."
-        return _Ruling(Conclusion.OTHER_DEVICE, reason)
+        return Assessment(published, Conclusion.OTHER_DEVICE, reason)
     reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours"
     if not _is_near(ratio):
-        return _Ruling(Conclusion.OTHER_DEVICE, f"{times}; {reference}.")
+        return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {reference}.")
     if published_s > replication.corrected.value:
-        return _Ruling(Conclusion.FASTER_LIBRARY, f"{times}, though {reference}.")
+        return Assessment(published, Conclusion.FASTER_LIBRARY, f"{times}, though {reference}.")
     if as_published.value > FACTOR * published_s:
-        return _Ruling(Conclusion.SLOWER_LIBRARY, f"{times}, though {reference}.")
+        return Assessment(published, Conclusion.SLOWER_LIBRARY, f"{times}, though {reference}.")
     reason = f"{times}, or {as_published.short} with its mistakes; {reference}."
-    return _Ruling(Conclusion.OTHER_DEVICE, reason)
+    return Assessment(published, Conclusion.OTHER_DEVICE, reason)
 
 
 def _is_near(ratio: float) -> bool:

@@ -13,7 +13,6 @@ from jaxcap.published.assessments import (
     Conclusion,
     exact_time,
     format_time,
-    measured_devices,
 )
 from jaxcap.published.values import DOCUMENTS
 from jaxcap.report import agreement
@@ -59,14 +58,19 @@ def tables(assessments: Sequence[Assessment], recordings: Iterable[Recording]) -
 
     Columns show the time on each device, in the order of the recordings.
     """
-    devices = measured_devices(recordings)
+    devices = dict.fromkeys(
+        result.device
+        for recording in recordings
+        for results in recording.sets.values()
+        for result in results
+    )
     for document, title in DOCUMENTS.items():
         rows = [each for each in assessments if each.published.document == document]
         if rows:
             yield _table(title, rows, devices)
 
 
-def _table(title: str, assessments: Sequence[Assessment], devices: Sequence[Device]) -> Table:
+def _table(title: str, assessments: Sequence[Assessment], devices: Iterable[Device]) -> Table:
     measured = {replication.device for each in assessments for replication in each.replications}
     devices = [device for device in devices if device in measured]
     is_computed = any(each.recomputation for each in assessments)

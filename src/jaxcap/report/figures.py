@@ -65,16 +65,13 @@ def _redrawable(
     """Draw in this site's style, and remember for `drawn_from` how that was done."""
 
     @wraps(draw)
-    def draw_and_remember(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
-        def redraw(results: ResultSet) -> Figure:
-            with plt.rc_context(STYLE):
-                return draw(results, *args, **options)
-
-        figure = redraw(results)
-        _drawn[figure] = results, redraw
+    def draw_in_style(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
+        with plt.rc_context(STYLE):
+            figure = draw(results, *args, **options)
+        _drawn[figure] = results, lambda others: draw_in_style(others, *args, **options)
         return figure
 
-    return draw_and_remember
+    return draw_in_style
 
 
 def drawn_from(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
