@@ -93,7 +93,7 @@ class TestWording:
         self, results: ResultSet, heading: str, sentence: str
     ) -> None:
         made = claim(TEXT, results, speedup)
-        measured = f"Measured on Test CPU (CPU): {made.evidence}, claimed: more than 1."
+        measured = f"Measured on Test CPU (CPU): {made.evidence}. The claim needs more than 1."
         assert repr(made) == f"{heading}: {sentence}\n{measured}"
         assert words(made) == [heading, sentence, measured]
 
@@ -126,7 +126,7 @@ class TestWording:
     def test_names_the_bounds(self, above: float | None, below: float | None, needs: str) -> None:
         made = claim(TEXT, FASTER, speedup, above=above, below=below)
         assert made.needs == needs
-        assert repr(made).endswith(f"claimed: {needs}.")
+        assert repr(made).endswith(f"The claim needs {needs}.")
 
     def test_keeps_capitals_within(self) -> None:
         assert claim("JAX is faster than NumPy", FASTER, speedup).sentence == (

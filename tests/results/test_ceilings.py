@@ -26,11 +26,6 @@ def test_least_time_is_that_of_the_slower_resource(cost: Cost, dtype: str, expec
     assert CEILINGS.least_time_s(cost, dtype) == expected
 
 
-@pytest.mark.parametrize(("intensity", "expected"), [(1, 10), (5, 50), (10, 100), (1000, 100)])
-def test_roof_slopes_and_is_flat_from_the_ridge_on(intensity: float, expected: float) -> None:
-    assert CEILINGS.attainable_flops_per_s(intensity, "float32") == expected
-
-
 def one_limit(limit: str, dtype: str, size: int, seconds: float, **changes: Any) -> Result:
     parameters = {"limit": limit, "dtype": dtype, "size": size, "device": "cpu"}
     runs = make_run((2 * seconds, seconds, 3 * seconds))

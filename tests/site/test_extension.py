@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes import CPU, GPU, make_result, make_set
@@ -93,7 +94,7 @@ def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Brows
 
 
 def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
-    known = {"flops": 10.0, "bytes_moved": 10.0}
+    known: dict[str, Any] = {"flops": 10.0, "bytes_moved": 10.0}
     kernels = make_set(
         make_result("GPU's", device=GPU, allocator="default", **known),
         make_result("steady", **known),

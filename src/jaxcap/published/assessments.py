@@ -131,7 +131,7 @@ def _refute_by_data_sheet(published: PublishedValue) -> Assessment | None:
     least_s, published_s = least_time_s(published), published.time_s
     if not (least_s and published_s and NOT_AWAITED in published.mistakes):
         return None
-    if published_s * FACTOR >= least_s:
+    if FACTOR * published_s >= least_s:
         return None
     reason = (
         f"{MISTAKES[NOT_AWAITED]}: by its data sheet the {published.device} needs at least "
@@ -221,11 +221,6 @@ def _mistakes_explain(replication: Replication, published_s: float) -> bool:
     return least <= share <= most
 
 
-def exact_time(seconds: float) -> Estimate:
-    """Turn a published time, which has no interval, into an estimate."""
-    return Estimate(seconds, seconds, seconds, confidence=1.0, unit="s", basis="published")
-
-
 def format_time(seconds: float) -> str:
-    """Format a time with its unit, in four digits."""
-    return exact_time(seconds).short
+    """Format a published time, which has no interval, with its unit and in four digits."""
+    return Estimate(seconds, seconds, seconds, confidence=1.0, unit="s", basis="").short

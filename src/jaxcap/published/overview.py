@@ -11,13 +11,11 @@ from jaxcap.published.assessments import (
     FACTOR,
     Assessment,
     Conclusion,
-    exact_time,
     format_time,
 )
 from jaxcap.published.values import DOCUMENTS
 from jaxcap.report import agreement
 from jaxcap.results.environment import Device
-from jaxcap.results.exports import times_faster
 from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 
@@ -38,13 +36,13 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
 
 
 def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> agreement.Group:
-    alike = [assessment for assessment in assessments if assessment.conclusion is conclusion]
+    members = [assessment for assessment in assessments if assessment.conclusion is conclusion]
     measured = [
         (assessment.published.time_s, assessment.replications[0])
-        for assessment in alike
+        for assessment in members
         if assessment.published.time_s and assessment.replications
     ]
-    label = f"{conclusion} ({len(alike)})"
+    label = f"{conclusion} ({len(members)})"
     xs = [published_s for published_s, _ in measured]
     ys = [replication.corrected.value for _, replication in measured]
     if conclusion is not Conclusion.MISTAKE:
@@ -102,6 +100,5 @@ def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:
     for replication in assessment.replications:
         if published_s is not None and replication.device == device:
             time = replication.corrected
-            ratio = times_faster(time, exact_time(published_s))
-            return f"{time.short} ({time.range})", ratio.short
+            return f"{time.short} ({time.range})", time.rate(published_s).short
     return "", ""

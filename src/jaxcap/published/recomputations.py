@@ -97,7 +97,7 @@ def _numpy_sum(first_weight: int, second_weight: int) -> tuple[float, str]:
 def _optimum(index: int) -> tuple[float, str]:
     fitted = calibration.least_squares(*calibration.sensors())
     ours = round(float(fitted[index]), 4)
-    return ours, f"on our own data, drawn to resemble them, it is {ours}."
+    return ours, f"on our own data, drawn to resemble them, it is {ours:.4f}."
 
 
 #: Computations by the name that a published value gives; each returns our value, and how we got it.

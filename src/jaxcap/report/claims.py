@@ -132,7 +132,8 @@ class Claim:
 
     @property
     def _measured(self) -> str:
-        return f"Measured on {' and '.join(map(str, self.devices))}: {self.evidence}, claimed: {self.needs}."
+        devices = " and ".join(map(str, self.devices))
+        return f"Measured on {devices}: {self.evidence}. The claim needs {self.needs}."
 
 
 def claim(

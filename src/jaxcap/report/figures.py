@@ -104,12 +104,12 @@ def bars(
     container = axes.barh(
         range(len(names)),
         [estimate.value for estimate in estimates],
-        xerr=_errors(estimates),
+        xerr=_error_bars(estimates),
         height=0.6,
         color=[colours[result.variant] for result in results],
         ecolor=INK,
         capsize=4,
-        tick_label=[plain(name) for name in names],
+        tick_label=[escape_math(name) for name in names],
     )
     axes.bar_label(container, [estimate.short for estimate in estimates], padding=9)
     axes.invert_yaxis()
@@ -120,8 +120,8 @@ def bars(
     axes.xaxis.set_major_locator(MaxNLocator(6))  # labels with units are long
     if estimates[0].unit == "s":
         axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    axes.set_title(plain(title or devices_of(results.results)))
-    figure.set_label(_in_words(zip(names, estimates, strict=True)))
+    axes.set_title(escape_math(title or devices_of(results.results)))
+    figure.set_label(_describe(zip(names, estimates, strict=True)))
     return figure
 
 
@@ -129,7 +129,7 @@ def bars(
 def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     """Draw the time of each variant against parameter ``x``, both on log scales."""
     series = _series(results, x, attrgetter("time"))
-    figure, axes = _plot(series, x, title or devices_of(results.results))
+    figure, axes = _line_plot(series, x, title or devices_of(results.results))
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
     axes.set_ylabel("time of a call")
@@ -145,7 +145,7 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
 
     others = [r for r in results if r.variant != over and results.paired_result(r, over)]
     series = _series(results.subset(others), x, speedup)
-    figure, axes = _plot(series, x, title or devices_of(results.results))
+    figure, axes = _line_plot(series, x, title or devices_of(results.results))
     axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}×"))
@@ -161,20 +161,21 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
     it has none, with a point for each variant.
     """
     x, parts = facets(results)
-    columns = min(2, len(parts))
-    rows = ceil(len(parts) / columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(7.0, 0.7 + 2.6 * rows), squeeze=False)
+    ncols = min(2, len(parts))
+    nrows = ceil(len(parts) / ncols)
+    figure, grid = plt.subplots(nrows, ncols, figsize=(7.0, 0.7 + 2.6 * nrows), squeeze=False)
     for unused in grid.flat[len(parts) :]:
         unused.remove()
     if x:
-        descriptions = _draw_lines(figure, parts.values(), x)
+        descriptions = _draw_line_panels(figure, parts.values(), x)
     else:
-        descriptions = _draw_points(figure, parts.values())
+        descriptions = _draw_point_panels(figure, parts.values())
     for axes, name in zip(figure.axes, parts, strict=True):
-        axes.set_title(plain(name), fontsize=STYLE["font.size"])
-    figure.suptitle(plain(title or devices_of(results.results)), x=0.01, ha="left", fontsize=12)
-    sentences = (filter(None, pair) for pair in zip(parts, descriptions, strict=True))
-    figure.set_label(". ".join(map(", ".join, sentences)))
+        axes.set_title(escape_math(name), fontsize=STYLE["font.size"])
+    title = escape_math(title or devices_of(results.results))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=STYLE["axes.titlesize"])
+    named = zip(parts, descriptions, strict=True)
+    figure.set_label(". ".join(f"{name}, {text}" if name else text for name, text in named))
     return figure
 
 
@@ -189,13 +190,13 @@ def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     numeric = [c for c in columns if {type(value) for value in values[c]} <= {int, float}]
     if numeric:
         x = max(numeric, key=lambda column: len(values[column]))
-        parts = _split(results, [column for column in columns if column != x])
+        parts = _parts_by(results, [column for column in columns if column != x])
         if any(x in part.varying() for part in parts.values()):
             return x, parts
-    return None, _split(results, columns)
+    return None, _parts_by(results, columns)
 
 
-def _split(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet]:
+def _parts_by(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet]:
     groups: dict[str, list[Result]] = {}
     for result in results:
         name = ", ".join(f"{c} {result.parameters[c]}" for c in columns if c in result.parameters)
@@ -203,38 +204,40 @@ def _split(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet]:
     return {name: results.subset(group) for name, group in groups.items()}
 
 
-def _draw_lines(figure: Figure, parts: Iterable[ResultSet], x: str) -> list[str]:
+def _draw_line_panels(figure: Figure, parts: Iterable[ResultSet], x: str) -> list[str]:
     """Draw lines against ``x`` in a panel for each part, and describe each panel in words."""
     series_of_parts = [_series(part, x, attrgetter("time")) for part in parts]
     colours = palette(name for series in series_of_parts for name in series)
     handles: dict[str, Any] = {}  # by label, because panels share their lines' names
     for axes, series in zip(figure.axes, series_of_parts, strict=True):
-        _lines(axes, series, colours)
+        _draw_series(axes, series, colours)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
         axes.yaxis.set_minor_locator(NullLocator())  # hundreds of ticks take long to draw
         _label_sizes(axes, x, series, max_labels=5)
         handles |= {str(handle.get_label()): handle for handle in axes.containers}
     figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=3)
-    return [_ends_in_words(x, series) for series in series_of_parts]
+    return [_describe_ends(x, series) for series in series_of_parts]
 
 
-def _draw_points(figure: Figure, parts: Collection[ResultSet]) -> list[str]:
+def _draw_point_panels(figure: Figure, parts: Collection[ResultSet]) -> list[str]:
     """Draw a point for each variant in a panel for each part, and describe each panel in words."""
     colours = palette(result.variant for part in parts for result in part)
     for axes, part in zip(figure.axes, parts, strict=True):
         for row, result in enumerate(part):
             time, colour = result.time, colours[result.variant]
-            axes.errorbar(time.value, row, xerr=_errors([time]), fmt="o", color=colour, capsize=3)
-        axes.set_yticks(range(len(part)), [plain(result.variant) for result in part])
+            axes.errorbar(
+                time.value, row, xerr=_error_bars([time]), fmt="o", color=colour, capsize=3
+            )
+        axes.set_yticks(range(len(part)), [escape_math(result.variant) for result in part])
         axes.set_ylim(len(part) - 0.5, -0.5)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
         axes.xaxis.set_minor_locator(NullLocator())
-    return [_in_words((result.variant, result.time) for result in part) for part in parts]
+    return [_describe((result.variant, result.time) for result in part) for part in parts]
 
 
-def plain(text: str) -> str:
+def escape_math(text: str) -> str:
     """Escape what matplotlib would take for mathematics: names may come from anybody's file."""
     return text.replace("$", r"\$")
 
@@ -271,50 +274,49 @@ def _replace_ink(figure: Figure, old: str, new: str) -> None:
 
 def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Series:
     """Group points by line: one for each variant and each value of the other parameters."""
-    others = [column for column in results.varying() if column != x]
-    several = len(results.variants) > 1
+    columns = [column for column in results.varying() if column != x]
+    named_by_variant = len(results.variants) > 1 or not columns
     lines: dict[str, list[tuple[float, Estimate]]] = {}
     for result in results:
-        names = [result.variant] if several or not others else []
-        names += [str(result.parameters[c]) for c in others if c in result.parameters]
+        names = [result.variant] if named_by_variant else []
+        names += [str(result.parameters[c]) for c in columns if c in result.parameters]
         lines.setdefault(", ".join(names), []).append((float(result.parameters[x]), y(result)))
     return lines
 
 
-def _plot(series: Series, x: str, title: str) -> tuple[Figure, Axes]:
+def _line_plot(series: Series, x: str, title: str) -> tuple[Figure, Axes]:
     figure, axes = plt.subplots()
-    _lines(axes, series)
+    _draw_series(axes, series, palette(series))
     _label_sizes(axes, x, series)
-    axes.set_title(plain(title))
+    axes.set_title(escape_math(title))
     if len(series) > 1:
         axes.legend()
-    figure.set_label(_ends_in_words(x, series))
+    figure.set_label(_describe_ends(x, series))
     return figure, axes
 
 
-def _lines(axes: Axes, series: Series, colours: Mapping[str, str] | None = None) -> None:
-    colours = colours or palette(series)
+def _draw_series(axes: Axes, series: Series, colours: Mapping[str, str]) -> None:
     for (name, points), marker in zip(series.items(), cycle(MARKERS), strict=False):
         points = sorted(points, key=itemgetter(0))
         estimates = [estimate for _, estimate in points]
         axes.errorbar(
             [position for position, _ in points],
             [estimate.value for estimate in estimates],
-            yerr=_errors(estimates),
-            label=plain(name),
+            yerr=_error_bars(estimates),
+            label=escape_math(name),
             color=colours[name],
             marker=marker,
             capsize=3,
         )
 
 
-def _in_words(estimates: Iterable[tuple[str, Estimate]]) -> str:
+def _describe(estimates: Iterable[tuple[str, Estimate]]) -> str:
     """List named values, the smallest first."""
     ordered = sorted(estimates, key=lambda pair: pair[1].value)
     return "; ".join(f"{name}: {estimate.short}" for name, estimate in ordered)
 
 
-def _ends_in_words(x: str, series: Series) -> str:
+def _describe_ends(x: str, series: Series) -> str:
     """List the values at the right end of a plot, to which its lines lead."""
     last = max(position for points in series.values() for position, _ in points)
     estimates = [
@@ -323,7 +325,7 @@ def _ends_in_words(x: str, series: Series) -> str:
         for position, estimate in points
         if position == last
     ]
-    return f"at {x} {last:,.10g}, {_in_words(estimates)}"
+    return f"at {x} {last:,.10g}, {_describe(estimates)}"
 
 
 def _label_sizes(axes: Axes, x: str, series: Series, max_labels: int | None = None) -> None:
@@ -337,9 +339,9 @@ def _label_sizes(axes: Axes, x: str, series: Series, max_labels: int | None = No
         labels = [EngFormatter(sep="")(size) for size in sizes]
     axes.set_xticks(sizes, labels)
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel(plain(x))
+    axes.set_xlabel(escape_math(x))
 
 
-def _errors(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]]:
+def _error_bars(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]]:
     """Distances from each value to the lower and upper end of its interval, for error bars."""
     return [e.value - e.low for e in estimates], [e.high - e.value for e in estimates]

@@ -91,8 +91,8 @@ def bottleneck(
         ``"memory"`` or ``"arithmetic"`` if that limit explains at least half of the time; otherwise
         ``"launch"`` if the call takes less than three times one that computes next to nothing,
         ``"transfer"`` if it was given NumPy's arrays and copying the working set to the device would
-        take at least half of the time, and else ``"neither"``. The working set includes what comes
-        out, so a transfer is blamed a little too often.
+        take at least half of the time, and else ``"neither"``. The working set includes the outputs,
+        which stay on the device, so this overstates the transfer.
     """
     reached = roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
     if reached.value >= LIMITED_SHARE:
@@ -143,10 +143,10 @@ def figure(
         markers = cycle(marker for marker in figures.MARKERS for _ in figures.COLOURS)
         for (name, colour), marker in zip(figures.palette(points).items(), markers, strict=False):
             xs, ys = zip(*points[name], strict=True)
-            axes.plot(xs, ys, marker, color=colour, label=figures.plain(name))
+            axes.plot(xs, ys, marker, color=colour, label=figures.escape_math(name))
         axes.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s"))
         axes.set_xlabel("operations for each byte moved")
-        axes.set_title(figures.plain(title or str(ceilings.device)))
+        axes.set_title(figures.escape_math(title or str(ceilings.device)))
         if points:
             drawing.legend(loc="outside lower center", ncols=3, fontsize=9.5)
     return drawing
@@ -156,10 +156,10 @@ def _draw_roof(axes: Axes, ceilings: Ceilings, left: float, right: float) -> Non
     xs = np.geomspace(left, right)
     for dtypes in _close_together(ceilings.flops_per_s):
         for dtype in dtypes:
-            ys = [ceilings.attainable_flops_per_s(float(x), dtype) for x in xs]
+            ys = np.minimum(ceilings.flops_per_s[dtype], xs * ceilings.bytes_per_s)
             axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
         axes.annotate(
-            figures.plain("\n".join(dtypes)),
+            figures.escape_math("\n".join(dtypes)),
             (xs[-1], ys[-1]),
             xytext=(4, 0),
             textcoords="offset points",

@@ -67,10 +67,6 @@ class Ceilings:
         """Least seconds for a cost in a dtype: see the formula in `jaxcap.report.roofline`."""
         return max(cost.flops / self.flops_per_s[dtype], cost.bytes_moved / self.bytes_per_s)
 
-    def attainable_flops_per_s(self, intensity: float, dtype: str) -> float:
-        """Most operations per second at ``intensity`` operations for each byte moved: the roofline."""
-        return min(self.flops_per_s[dtype], intensity * self.bytes_per_s)
-
 
 def _rate(limit: str, result: Result) -> float:
     """Bytes moved, operations done, or calls made per second."""
