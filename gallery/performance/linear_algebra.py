@@ -108,7 +108,9 @@ from jaxcap.results.ceilings import Ceilings
 
 limits = CEILINGS.run(processes=1, budget_s=0.1)
 devices = dict.fromkeys(result.device for result in limits)
-ceilings = {device: Ceilings.of(limits, device) for device in devices}
+ceilings = {
+    device: Ceilings.from_results(limits, device) for device in devices
+}
 for device, limit in ceilings.items():
     rates = ", ".join(
         f"{rate / 1e9:.0f} GFLOP/s in {dtype}"

@@ -149,14 +149,14 @@ class TestWording:
 class TestElsewhere:
     def test_the_same_is_asked_and_worded_by_what_is_found_there(self) -> None:
         here = claim(TEXT, FASTER, speedup, above=1.5)
-        there = here.on(SLOWER)
+        there = here.recheck(SLOWER)
         assert (here.outcome, there.outcome) == ("holds", "fails")
         assert there.needs == here.needs
         assert there.evidence == speedup(SLOWER)
 
     def test_what_was_not_measured_there_is_an_error(self) -> None:
         with pytest.raises(ResultsError, match="op by op"):
-            claim(TEXT, FASTER, speedup).on(make_set(make_result("jit")))
+            claim(TEXT, FASTER, speedup).recheck(make_set(make_result("jit")))
 
 
 class TestDevices:
@@ -188,7 +188,7 @@ class TestDevices:
         assert claim(TEXT, self.mixed, lambda _: between(2, 3)).devices == (CPU, GPU)
 
     def test_follow_the_results_of_another_machine(self) -> None:
-        there = claim(TEXT, FASTER, speedup).on(make_pair([1e-3] * 6, [2e-3] * 6, device=GPU))
+        there = claim(TEXT, FASTER, speedup).recheck(make_pair([1e-3] * 6, [2e-3] * 6, device=GPU))
         assert there.devices == (GPU,)
         assert there.results[0].device == GPU
 

@@ -34,7 +34,7 @@ def one_limit(limit: str, dtype: str, size: int, seconds: float, **changes: Any)
 
 def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
     slow_copy = one_limit("copy", "float32", 1000, 4.0).model_copy(update={"variant": "NumPy"})
-    ceilings = Ceilings.of(
+    ceilings = Ceilings.from_results(
         make_set(
             slow_copy,
             one_limit("copy", "float32", 1000, 0.5),
@@ -53,7 +53,7 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
     assert ceilings.call_s == pytest.approx(2e-5)  # the median
     assert ceilings.transfer_bytes_per_s == 500.0
     with pytest.raises(ValueError, match=r"no bandwidth of Test GPU \(GPU\) was measured"):
-        Ceilings.of(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
+        Ceilings.from_results(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
 
 
 @pytest.mark.parametrize(("size", "seconds"), [(0, 0.5), (-10, 0.5), (10, 0.0)])
@@ -64,4 +64,4 @@ def test_a_rate_of_a_file_must_be_positive_and_finite(size: int, seconds: float)
     with pytest.raises(
         ValueError, match=r"a ceiling of Test CPU \(CPU\) is not positive and finite"
     ):
-        Ceilings.of(results, CPU)
+        Ceilings.from_results(results, CPU)

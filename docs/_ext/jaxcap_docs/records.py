@@ -156,7 +156,7 @@ def _checked(claim: Claim) -> ClaimRecord:
         name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
         # Experiments or points may be missing there, and times by a coarse clock may be zero.
         with suppress(KeyError, ResultsError, ArithmeticError):
-            there = claim.on(recording.sets[claim.experiment])
+            there = claim.recheck(recording.sets[claim.experiment])
             findings.append(_finding(there, recording.device, name))
     return ClaimRecord(text=claim.text, needs=claim.needs, findings=tuple(findings))
 

@@ -51,7 +51,9 @@ def measure_ceilings(
         experiment="ceilings",
         budget_s=budget_s,
     )
-    return Ceilings.of(results, next(r.device for r in results.results if r.variant == "JAX"))
+    return Ceilings.from_results(
+        results, next(r.device for r in results.results if r.variant == "JAX")
+    )
 
 
 def points(

@@ -212,7 +212,7 @@ def _is_near(ratio: float) -> bool:
 
 
 def _mistakes_explain(replication: Replication, published_s: float) -> bool:
-    """Whether the mistakes surely change our time, and about as far as to the published one."""
+    """Whether the mistakes clearly change our time, and about as far as to the published one."""
     ours, as_published = replication.corrected, replication.as_published
     if as_published.low <= ours.high and ours.low <= as_published.high:
         return False

@@ -105,7 +105,7 @@ class Claim:
             return f"The measurements contradict the claim that {self.text}."
         return f"The measurements leave open whether {self.text}."
 
-    def on(self, results: ResultSet) -> Claim:
+    def recheck(self, results: ResultSet) -> Claim:
         """Check the same claim on results from another machine.
 
         Raises

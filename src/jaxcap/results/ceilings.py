@@ -38,7 +38,7 @@ class Ceilings:
     transfer_bytes_per_s: float | None = None
 
     @classmethod
-    def of(cls, results: ResultSet, device: Device) -> Ceilings:
+    def from_results(cls, results: ResultSet, device: Device) -> Ceilings:
         """Take the best rates on a device in any sample of the experiment ``"ceilings"``.
 
         Raises

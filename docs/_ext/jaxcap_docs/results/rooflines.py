@@ -43,7 +43,7 @@ class Rooflines(SphinxDirective):
         for machine in records.recordings():
             for where, measured in machine.on_each_device(CEILINGS.name).items():
                 try:
-                    ceilings = Ceilings.of(measured, measured[0].device)
+                    ceilings = Ceilings.from_results(measured, measured[0].device)
                 except ValueError as error:
                     content.append(nodes.note("", nodes.paragraph(text=str(error))))
                     continue
