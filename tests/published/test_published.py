@@ -229,6 +229,13 @@ def test_the_reference_must_be_measured_on_the_same_device() -> None:
     assert replication.reference_ratio == pytest.approx(1.1)
 
 
+def test_the_reference_of_the_same_machine_comes_first() -> None:
+    namesake = recording(reference(SIMPLE, 30))
+    ours = recording(result(SIMPLE, 9e-6), reference(SIMPLE, 1.1))
+    (replication,) = find_replications(SIMPLE, [namesake, ours])
+    assert replication.reference_ratio == pytest.approx(1.1)
+
+
 # The rules hold up to their thresholds and no further: just inside, and just outside.
 INSIDE, OUTSIDE = 1.99, 2.01
 

@@ -63,7 +63,8 @@ def find_replications(
             continue
         device, as_published = repeated.device, _time_with_mistakes(published, repeated)
         if min(corrected.time.low, as_published.low) > 0:  # a coarse clock shows zeros
-            ratio = _reference_ratio(published, device, recordings)
+            # Another machine may have a device of the same name.
+            ratio = _reference_ratio(published, device, [recording, *recordings])
             replications[device] = Replication(device, corrected.time, as_published, ratio)
     return list(replications.values())
 
