@@ -60,7 +60,7 @@ def record(
     from jaxcap.measure.lock import BusyError
     from jaxcap.measure.machine import capture
     from jaxcap.measure.processes import ProcessError
-    from jaxcap.results.recordings import recording_path
+    from jaxcap.results.files import recording_path
 
     chosen = _choose(experiments, run)
     here = capture()

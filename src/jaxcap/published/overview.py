@@ -15,8 +15,8 @@ from jaxcap.published.values import DOCUMENTS
 from jaxcap.published.verdicts import FACTOR, Assessment, Verdict, exact_time, format_time
 from jaxcap.report import figures
 from jaxcap.results.environment import Device
-from jaxcap.results.exports import times_faster
 from jaxcap.results.recordings import Recording
+from jaxcap.results.statistics import Speedup
 from jaxcap.results.tables import Table
 
 # The colour and the marker of each verdict.
@@ -123,9 +123,7 @@ def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:
     published_s = assessment.published.time_s
     for evidence in assessment.evidence:
         if published_s is not None and evidence.device == device:
-            time, ratio = (
-                evidence.corrected,
-                times_faster(evidence.corrected, exact_time(published_s)),
-            )
-            return f"{time.short} ({time.range})", ratio.short
+            time = evidence.corrected
+            speedup = Speedup.from_separate_times(time, over=exact_time(published_s))
+            return time.short_with_range, speedup.short
     return "", ""

@@ -176,7 +176,7 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     """Draw how many times faster than ``over`` the other variants are, against parameter ``x``."""
 
     def speedup(result: Result) -> Estimate:
-        return results.speedup_of(result, over=over)
+        return results.speedup(result, over=over)
 
     others = [r for r in results if r.variant != over and results.paired_result(r, over)]
     series = _series(results.subset(others), x, speedup)

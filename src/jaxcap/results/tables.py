@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,7 +34,7 @@ class Table:
     caption: str
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
 
     def __rich__(self) -> RenderableType:
         # Imported here because most processes that measure never print a table.
@@ -94,55 +94,6 @@ class Table:
             for index in range(1, len(self.headers))
             if any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
         }
-
-
-@dataclass(frozen=True, repr=False)
-class Pivot(Table):
-    """A table whose cells are keyed by row and column, so that columns can be added.
-
-    Attributes
-    ----------
-    cells
-        The texts by header and by what identifies a row: the first of its items head the row.
-    """
-
-    cells: Mapping[str, Mapping[tuple[Any, ...], str]] = field(kw_only=True)
-
-    @classmethod
-    def pivot(
-        cls,
-        caption: str,
-        row_headers: Sequence[str],
-        cells: Mapping[str, Mapping[tuple[Any, ...], str]],
-        *,
-        missing: str = "",
-        **options: Any,
-    ) -> Self:
-        """Make a table of cells.
-
-        Parameters
-        ----------
-        caption
-            See `Table`.
-        row_headers
-            The headers of what heads a row.
-        cells
-            See `Pivot`. Rows come in the order in which they are first found.
-        missing
-            The text of cells that are not there.
-        **options
-            Other attributes.
-        """
-        rows = [
-            (*map(shown, row[: len(row_headers)]), *(c.get(row, missing) for c in cells.values()))
-            for row in dict.fromkeys(row for column in cells.values() for row in column)
-        ]
-        return cls(caption, (*row_headers, *cells), rows, cells=cells, **options)
-
-
-def shown(value: object) -> str:
-    """Write a parameter: a count with separators for thousands."""
-    return f"{value:,}" if type(value) is int else str(value)
 
 
 def _row_html(row: Sequence[str], classes: Sequence[str]) -> str:
