@@ -120,16 +120,14 @@ def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> 
     """
     results, over = table.results, table.over
     if over is None:
-        compared = results.results
+        compared: Sequence[Result] = results.results
         columns = columns_of_times(compared)
-        for name, other in others.items():
-            columns[name] = _times(other)
+        columns |= {name: _times(other) for name, other in others.items()}
     else:
         speedups = results.paired_speedups(over)
-        compared = tuple(result for result, _ in speedups)
+        compared = [result for result, _ in speedups]
         columns = columns_of_speedups(speedups)
-        for name, other in others.items():
-            columns[name] = [(r, _in_words(speedup)) for r, speedup in other.paired_speedups(over)]
+        columns |= {name: _speedups(other, over) for name, other in others.items()}
     key = RowKey.for_sets([compared], results.varying())
     return pivot(table.caption, key, columns, notes=table.notes)
 
@@ -158,6 +156,10 @@ def _side_by_side(experiment: str, sets: Mapping[str, Sequence[Result]], *, rati
 
 def _times(results: Iterable[Result]) -> Column:
     return [(result, result.time.short_with_range) for result in results]
+
+
+def _speedups(results: ResultSet, over: str) -> Column:
+    return [(result, _in_words(speedup)) for result, speedup in results.paired_speedups(over)]
 
 
 def _ratio(result: Result, other: Result) -> str:

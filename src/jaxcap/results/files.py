@@ -37,7 +37,7 @@ _MIN_SECONDS = 1e-12
 
 
 def load_results(path: str | os.PathLike[str], model: type[Model]) -> Model:
-    """Read a file of results of any schema version, as the model of today's version.
+    """Read a file of results of any schema version, as the model of the current version.
 
     Raises
     ------
@@ -63,8 +63,8 @@ def load_environment(folder: Path) -> Environment | None:
 
     Raises
     ------
-    OSError, ResultsError
-        As `load_results`.
+    ResultsError
+        If that file cannot be read or is not valid.
     """
     path = folder / ENVIRONMENT
     if not path.exists():
@@ -74,11 +74,11 @@ def load_environment(folder: Path) -> Environment | None:
         if isinstance(content, dict):
             content.pop("code", None)  # schema version 1 kept it here
         return _validate(path, content, Environment)
-    except ResultsError as error:
+    except (OSError, ResultsError) as error:
         raise ResultsError(
-            f"{error}. This file says which machine the folder belongs to: restore it, or delete "
-            "it if that is this machine"
-        ) from None
+            f"{path} is not readable, and it says which machine the folder belongs to: restore "
+            "it, or delete it if that is this machine"
+        ) from error
 
 
 def require_recording(path: Path, results: ResultSet) -> None:
@@ -86,10 +86,9 @@ def require_recording(path: Path, results: ResultSet) -> None:
 
     Raises
     ------
-    OSError
-        If the description of the folder's machine cannot be read.
     ResultsError
-        If they belong elsewhere, the description is not valid, or no clock could have measured them.
+        If they belong elsewhere, if nobody knows which machine the folder belongs to, or if no clock
+        could have measured them.
     """
     experiment = results[0].experiment
     device, file = slug(results.environment.device.name), f"{slug(experiment)}.json"
@@ -122,8 +121,8 @@ def recording_path(folder: Path, environment: Environment, experiment: str) -> P
 
     Raises
     ------
-    OSError, ResultsError
-        If a file doesn't say whose folder it is in, as `load_environment`.
+    ResultsError
+        If nobody knows which machine a folder belongs to: see `load_environment`.
     """
     for number in count(1):
         place = folder / folder_name(environment.device, number)

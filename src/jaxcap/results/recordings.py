@@ -108,13 +108,7 @@ def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> li
 
 
 def load(path: Path) -> ResultSet:
-    """Read what was recorded of one experiment, from a file in the folder of a device.
-
-    Raises
-    ------
-    OSError, ResultsError
-        As `ResultSet.load` and `jaxcap.results.files.require_recording`.
-    """
+    """Read and validate a recording, as `ResultSet.load` and `require_recording` do."""
     results = ResultSet.load(path)
     require_recording(path, results)
     return results

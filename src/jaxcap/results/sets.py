@@ -147,9 +147,12 @@ class ResultSet(FrozenModel):
         """
         chosen = self.select(variant=variant, **criteria)
         if len(chosen) > 1:
-            names = dict.fromkeys([*chosen.varying(), *chosen._varying_names()])
+            others = ("variant", "experiment", "device", "allocator")
+            names = chosen.varying()
+            names += [name for name in others if len({getattr(r, name) for r in chosen}) > 1]
             raise ResultsError(
-                f"{len(chosen)} results match: choose one of them by {' or '.join(names)}"
+                f"{len(chosen)} results match: choose one of them by "
+                f"{' or '.join(dict.fromkeys(names))}"
             )
         return chosen[0]
 
@@ -274,10 +277,6 @@ class ResultSet(FrozenModel):
             If it is not JSON, of an unknown schema version, or not a file of results.
         """
         return load_results(path, cls)
-
-    def _varying_names(self) -> list[str]:
-        names = ("variant", "experiment", "device", "allocator")
-        return [name for name in names if len({getattr(r, name) for r in self.results}) > 1]
 
     def _choices(self, name: str) -> str:
         """Say which values of a name there are."""
