@@ -199,13 +199,13 @@ def _from_version_1(content: Mapping[str, Any]) -> Mapping[str, Any]:
         for old in content["results"]:
             result = dict(old)
             parameters = sorted(result["parameters"].items())
-            samples = [len(run["samples_s"]) for run in result["runs"]]
             rounds = (
                 result["experiment"],
                 parameters,
                 result.pop("rounds_with"),
                 result["allocator"],
             )
+            samples = [len(run["samples_s"]) for run in result["runs"]]
             text = json.dumps([environment, code, rounds, samples], sort_keys=True)
             comparison = sha256(text.encode()).hexdigest()[:12]
             results.append({**result, "comparison": comparison, "code": code})

@@ -12,9 +12,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.environment import Device, Environment, FrozenModel
+from jaxcap.results.environment import Environment, FrozenModel
 from jaxcap.results.files import SCHEMA_VERSION, load_results
-from jaxcap.results.models import Allocator, Parameter, Result, ResultsError, not_in_turns
+from jaxcap.results.models import Result, ResultsError, not_in_turns
 from jaxcap.results.statistics import Speedup
 from jaxcap.results.tables import Table
 from jaxcap.results.tabulation import (
@@ -86,46 +86,28 @@ class ResultSet(FrozenModel):
         """Return a copy that holds only these results, of which there must be at least one."""
         return self.model_copy(update={"results": tuple(results)})
 
-    def select(
-        self,
-        *,
-        experiment: str | None = None,
-        variant: str | None = None,
-        device: Device | str | None = None,
-        allocator: Allocator | None = None,
-        **parameters: Parameter,
-    ) -> ResultSet:
-        """Return the results with these names and parameters.
+    def select(self, **criteria: Any) -> ResultSet:
+        """Return the results that meet all criteria.
 
         Parameters
         ----------
-        experiment, variant, allocator
-            As in `Result`; None for any.
-        device
-            The device, or a platform such as ``"cpu"``; None for any.
-        **parameters
-            The values of some parameters. Others may have any.
+        **criteria
+            Values of parameters, or of ``experiment``, ``variant`` and ``allocator`` as in `Result`,
+            and a ``device`` or its platform, such as ``"cpu"``. None stands for any value.
 
         Raises
         ------
         ResultsError
             If there are none.
         """
-        wanted: dict[str, Any] = {
-            "experiment": experiment,
-            "variant": variant,
-            "device": device,
-            "allocator": allocator,
-            **parameters,
-        }
-        wanted = {name: value for name, value in wanted.items() if value is not None}
+        wanted = {name: value for name, value in criteria.items() if value is not None}
         chosen = tuple(
             result
             for result in self.results
             if all(value in _facts(result, name) for name, value in wanted.items())
         )
         if not chosen:
-            asked = ", ".join(f"{name} {value!s}" for name, value in wanted.items())
+            asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
             choices = "; ".join(self._choices(name) for name in wanted)
             raise ResultsError(f"no result has {asked}; available: {choices}")
         return self.subset(chosen)
