@@ -80,7 +80,7 @@ class Estimate:
         Parameters
         ----------
         runs
-            The samples of each process: at least one process, and at least one sample in each.
+            At least one sample for each of one or more processes.
         unit, devices
             As in `Estimate`.
 

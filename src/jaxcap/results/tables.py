@@ -44,8 +44,7 @@ class Table:
         from rich.text import Text
 
         table = RichTable(title=Text(self.caption), title_justify="left", box=box.SIMPLE)
-        for index, header in enumerate(self.headers):
-            is_text = index == 0 or index in self._text_columns
+        for header, is_text in zip(self.headers, self._holds_text, strict=True):
             table.add_column(Text(header), justify="left" if is_text else "right")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
@@ -69,15 +68,13 @@ class Table:
         return "\n".join([f"**{self.caption}**", "", *table, "", *self.notes, ""]).rstrip() + "\n"
 
     def _repr_html_(self) -> str:
-        classes = [
-            ' class="jaxcap-text"' if index in self._text_columns else ""
-            for index in range(len(self.headers))
-        ]
+        classes = [' class="jaxcap-text"' if is_text else "" for is_text in self._holds_text]
+        classes[0] = ""  # headers of rows have a style of their own
         head = "".join(
             f'<th scope="col"{kind}>{escape(header)}</th>' if header else "<td></td>"
             for header, kind in zip(self.headers, classes, strict=True)
         )
-        body = "".join(f"<tr>{_row_html(row, classes)}</tr>" for row in self.rows)
+        body = "".join(_row_html(row, classes) for row in self.rows)
         notes = "".join(f'<p class="jaxcap-note">{escape(note)}</p>' for note in self.notes)
         # What takes the focus can be scrolled sideways from the keyboard.
         return (
@@ -87,18 +84,15 @@ class Table:
         )
 
     @property
-    def _text_columns(self) -> set[int]:
-        """Columns after the first that hold texts rather than numbers."""
-        return {
-            index
-            for index in range(1, len(self.headers))
-            if any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
-        }
+    def _holds_text(self) -> list[bool]:
+        """Whether a column holds texts rather than numbers, as the first one always does."""
+        return [
+            index == 0 or any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
+            for index in range(len(self.headers))
+        ]
 
 
 def _row_html(row: Sequence[str], classes: Sequence[str]) -> str:
     first, *others = (escape(cell) for cell in row)
-    cells = zip(others, classes[1:], strict=True)
-    return f'<th scope="row">{first}</th>' + "".join(
-        f"<td{kind}>{cell}</td>" for cell, kind in cells
-    )
+    cells = (f"<td{kind}>{cell}</td>" for cell, kind in zip(others, classes[1:], strict=True))
+    return f'<tr><th scope="row">{first}</th>{"".join(cells)}</tr>'
