@@ -125,15 +125,15 @@ def recording_path(folder: Path, environment: Environment, experiment: str) -> P
         If nobody knows which machine a folder belongs to: see `load_environment`.
     """
     for number in count(1):
-        place = folder / folder_name(environment.device, number)
-        machine = load_environment(place)
+        device_folder = folder / folder_name(environment.device, number)
+        machine = load_environment(device_folder)
         if machine is None or machine.is_same_hardware(environment):
-            return place / f"{slug(experiment)}.json"
+            return device_folder / f"{slug(experiment)}.json"
     raise AssertionError
 
 
 def folder_name(device: Device, number: int) -> str:
-    """Name the folder of a machine: the machines with a device of that name are numbered."""
+    """Name the folder of a machine; those whose devices have the same name are numbered."""
     return f"{slug(device.name)}{f'-{number}' if number > 1 else ''}"
 
 
@@ -169,14 +169,14 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _validate(path: str | os.PathLike[str], content: Any, model: type[Model]) -> Model:
     try:
-        # As JSON, because only there a strict model takes a list for a tuple.
+        # From JSON, because a strict model accepts lists for tuples only there.
         return model.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        # A place may be a name from the file, which shouldn't reach a terminal as it is.
-        place = ".".join(ascii(part).strip("'")[:50] for part in first["loc"]) or "the file"
+        # The location may hold a name from the file, which must not reach a terminal unescaped.
+        location = ".".join(ascii(part).strip("'")[:50] for part in first["loc"]) or "the file"
         raise ResultsError(
-            f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
+            f"{path} is not a valid result file: {location}: {first['msg']}: measure again"
         ) from None
 
 

@@ -133,10 +133,10 @@ def load_all(
         them than a file of results must have.
     """
     recordings = []
-    for place in sorted(folder.glob("*/")):
-        if sets := dict(_readable(place, on_invalid, check)):
+    for device_folder in sorted(folder.glob("*/")):
+        if sets := dict(_readable(device_folder, on_invalid, check)):
             recording = Recording(sets)
-            number = place.name.removeprefix(recording.folder).removeprefix("-")
+            number = device_folder.name.removeprefix(recording.folder).removeprefix("-")
             recordings.append(replace(recording, number=int(number or 1)))
     return recordings
 
@@ -176,9 +176,9 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
 
 
 def _readable(
-    place: Path, on_invalid: Callable[[str], object], check: Callable[[ResultSet], str | None]
+    folder: Path, on_invalid: Callable[[str], object], check: Callable[[ResultSet], str | None]
 ) -> Iterator[tuple[str, ResultSet]]:
-    for path in sorted(place.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         if path.name == ENVIRONMENT:
             continue
         try:

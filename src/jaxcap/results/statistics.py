@@ -52,7 +52,7 @@ class Estimate:
         The confidence that the interval reaches, between 0 and 1. It is below 0.95 where there
         are too few samples.
     unit
-        ``"s"`` for a time, ``""`` for a ratio, or another for a rate.
+        ``"s"`` for a time, ``""`` for a ratio or a count, or another for a rate.
     basis
         What the interval is over, such as ``"6 processes"`` or ``"one process"``.
     kind

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # results show themselves as tables
 #: What a column shows of each result.
 Column = Sequence[tuple["Result", str]]
 
-# What tells results apart that have the same parameters and variant. The platform is tried before
-# the device, because results of different machines share a row only if they have all this in common.
+# What tells results with the same parameters and variant apart, in the order in which it is tried.
+# The platform comes before the device, so that the GPUs of several machines share a row.
 _DETAILS = ((), ("platform", "allocator", "experiment"), ("device", "allocator", "experiment"))
 
 
@@ -46,7 +46,7 @@ class RowKey:
 
 
 def detail(result: Result, name: str) -> str:
-    """Write what tells a result apart: its platform, or one of its attributes."""
+    """Return the platform of a result's device, or the attribute of that name, as text."""
     return result.device.platform.upper() if name == "platform" else str(getattr(result, name))
 
 
@@ -95,7 +95,7 @@ def table_of_times(results: Sequence[Result]) -> Table:
 
 
 def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
-    """Write the times of results, after what differs between them other than parameters."""
+    """Return columns of times, after those of what else differs between results."""
     columns: dict[str, Column] = {
         name: [(result, detail(result, name)) for result in results]
         for name in ("experiment", "device", "allocator")
@@ -111,7 +111,7 @@ def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
 
 
 def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str, Column]:
-    """Write the speed-ups of results."""
+    """Return columns of speed-ups, intervals and verdicts."""
     return {
         "speed-up": [(result, speedup.short) for result, speedup in speedups],
         _interval_header(speedups): [(result, speedup.range) for result, speedup in speedups],
@@ -135,7 +135,7 @@ def devices_of(results: Iterable[Result]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Write a parameter: a count with separators for thousands."""
+    """Return a parameter as text, with separators for thousands if it is a count."""
     return f"{value:,}" if type(value) is int else str(value)
 
 
