@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -124,12 +123,13 @@ def recording_path(folder: Path, environment: Environment, experiment: str) -> P
     ResultsError
         If nobody knows which machine a folder belongs to: see `load_environment`.
     """
-    for number in count(1):
+    number = 1
+    while True:
         device_folder = folder / folder_name(environment.device, number)
         machine = load_environment(device_folder)
         if machine is None or machine.is_same_hardware(environment):
             return device_folder / f"{slug(experiment)}.json"
-    raise AssertionError
+        number += 1
 
 
 def folder_name(device: Device, number: int) -> str:
@@ -185,12 +185,7 @@ def _from_version_1(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
     The digest of the code moves from the environment to the results. Results that version 1 took
     to be of the same rounds get the same id, made from what they had in common. No measurement is
-    touched.
-
-    Returns
-    -------
-    Mapping
-        The same content if it is not as version 1 had it, for validation to say where.
+    touched. Content that is not as version 1 had it is returned as it is, for validation to refuse.
     """
     try:
         environment = dict(content["environment"])
