@@ -284,13 +284,13 @@ _ = figure.legend(loc="outside right center")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-from jaxcap.results.statistics import median_interval
+from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Table
 
 
 def short(number, unit):
     """Write a number in two digits."""
-    return median_interval([number], unit=unit, basis="").short
+    return Estimate.from_runs([[number]], unit=unit).short
 
 
 rows = [

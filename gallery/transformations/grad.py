@@ -293,7 +293,7 @@ ratios = {
     for name, (one, other) in pairs.items()
 }
 rows = [(name, r.short, r.range, r.verdict) for name, r in ratios.items()]
-headers = ("pair", "speed-up", f"95% interval ({on_cpu[0].basis})")
+headers = ("pair", "speed-up", f"95% interval ({on_cpu[0].time.basis})")
 Table("Speed-ups", (*headers, "verdict"), rows)
 
 # %%

@@ -90,6 +90,18 @@ def test_a_folder_that_cannot_be_made_is_refused_before_measuring(
     assert measured == []
 
 
+def test_a_folder_of_an_unknown_machine_is_refused_before_measuring(
+    tmp_path: Path, measured: list[str]
+) -> None:
+    unreadable = tmp_path / "test-cpu" / "environment.json"
+    unreadable.parent.mkdir()
+    unreadable.write_text("{", encoding="utf-8")
+    result = record("--folder", tmp_path, "jit")
+    assert result.exit_code == 2
+    assert f"Error: {unreadable} is not readable" in " ".join(result.stderr.split())
+    assert measured == []
+
+
 def test_a_full_disk_is_refused_before_measuring(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,7 +125,7 @@ def test_one_process_can_do_a_task_by_itself() -> None:
     }
     results = run_task(task)
     assert results.varying() == ["size"]
-    assert {result.basis for result in results.results} == {"one process"}
+    assert {result.time.basis for result in results.results} == {"one process"}
 
 
 def test_a_process_finds_what_a_class_prepares() -> None:

@@ -27,14 +27,13 @@ from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.lock import BusyError, measuring_alone
 from jaxcap.measure.recording import pending, record
 from jaxcap.results import Result, ResultsError, ResultSet
+from jaxcap.results.files import recording_path, slug
 from jaxcap.results.recordings import (
     Recording,
     changes_since,
     load,
     load_all,
     matching_results,
-    recording_path,
-    slug,
 )
 
 BOTH = {name: replace(SUMS, name=name) for name in ("first sums", "second sums")}

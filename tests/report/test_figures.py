@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -64,7 +64,7 @@ def points(axes: Axes) -> dict[str, tuple[list[float], list[float], list[tuple[f
     return drawn
 
 
-def check_points(axes: Axes, name: str, expected: dict[float, Estimate]) -> None:
+def check_points(axes: Axes, name: str, expected: Mapping[float, Estimate]) -> None:
     xs, ys, ends = points(axes)[name]
     assert xs == sorted(expected)
     assert ys == pytest.approx([expected[x].value for x in xs])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 
 from jaxcap.results import ResultSet
-from jaxcap.results.exports import as_csv, side_by_side, times_faster, with_other_machines
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.exports import as_csv, side_by_side, with_other_machines
+from jaxcap.results.statistics import Estimate, Speedup
 
 MS = 1e-3
 
@@ -98,11 +98,11 @@ def test_a_parameter_called_device_leaves_the_column_of_the_machine() -> None:
 def test_separate_times_are_divided_end_by_opposite_end() -> None:
     fast = Estimate(2.0, 1.0, 4.0, 0.95, "s", "one process", "median", (CPU,))
     slow = Estimate(12.0, 8.0, 16.0, 0.9, "s", "one process", "median", (GPU,))
-    ratio = times_faster(fast, slow)
+    ratio = Speedup.from_separate_times(fast, over=slow)
     assert (ratio.value, ratio.low, ratio.high, ratio.confidence) == (6.0, 2.0, 16.0, 0.9)
     assert ratio.devices == (CPU, GPU)
     assert ratio.verdict == "undecided"
-    assert times_faster(slow, fast).high == 0.5
+    assert Speedup.from_separate_times(slow, over=fast).high == 0.5
 
 
 def test_ratios_can_be_left_out() -> None:

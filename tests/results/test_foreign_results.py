@@ -89,7 +89,7 @@ def test_files_that_are_too_large_are_not_even_read(
 ) -> None:
     file = tmp_path / "results.json"
     make_set().save(file)
-    monkeypatch.setattr("jaxcap.results.reading._MAX_BYTES", 100)
+    monkeypatch.setattr("jaxcap.results.files._MAX_BYTES", 100)
     with pytest.raises(ResultsError, match="files of results have at most 100"):
         ResultSet.load(file)
 

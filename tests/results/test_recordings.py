@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from fakes import ENVIRONMENT, make_result, make_set
 
 from jaxcap.experiments import unknown_parameters
-from jaxcap.results import Result
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.environment import Environment
-from jaxcap.results.recordings import ENVIRONMENT as ENVIRONMENT_FILE
-from jaxcap.results.recordings import (
-    Recording,
-    changes_since,
-    load_all,
-    matching_results,
-    recording_path,
-)
+from jaxcap.results.files import ENVIRONMENT as ENVIRONMENT_FILE
+from jaxcap.results.files import recording_path
+from jaxcap.results.recordings import Recording, changes_since, load, load_all, matching_results
 
 RECORDED = Path(__file__).parents[2] / "docs" / "recorded"
 
@@ -63,12 +59,27 @@ class TestPlaces:
         (label,) = second.on_each_device("sums")
         assert label.startswith("Test CPU (CPU) no. 2, recorded ")
 
+    def test_a_folder_that_does_not_say_whose_it_is_is_used(self, folder: Path) -> None:
+        (folder / "test-cpu" / ENVIRONMENT_FILE).unlink()
+        assert recording_path(folder, OTHER_CORES, "sums") == folder / "test-cpu" / "sums.json"
+
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"device": 1}'])
-    def test_a_folder_that_does_not_say_whose_it_is_is_used(
+    def test_what_cannot_say_whose_folder_it_is_in_is_named(
         self, folder: Path, content: str
     ) -> None:
-        (folder / "test-cpu" / ENVIRONMENT_FILE).write_text(content, encoding="utf-8")
-        assert recording_path(folder, OTHER_CORES, "sums") == folder / "test-cpu" / "sums.json"
+        unreadable = folder / "test-cpu" / ENVIRONMENT_FILE
+        unreadable.write_text(content, encoding="utf-8")
+        reason = f"{re.escape(str(unreadable))} is not readable, .*: restore it, or delete it"
+        with pytest.raises(ResultsError, match=reason):
+            recording_path(folder, OTHER_CORES, "sums")
+        with pytest.raises(ResultsError, match=reason):
+            load(folder / "test-cpu" / "sums.json")
+
+    def test_results_of_another_machine_are_refused(self, folder: Path) -> None:
+        path = folder / "test-cpu" / "sums.json"
+        ResultSet.load(path).model_copy(update={"environment": OTHER_CORES}).save(path)
+        with pytest.raises(ResultsError, match=r"environment\.json beside it describes another"):
+            load(path)
 
     def test_a_folder_of_schema_version_1_says_it(self, folder: Path) -> None:
         path = folder / "test-cpu" / ENVIRONMENT_FILE

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.results.statistics import prediction_interval
+from jaxcap.results.environment import Device
+from jaxcap.results.statistics import Estimate
 
 MS = 1e-3
 SIX = (1, 2, 3, 4, 5, 6)
@@ -73,6 +74,12 @@ class TestFile:
         ResultSet.load(first).save(third)
         assert first.read_bytes() == second.read_bytes() == third.read_bytes()
         assert first.read_bytes().endswith(b"}\n")
+
+    def test_leaves_strings_as_they_are(self, tmp_path: Path) -> None:
+        saved = make_set(make_result("[ 1,2 ]", parameters={"shape": "[ 3 ]"}))
+        saved.save(tmp_path / "results.json")
+        assert '"[ 1,2 ]"' in (tmp_path / "results.json").read_text(encoding="utf-8")
+        assert ResultSet.load(tmp_path / "results.json") == saved
 
     def test_holds_times_to_six_digits(self) -> None:
         (run,) = make_result("jit", make_run([0.123456789] * 6)).runs
@@ -364,9 +371,8 @@ class TestEstimates:
     def test_several_processes_are_judged_by_their_medians(self) -> None:
         runs = [make_run([MS, n * MS, 100 * MS], first_call_s=n) for n in SIX]
         result = make_result("jit", *runs)
-        assert result.time == prediction_interval(
-            [n * MS for n in SIX], unit="s", basis="6 processes", devices=(CPU,)
-        )
+        medians = [[n * MS] for n in SIX]
+        assert result.time == Estimate.from_runs(medians, unit="s", devices=(CPU,))
         assert (result.first_call.value, result.first_call.confidence) == (3.5, 0.95)
 
     def test_first_call_of_one_process_has_no_interval(self) -> None:
@@ -462,7 +468,7 @@ class TestSpeedup:
         default = make_pair([MS] * 6, [4 * MS] * 6, allocator="default")
         both = make_pair([MS] * 6, [2 * MS] * 6) + default
         assert both.speedup("jit", over="op by op", allocator="default").value == 4
-        assert both.speedup_of(both[1], over="op by op").value == 2
+        assert both.speedup(both[1], over="op by op").value == 2
 
     def test_says_on_which_devices_it_was_measured(self) -> None:
         pair = make_set(make_result("NumPy"), make_result("JAX", device=GPU))
@@ -609,6 +615,24 @@ class TestTables:
         assert len((self.pair + alone).speedups(over="op by op").rows) == 1
         with pytest.raises(ResultsError, match="no result was measured in turns with 'op by op'"):
             alone.speedups(over="op by op")
+
+    def test_speedups_leave_out_where_the_clock_saw_no_time(self) -> None:
+        coarse = make_pair([0.0] * 6, [MS] * 6, parameters={"size": 5})
+        assert len((self.pair + coarse).speedups(over="op by op").rows) == 1
+        with pytest.raises(ResultsError, match="by a clock fine enough"):
+            coarse.speedups(over="op by op")
+
+    def test_speedups_have_the_confidence_of_the_ratios(self) -> None:
+        fast = make_result("jit", make_run(), make_run())
+        slow = make_result("op by op", make_run(), make_run([0.0] * 6))
+        assert fast.time.confidence == 0.95
+        table = make_set(fast, slow).speedups(over="op by op")
+        assert table.headers[2] == "50% interval (2 processes)"
+
+    def test_two_devices_of_one_platform_have_a_row_each(self) -> None:
+        other_gpu = Device(platform="gpu", name="Another GPU")
+        both = make_set(make_result(device=GPU), make_result(device=other_gpu))
+        assert [row[1] for row in both.table().rows] == ["Test GPU (GPU)", "Another GPU (GPU)"]
 
     def test_results_show_themselves_as_tables(self) -> None:
         assert repr(self.pair) == str(self.pair) == repr(self.pair.table())

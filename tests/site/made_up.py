@@ -14,7 +14,7 @@ from jaxcap.experiments.jit import JIT
 from jaxcap.experiments.typed import TYPED_JIT
 from jaxcap.results import Result
 from jaxcap.results.environment import Device
-from jaxcap.results.recordings import recording_path
+from jaxcap.results.files import recording_path
 
 MEASURING_PAGE, CLAIMING_PAGE = "basics/introduction", "basics/jnp_and_numpy"
 OTHER_PAGES = sorted(set(TUTORIALS) - {MEASURING_PAGE, CLAIMING_PAGE})

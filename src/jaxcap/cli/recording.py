@@ -60,11 +60,15 @@ def record(
     from jaxcap.measure.lock import BusyError
     from jaxcap.measure.machine import capture
     from jaxcap.measure.processes import ProcessError
-    from jaxcap.results.recordings import recording_path
+    from jaxcap.results import ResultsError
+    from jaxcap.results.files import recording_path
 
     chosen = _choose(experiments, run)
     here = capture()
-    waiting = recording.pending(folder, chosen, here, processes=processes)
+    try:
+        waiting = recording.pending(folder, chosen, here, processes=processes)
+    except ResultsError as error:
+        raise InputError(str(error)) from error
     if only_list:
         _list(chosen, waiting, processes * budget_s)
         return

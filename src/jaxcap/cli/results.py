@@ -122,13 +122,14 @@ def validate(paths: Sequence[Path]) -> None:
     A recording, beside its environment.json, must also be in the folder and have the name of its
     device and its experiment. Exits with 2 if a file can't be used, and says why.
     """
-    from jaxcap.results import recordings
+    from jaxcap.results.files import ENVIRONMENT
+    from jaxcap.results.recordings import load
 
     invalid = 0
     for path in _expand(paths):
-        is_recording = path != DASH and path.with_name(recordings.ENVIRONMENT).exists()
+        is_recording = path != DASH and path.with_name(ENVIRONMENT).exists()
         try:
-            found = _load(path, read=recordings.load if is_recording else None)
+            found = _load(path, read=load if is_recording else None)
         except InputError as error:
             invalid += 1
             click.echo(f"Error: {error.message}", err=True)
@@ -200,7 +201,7 @@ def _load_all(
 
 def _expand(paths: Sequence[Path]) -> Iterator[Path]:
     """Take each file, and for a folder all files of results in it."""
-    from jaxcap.results.recordings import ENVIRONMENT
+    from jaxcap.results.files import ENVIRONMENT
 
     for path in paths:
         if not path.is_dir():

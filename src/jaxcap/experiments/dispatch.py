@@ -113,7 +113,7 @@ def crossover(results: ResultSet, variant: str, *, over: str, x: str) -> int | N
     smallest = None
     candidates = results.select(variant=variant).results
     for result in sorted(candidates, key=lambda result: result.parameters[x], reverse=True):
-        if results.speedup_of(result, over=over).verdict != "faster":
+        if results.speedup(result, over=over).verdict != "faster":
             break
         smallest = int(result.parameters[x])
     return smallest

@@ -16,7 +16,8 @@ from jaxcap.measure.machine import capture
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Environment
-from jaxcap.results.recordings import ENVIRONMENT, changes_since, recording_path
+from jaxcap.results.files import ENVIRONMENT, recording_path
+from jaxcap.results.recordings import changes_since
 
 
 def pending(
@@ -33,8 +34,9 @@ def pending(
     """
 
     def is_current(experiment: Experiment) -> bool:
+        path = recording_path(folder, now, experiment.name)
         try:
-            results = ResultSet.load(recording_path(folder, now, experiment.name))
+            results = ResultSet.load(path)
         except (OSError, ResultsError):
             return False
         fewest = min(len(result.runs) for result in results)

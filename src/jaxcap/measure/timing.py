@@ -29,7 +29,7 @@ from jaxcap.measure.compilation import cost_analysis, persistent_cache_disabled
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.results import Allocator, Cost, Parameter, ProcessSamples, Result, ResultSet
 from jaxcap.results.environment import Device
-from jaxcap.results.statistics import Estimate, median_interval
+from jaxcap.results.statistics import Estimate
 
 # A sample lasts at least this many ticks of the clock, so that they blur it by at most 0.1 %.
 TICKS_PER_SAMPLE = 1000
@@ -262,7 +262,7 @@ def time_sequence(
                 start = clock()
                 jax.block_until_ready(fn(*args))  # type: ignore[no-untyped-call]
                 times.append(clock() - start)
-    return [median_interval(times, unit="s", basis="one process") for times in samples]
+    return [Estimate.from_runs([times], unit="s") for times in samples]
 
 
 @dataclass
@@ -328,7 +328,7 @@ class _Sampler:
         self.dispatch_s.append(dispatch_s / self.calls)
 
     def is_precise(self, precision: float) -> bool:
-        time_s = median_interval(self.samples_s, unit="s", basis="")
+        time_s = Estimate.from_runs([self.samples_s], unit="s")
         reach_s = max(time_s.high - time_s.value, time_s.value - time_s.low)
         return reach_s < precision * time_s.value
 

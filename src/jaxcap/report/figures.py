@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
 from jaxcap.results import Result, ResultSet
-from jaxcap.results.formatting import devices_of
+from jaxcap.results.tabulation import devices_of
 from jaxcap.results.statistics import Estimate
 
 STYLE = rc_params_from_file(Path(__file__).with_name("jaxcap.mplstyle"), use_default_template=False)
@@ -141,7 +141,7 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     """Draw how many times faster than ``over`` the other variants are, against parameter ``x``."""
 
     def speedup(result: Result) -> Estimate:
-        return results.speedup_of(result, over=over)
+        return results.speedup(result, over=over)
 
     others = [r for r in results if r.variant != over and results.paired_result(r, over)]
     series = _series(results.subset(others), x, speedup)

@@ -24,7 +24,8 @@ from typing_extensions import TypeAliasType
 Platform = Literal["cpu", "gpu", "tpu"]
 
 # What would move or hide text around it, on a terminal or on a page, by Unicode's categories:
-# control, format (right to left, for one), private, surrogate, line ends.
+# control, format (right to left, for one), private, surrogate, line ends. str.isprintable would
+# also refuse no-break spaces, and characters that are newer than this Python.
 _NOT_PRINTED = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from types import MappingProxyType
 from typing import Any
 
-from jaxcap.results.formatting import make_row_key
-from jaxcap.results.models import Result, ResultsError
+from jaxcap.results.models import Result
 from jaxcap.results.sets import ResultSet, ResultTable
-from jaxcap.results.statistics import Estimate
-from jaxcap.results.tables import Pivot, Table
+from jaxcap.results.statistics import Speedup
+from jaxcap.results.tables import Table
+from jaxcap.results.tabulation import (
+    Column,
+    RowKey,
+    columns_of_speedups,
+    columns_of_times,
+    detail,
+    devices_of,
+    pivot,
+)
 
 _NONE = "none"
 
@@ -33,7 +40,7 @@ def rows(results: ResultSet) -> list[dict[str, Any]]:
             "time_high_s": result.time.high,
             "confidence": round(result.time.confidence, 4),
             "interval": result.time.kind,
-            "basis": result.basis,
+            "basis": result.time.basis,
             "dispatch_s": result.dispatch.value,
             "first_call_s": result.first_call.value,
             "fits_cache": results.fits_cache(result),
@@ -97,8 +104,8 @@ def side_by_side(sets: Mapping[str, ResultSet], *, ratios: bool = True) -> Itera
     """
     parts = {name: results.by_experiment() for name, results in sets.items()}
     for experiment in dict.fromkeys(name for part in parts.values() for name in part):
-        found = {name: tuple(part.get(experiment, ())) for name, part in parts.items()}
-        yield _side_by_side(experiment, found, ratios=ratios)
+        results = {name: tuple(part.get(experiment, ())) for name, part in parts.items()}
+        yield _side_by_side(experiment, results, ratios=ratios)
 
 
 def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> Table:
@@ -111,79 +118,55 @@ def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> 
     others
         By a name to head their column.
     """
-    mine = [result for result in table.results if result.variant != table.over]
-    names = table.results.varying()
-    key = make_row_key([mine], names)
-    columns = {
-        name: {key(result): text for result, text in _cells(results, table.over)}
-        for name, results in others.items()
+    results, over = table.results, table.over
+    if over is None:
+        compared: Sequence[Result] = results.results
+        columns = columns_of_times(compared)
+        columns |= {name: _times(other) for name, other in others.items()}
+    else:
+        speedups = results.paired_speedups(over)
+        compared = [result for result, _ in speedups]
+        columns = columns_of_speedups(speedups)
+        columns |= {name: _speedups(other, over) for name, other in others.items()}
+    key = RowKey.for_sets([compared], results.varying())
+    return pivot(table.caption, key, columns, notes=table.notes)
+
+
+def _side_by_side(experiment: str, sets: Mapping[str, Sequence[Result]], *, ratios: bool) -> Table:
+    everything = [result for results in sets.values() for result in results]
+    names = dict.fromkeys(name for result in everything for name in result.parameters)
+    key = RowKey.for_sets(sets.values(), tuple(names))
+    columns: dict[str, Column] = {
+        name: [(result, detail(result, name)) for result in everything]
+        for name in key.details
+        if name != "experiment"
     }
-    return Pivot.pivot(
-        table.caption, (*names, "variant"), {**table.cells, **columns}, notes=table.notes
-    )
-
-
-def times_faster(time: Estimate, other: Estimate) -> Estimate:
-    """Divide two positive times that were not measured in turns, ``other`` by ``time``.
-
-    The interval reaches from the smallest to the largest quotient of their intervals' ends. It is
-    wide, because nobody knows whether the machines drifted meanwhile.
-    """
-    return Estimate(
-        value=other.value / time.value,
-        low=other.low / time.high,
-        high=other.high / time.low,
-        confidence=min(time.confidence, other.confidence),
-        unit="",
-        basis="separate measurements",
-        kind=time.kind,
-        devices=tuple(dict.fromkeys((*time.devices, *other.devices))),
-    )
-
-
-def _cells(results: ResultSet, over: str | None) -> Iterator[tuple[Result, str]]:
-    for result in results:
-        if over is None:
-            yield result, _time(result)
-        elif result.variant != over and (baseline := results.paired_result(result, over)):
-            with suppress(ResultsError):  # by a coarse clock it may have taken no time
-                ratio = result.speedup(baseline)
-                yield result, f"{ratio.short} ({ratio.range}) {ratio.verdict}"
-
-
-def _side_by_side(
-    experiment: str, sets: Mapping[str, tuple[Result, ...]], *, ratios: bool
-) -> Table:
+    columns |= {name: _times(results) for name, results in sets.items()}
     first, *others = sets
-    names = tuple(dict.fromkeys(n for some in sets.values() for r in some for n in r.parameters))
-    key = make_row_key(sets.values(), names)
-    by_row = {name: {key(result): result for result in results} for name, results in sets.items()}
-    cells = {
-        name: {row: _time(result) for row, result in results.items()}
-        for name, results in by_row.items()
-    }
-    for other in others if ratios else ():
-        cells[f"{first} / {other}"] = {
-            row: _ratio(by_row[first][row], result)
-            for row, result in by_row[other].items()
-            if row in by_row[first]
-        }
-    notes = []
-    for name, results in sets.items():
-        devices = dict.fromkeys(str(result.device) for result in results)
-        notes.append(f"{name}: {', '.join(devices) or 'nothing'}")
-    headers = (*names, "variant")
-    if any(len(row) > len(headers) for rows_ in by_row.values() for row in rows_):
-        headers = (*headers, "platform", "allocator")
-    return Pivot.pivot(experiment, headers, cells, missing=_NONE, notes=notes)
+    baselines = {key(result): result for result in sets[first]}
+    for name in others if ratios else ():
+        columns[f"{first} / {name}"] = [
+            (result, _ratio(baselines[key(result)], result))
+            for result in sets[name]
+            if key(result) in baselines
+        ]
+    notes = [f"{name}: {devices_of(results) or 'nothing'}" for name, results in sets.items()]
+    return pivot(experiment, key, columns, missing=_NONE, notes=notes)
 
 
-def _time(result: Result) -> str:
-    return f"{result.time.short} ({result.time.range})"
+def _times(results: Iterable[Result]) -> Column:
+    return [(result, result.time.short_with_range) for result in results]
+
+
+def _speedups(results: ResultSet, over: str) -> Column:
+    return [(result, _in_words(speedup)) for result, speedup in results.paired_speedups(over)]
 
 
 def _ratio(result: Result, other: Result) -> str:
     if min(result.time.low, other.time.low) <= 0:  # a coarse clock shows zeros
         return _NONE
-    ratio = times_faster(other.time, result.time)
-    return f"{ratio.short} ({ratio.range}) {ratio.verdict}"
+    return _in_words(Speedup.from_separate_times(other.time, over=result.time))
+
+
+def _in_words(speedup: Speedup) -> str:
+    return f"{speedup.short_with_range} {speedup.verdict}"

@@ -6,7 +6,7 @@ to old files. All times are seconds for one call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from statistics import median
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -25,8 +25,8 @@ from pydantic import (
 from typing_extensions import TypeAliasType
 
 from jaxcap.results.environment import Device, FrozenModel, PrintableText
-from jaxcap.results.formatting import table_of_times
-from jaxcap.results.statistics import Estimate, median_interval, modes, prediction_interval
+from jaxcap.results.statistics import Estimate, Speedup, modes
+from jaxcap.results.tabulation import table_of_times
 
 # Larger numbers than this were made up, and plots could not show them.
 _MAX_NUMBER = 10**20
@@ -102,30 +102,6 @@ class ProcessSamples(FrozenModel):
         return self
 
 
-class Key(NamedTuple):
-    """What makes a result distinct from all others of its machine.
-
-    Attributes
-    ----------
-    experiment
-        As in `Result`.
-    variant
-        As in `Result`.
-    parameters
-        Pairs of name and value, sorted by name.
-    device
-        As in `Result`.
-    allocator
-        As in `Result`.
-    """
-
-    experiment: str
-    variant: str
-    parameters: tuple[tuple[str, Parameter], ...]
-    device: Device
-    allocator: Allocator
-
-
 class Result(FrozenModel):
     """One variant of an experiment, measured with one set of parameters.
 
@@ -177,30 +153,28 @@ class Result(FrozenModel):
         return name
 
     @property
-    def key(self) -> Key:
-        """What makes this result distinct, in whichever order its parameters were given."""
-        parameters = tuple(sorted(self.parameters.items()))
-        return Key(self.experiment, self.variant, parameters, self.device, self.allocator)
+    def key(self) -> tuple[Hashable, ...]:
+        """What makes this result distinct from all others of its machine.
 
-    @property
-    def basis(self) -> str:
-        """What an interval covers, the repeats in one process or several processes."""
-        return f"{len(self.runs)} processes" if len(self.runs) > 1 else "one process"
+        Experiment, variant, parameters in alphabetical order, device and allocator.
+        """
+        parameters = tuple(sorted(self.parameters.items()))
+        return self.experiment, self.variant, parameters, self.device, self.allocator
 
     @property
     def time(self) -> Estimate:
         """Time of a call until its result is there."""
-        return self._over_runs(lambda run: run.samples_s)
+        return self._estimate([run.samples_s for run in self.runs])
 
     @property
     def dispatch(self) -> Estimate:
         """Time until the call returns, which may be before its result is there."""
-        return self._over_runs(lambda run: run.dispatch_s)
+        return self._estimate([run.dispatch_s for run in self.runs])
 
     @property
     def first_call(self) -> Estimate:
         """Time of the first call, compilation included."""
-        return self._over_runs(lambda run: [run.first_call_s])
+        return self._estimate([[run.first_call_s] for run in self.runs])
 
     @property
     def faults_per_call(self) -> float | None:
@@ -214,7 +188,7 @@ class Result(FrozenModel):
         """Times in seconds around which the samples cluster. Where there are two, a median misleads."""
         return modes([sample for run in self.runs for sample in run.samples_s])
 
-    def speedup(self, over: Result) -> Estimate:
+    def speedup(self, over: Result) -> Speedup:
         """How many times faster than ``over`` this variant is, from rounds that both took part in.
 
         Raises
@@ -234,8 +208,7 @@ class Result(FrozenModel):
             [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
             for a, b in zip(over.runs, self.runs, strict=True)
         ]
-        devices = tuple(dict.fromkeys((self.device, over.device)))
-        return _estimate_runs(ratios, unit="", basis=self.basis, devices=devices)
+        return Speedup.from_runs(ratios, devices=tuple(dict.fromkeys((self.device, over.device))))
 
     def pays_off_after(self, over: Result) -> Estimate | None:
         """After how many calls this variant, compilation included, is ahead of a warm ``over``.
@@ -262,8 +235,8 @@ class Result(FrozenModel):
             saving = median(theirs.samples_s) - later
             if saving <= 0:
                 return None
-            calls.append(max((ours.first_call_s - later) / saving, 1.0))
-        return prediction_interval(calls, unit="", basis=self.basis, devices=speedup.devices)
+            calls.append([max((ours.first_call_s - later) / saving, 1.0)])
+        return Estimate.from_runs(calls, devices=speedup.devices)
 
     def __repr__(self) -> str:
         return repr(table_of_times((self,)))
@@ -273,9 +246,8 @@ class Result(FrozenModel):
     def _repr_html_(self) -> str:
         return table_of_times((self,))._repr_html_()
 
-    def _over_runs(self, samples: Callable[[ProcessSamples], Sequence[float]]) -> Estimate:
-        runs = [samples(run) for run in self.runs]
-        return _estimate_runs(runs, unit="s", basis=self.basis, devices=(self.device,))
+    def _estimate(self, times_s: Sequence[Sequence[float]]) -> Estimate:
+        return Estimate.from_runs(times_s, unit="s", devices=(self.device,))
 
     @property
     def _sample_counts(self) -> list[int]:
@@ -288,17 +260,3 @@ def not_in_turns(variant: str, over: str) -> ResultsError:
         f"{variant!r} and {over!r} were not measured in the same rounds: pass both to one call of "
         "jaxcap.measure.timing.compare"
     )
-
-
-def _estimate_runs(
-    runs: Sequence[Sequence[float]],
-    *,
-    unit: Literal["s", ""],
-    basis: str,
-    devices: tuple[Device, ...],
-) -> Estimate:
-    """Predict from the medians of the runs, or estimate from the samples of a single one."""
-    if len(runs) == 1:
-        return median_interval(runs[0], unit=unit, basis=basis, devices=devices)
-    medians = [median(samples) for samples in runs]
-    return prediction_interval(medians, unit=unit, basis=basis, devices=devices)

@@ -5,26 +5,17 @@ A folder for each device holds a file for each experiment.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 
 from jaxcap.results.environment import Device, Environment
+from jaxcap.results.files import ENVIRONMENT, folder_name, require_recording
 from jaxcap.results.models import Result, ResultsError
 from jaxcap.results.sets import ResultSet
 
-# The file that describes the machine of a folder, which is not a file of results.
-ENVIRONMENT = "environment.json"
-
-
 #: What a live recording is called, where others have their date.
 THIS_BUILD = "this build"
-
-# A shorter time than this was made up.
-_MIN_SECONDS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,7 @@ class Recording:
     @property
     def folder(self) -> str:
         """The name of the folder that holds the files."""
-        return _numbered(self.device, self.number)
+        return folder_name(self.device, self.number)
 
     @property
     def environment(self) -> Environment:
@@ -82,39 +73,6 @@ class Recording:
             name = f"{result.device}{host}{self._suffix}, {when}"
             devices.setdefault(name, []).append(result)
         return {name: results.subset(part) for name, part in devices.items()}
-
-
-def slug(name: str) -> str:
-    """Turn a name into one for a file or a folder: lower-case letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
-
-
-def recording_path(folder: Path, environment: Environment, experiment: str) -> Path:
-    """Where an experiment's results on a machine are kept.
-
-    The folder is named after the device. Another machine with a device of that name, but another
-    processor, number of cores or the like, gets a folder with a number behind it.
-    """
-    for number in count(1):
-        place = folder / _numbered(environment.device, number)
-        owner = _owner(place)
-        if owner is None or owner.is_same_hardware(environment):
-            return place / f"{slug(experiment)}.json"
-    raise AssertionError
-
-
-def _numbered(device: Device, number: int) -> str:
-    return f"{slug(device.name)}{f'-{number}' if number > 1 else ''}"
-
-
-def _owner(place: Path) -> Environment | None:
-    """Read the description of the machine that a folder belongs to, if there is one."""
-    try:
-        content = json.loads((place / ENVIRONMENT).read_bytes())
-        content.pop("code", None)  # which schema version 1 kept here
-        return Environment.model_validate_json(json.dumps(content))
-    except (AttributeError, OSError, TypeError, ValueError):
-        return None
 
 
 def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> list[str]:
@@ -150,37 +108,9 @@ def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> li
 
 
 def load(path: Path) -> ResultSet:
-    """Read what was recorded of one experiment.
-
-    Parameters
-    ----------
-    path
-        In the folder of a device.
-
-    Raises
-    ------
-    ResultsError
-        If it holds something else than its place says, or times that no clock could have taken.
-    OSError
-        If the file can't be read.
-    """
+    """Read and validate a recording, as `ResultSet.load` and `require_recording` do."""
     results = ResultSet.load(path)
-    experiment = results[0].experiment
-    device, file = slug(results.environment.device.name), f"{slug(experiment)}.json"
-    *_, folder, name = path.resolve().parts
-    is_in_place = re.fullmatch(rf"{device}(-([2-9]|[1-9]\d+))?", folder) and name == file
-    if len(results.by_experiment()) > 1 or not is_in_place:
-        raise ResultsError(
-            f"{path} is not where it belongs: results of {experiment!r} are kept in {device}/{file}, "
-            "without those of other experiments"
-        )
-    for result in results:
-        shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))
-        if shortest_s < _MIN_SECONDS:
-            raise ResultsError(
-                f"{path}: {result.variant!r} took {shortest_s} s, and no clock is as fine as that: "
-                "record it again"
-            )
+    require_recording(path, results)
     return results
 
 
@@ -203,10 +133,10 @@ def load_all(
         them than a file of results must have.
     """
     recordings = []
-    for place in sorted(folder.glob("*/")):
-        if sets := dict(_readable(place, on_invalid, check)):
+    for device_folder in sorted(folder.glob("*/")):
+        if sets := dict(_readable(device_folder, on_invalid, check)):
             recording = Recording(sets)
-            number = place.name.removeprefix(recording.folder).removeprefix("-")
+            number = device_folder.name.removeprefix(recording.folder).removeprefix("-")
             recordings.append(replace(recording, number=int(number or 1)))
     return recordings
 
@@ -246,9 +176,9 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
 
 
 def _readable(
-    place: Path, on_invalid: Callable[[str], object], check: Callable[[ResultSet], str | None]
+    folder: Path, on_invalid: Callable[[str], object], check: Callable[[ResultSet], str | None]
 ) -> Iterator[tuple[str, ResultSet]]:
-    for path in sorted(place.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         if path.name == ENVIRONMENT:
             continue
         try:

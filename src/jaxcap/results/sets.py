@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.environment import Device, Environment, FrozenModel
-from jaxcap.results.formatting import (
+from jaxcap.results.environment import Environment, FrozenModel
+from jaxcap.results.files import SCHEMA_VERSION, load_results
+from jaxcap.results.models import Result, ResultsError, not_in_turns
+from jaxcap.results.statistics import Speedup
+from jaxcap.results.tables import Table
+from jaxcap.results.tabulation import (
+    RowKey,
+    columns_of_speedups,
     devices_of,
-    interval_header,
-    pivot_of,
+    pivot,
     table_of_times,
     varying,
 )
-from jaxcap.results.models import Allocator, Parameter, Result, ResultsError, not_in_turns
-from jaxcap.results.reading import SCHEMA_VERSION, read_content
-from jaxcap.results.statistics import Estimate
-from jaxcap.results.tables import Pivot
 
 # Choices that an error lists at most.
 _MAX_CHOICES = 10
-_LIST_OF_NUMBERS = re.compile(r"\[\s+[-+.\deE,\s]*\]")
+# Strings are safe: in JSON they hold no line break.
+_LIST_OF_NUMBERS = re.compile(r"\[\n[-+.\deE,\s]*\]")
 
 
 class ResultSet(FrozenModel):
@@ -84,46 +86,28 @@ class ResultSet(FrozenModel):
         """Return a copy that holds only these results, of which there must be at least one."""
         return self.model_copy(update={"results": tuple(results)})
 
-    def select(
-        self,
-        *,
-        experiment: str | None = None,
-        variant: str | None = None,
-        device: Device | str | None = None,
-        allocator: Allocator | None = None,
-        **parameters: Parameter,
-    ) -> ResultSet:
-        """Return the results with these names and parameters.
+    def select(self, **criteria: Any) -> ResultSet:
+        """Return the results that meet all criteria.
 
         Parameters
         ----------
-        experiment, variant, allocator
-            As in `Result`; None for any.
-        device
-            The device, or a platform such as ``"cpu"``; None for any.
-        **parameters
-            The values of some parameters. Others may have any.
+        **criteria
+            Values of parameters, or of ``experiment``, ``variant`` and ``allocator`` as in `Result`,
+            and a ``device`` or its platform, such as ``"cpu"``. None stands for any value.
 
         Raises
         ------
         ResultsError
             If there are none.
         """
-        wanted: dict[str, Any] = {
-            "experiment": experiment,
-            "variant": variant,
-            "device": device,
-            "allocator": allocator,
-            **parameters,
-        }
-        wanted = {name: value for name, value in wanted.items() if value is not None}
+        wanted = {name: value for name, value in criteria.items() if value is not None}
         chosen = tuple(
             result
             for result in self.results
             if all(value in _facts(result, name) for name, value in wanted.items())
         )
         if not chosen:
-            asked = ", ".join(f"{name} {value!s}" for name, value in wanted.items())
+            asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
             choices = "; ".join(self._choices(name) for name in wanted)
             raise ResultsError(f"no result has {asked}; available: {choices}")
         return self.subset(chosen)
@@ -135,78 +119,67 @@ class ResultSet(FrozenModel):
             groups.setdefault(result.experiment, []).append(result)
         return {name: self.subset(results) for name, results in groups.items()}
 
-    def one(
-        self,
-        variant: str | None = None,
-        *,
-        experiment: str | None = None,
-        device: Device | str | None = None,
-        allocator: Allocator | None = None,
-        **parameters: Parameter,
-    ) -> Result:
-        """Return the only result with this name and these parameters; see `select` for them.
+    def one(self, variant: str | None = None, **criteria: Any) -> Result:
+        """Return the only result of a variant that meets the criteria of `select`.
 
         Raises
         ------
         ResultsError
             If there is none, or more than one.
         """
-        chosen = self.select(
-            experiment=experiment, variant=variant, device=device, allocator=allocator, **parameters
-        )
+        chosen = self.select(variant=variant, **criteria)
         if len(chosen) > 1:
-            names = dict.fromkeys([*chosen.varying(), *chosen._varying_names()])
+            others = ("variant", "experiment", "device", "allocator")
+            names = chosen.varying()
+            names += [name for name in others if len({getattr(r, name) for r in chosen}) > 1]
             raise ResultsError(
-                f"{len(chosen)} results match: choose one of them by {' or '.join(names)}"
+                f"{len(chosen)} results match: choose one of them by "
+                f"{' or '.join(dict.fromkeys(names))}"
             )
         return chosen[0]
 
-    def speedup(
-        self,
-        variant: str,
-        *,
-        over: str,
-        experiment: str | None = None,
-        device: Device | str | None = None,
-        allocator: Allocator | None = None,
-        **parameters: Parameter,
-    ) -> Estimate:
-        """How many times faster ``variant`` is than ``over``, with these parameters.
+    def speedup(self, variant: str | Result, *, over: str, **criteria: Any) -> Speedup:
+        """How many times faster ``variant`` is than ``over``.
 
         Parameters
         ----------
         variant
-            The result must be the only one with this name and what follows; see `select`.
+            One of these results, or the name of its variant.
         over
-            The variant that took turns with it.
-        device
-            Where ``variant`` ran. The other may have run elsewhere.
-        experiment, allocator, **parameters
-            As in `select`.
+            The variant that took turns with it, on whichever device.
+        **criteria
+            What tells the result from others of its variant, as in `select`.
 
         Raises
         ------
         ResultsError
             If the former is missing or ambiguous, or the two did not take turns.
         """
-        result = self.one(
-            variant, experiment=experiment, device=device, allocator=allocator, **parameters
-        )
-        return self.speedup_of(result, over=over)
-
-    def speedup_of(self, result: Result, *, over: str) -> Estimate:
-        """How many times faster one of these results is than the variant ``over``.
-
-        Raises
-        ------
-        ResultsError
-            If that variant is not here, or did not take turns with the result.
-        """
+        result = variant if isinstance(variant, Result) else self.one(variant, **criteria)
         baseline = self.paired_result(result, over)
         if baseline is None:
             self.select(variant=over)  # which says so if there is none at all
             raise not_in_turns(result.variant, over)
         return result.speedup(baseline)
+
+    def paired_result(self, result: Result, variant: str) -> Result | None:
+        """Return the result of another variant from the same comparison, if it is here."""
+        for other in self.results:
+            if other.comparison == result.comparison and other.variant == variant:
+                return other
+        return None
+
+    def paired_speedups(self, over: str) -> list[tuple[Result, Speedup]]:
+        """Compare each result with the variant ``over``, where they took turns.
+
+        Results are left out for which the clock was too coarse.
+        """
+        pairs = []
+        for result in self.results:
+            if result.variant != over and (baseline := self.paired_result(result, over)):
+                with suppress(ResultsError):
+                    pairs.append((result, result.speedup(baseline)))
+        return pairs
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -220,26 +193,25 @@ class ResultSet(FrozenModel):
     def speedups(self, *, over: str) -> ResultTable:
         """Tabulate how many times faster than ``over`` the other variants are.
 
+        Results are left out for which the clock was too coarse.
+
         Raises
         ------
         ResultsError
             If no other variant took turns with it.
         """
-        pairs = [
-            (result, result.speedup(baseline))
-            for result in self.results
-            if result.variant != over and (baseline := self.paired_result(result, over))
-        ]
+        pairs = self.paired_speedups(over)
         if not pairs:
-            raise ResultsError(f"no result was measured in turns with {over!r}")
-        shown = [result for result, _ in pairs]
-        columns: dict[str, Sequence[str]] = {
-            "speed-up": [speedup.short for _, speedup in pairs],
-            interval_header(shown): [speedup.range for _, speedup in pairs],
-            "verdict": [speedup.verdict for _, speedup in pairs],
-        }
-        caption = f"Speed-up over {over} on {devices_of(shown)}"
-        return self._table(pivot_of(caption, self.varying(), shown, columns), over)
+            raise ResultsError(
+                f"no result was measured in turns with {over!r} by a clock fine enough for it"
+            )
+        compared = [result for result, _ in pairs]
+        table = pivot(
+            f"Speed-up over {over} on {devices_of(compared)}",
+            RowKey.for_sets([compared], self.varying()),
+            columns_of_speedups(pairs),
+        )
+        return ResultTable(**vars(table), results=self, over=over)
 
     def fits_cache(self, result: Result) -> bool | None:
         """Whether repeated calls may have found their data in the CPU's last-level cache.
@@ -253,7 +225,7 @@ class ResultSet(FrozenModel):
 
     def table(self) -> ResultTable:
         """Tabulate times."""
-        return self._table(table_of_times(self.results))
+        return ResultTable(**vars(table_of_times(self.results)), results=self)
 
     def __repr__(self) -> str:
         return repr(self.table())
@@ -286,35 +258,7 @@ class ResultSet(FrozenModel):
         ResultsError
             If it is not JSON, of an unknown schema version, or not a file of results.
         """
-        data = read_content(path)
-        try:
-            return cls.model_validate_json(data, strict=True)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            # A place may be a name from the file, which shouldn't reach a terminal as it is.
-            place = ".".join(ascii(part).strip("'")[:50] for part in first["loc"]) or "the file"
-            raise ResultsError(
-                f"{path} is not a valid result file: {place}: {first['msg']}: measure again"
-            ) from None
-
-    def _table(self, pivot: Pivot, over: str | None = None) -> ResultTable:
-        fields = {field.name: getattr(pivot, field.name) for field in dataclasses.fields(pivot)}
-        return ResultTable(**fields, results=self, over=over)
-
-    def paired_result(self, result: Result, variant: str) -> Result | None:
-        """Return the result of another variant from the same comparison, if it is here."""
-        return next(
-            (
-                other
-                for other in self.results
-                if other.comparison == result.comparison and other.variant == variant
-            ),
-            None,
-        )
-
-    def _varying_names(self) -> list[str]:
-        names = ("variant", "experiment", "device", "allocator")
-        return [name for name in names if len({getattr(r, name) for r in self.results}) > 1]
+        return load_results(path, cls)
 
     def _choices(self, name: str) -> str:
         """Say which values of a name there are."""
@@ -326,7 +270,7 @@ class ResultSet(FrozenModel):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ResultTable(Pivot):
+class ResultTable(Table):
     """A table of results, with the results that it shows.
 
     Attributes

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, log10, sqrt
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from scipy.special import bdtr, stdtrit
@@ -52,7 +52,7 @@ class Estimate:
         The confidence that the interval reaches, between 0 and 1. It is below 0.95 where there
         are too few samples.
     unit
-        ``"s"`` for a time, ``""`` for a ratio, or another for a rate.
+        ``"s"`` for a time, ``""`` for a ratio or a count, or another for a rate.
     basis
         What the interval is over, such as ``"6 processes"`` or ``"one process"``.
     kind
@@ -71,16 +71,32 @@ class Estimate:
     kind: Kind = "median"
     devices: tuple[Device, ...] = ()
 
-    @property
-    def verdict(self) -> Verdict:
-        """What a speed-up says.
+    @classmethod
+    def from_runs(
+        cls, runs: Sequence[Sequence[float]], *, unit: str = "", devices: tuple[Device, ...] = ()
+    ) -> Self:
+        """Estimate a number from what each process measured of it.
 
-        It is undecided where the interval includes 1, or where so few samples were taken that its
-        confidence is below 0.95.
+        Parameters
+        ----------
+        runs
+            At least one sample for each of one or more processes.
+        unit, devices
+            As in `Estimate`.
+
+        Returns
+        -------
+        Estimate
+            The median of the processes' medians, with their `prediction_interval`. For a single
+            process, and where a coarse clock saw no time, it has a `median_interval`: of the
+            samples in the former case, of the medians in the latter.
         """
-        if self.confidence < CONFIDENCE or self.low <= 1 <= self.high:
-            return "undecided"
-        return "faster" if self.low > 1 else "slower"
+        numbers = runs[0] if len(runs) == 1 else [float(np.median(run)) for run in runs]
+        basis = "one process" if len(runs) == 1 else f"{len(runs)} processes"
+        kind: Kind = "prediction" if len(runs) > 1 and min(numbers) > 0 else "median"
+        find_interval = prediction_interval if kind == "prediction" else median_interval
+        low, high, confidence = find_interval(numbers)
+        return cls(float(np.median(numbers)), low, high, confidence, unit, basis, kind, devices)
 
     @property
     def short(self) -> str:
@@ -92,11 +108,13 @@ class Estimate:
     def range(self) -> str:
         """The interval, in the unit that `short` shows."""
         scale, _ = self._scale()
-        places = self._places()
-        if not self.unit and self.verdict != "undecided":
-            while places < MAX_PLACES and 1 in (round(self.low, places), round(self.high, places)):
-                places += 1  # an interval that excludes 1 must not look as if it ended there
+        places = self._range_places()
         return f"{_rounded(self.low / scale, places)} to {_rounded(self.high / scale, places)}"
+
+    @property
+    def short_with_range(self) -> str:
+        """Value and interval, such as ``"1.23 ms (1.20 to 1.27)"``."""
+        return f"{self.short} ({self.range})"
 
     def __str__(self) -> str:
         if not self.confidence:
@@ -136,33 +154,73 @@ class Estimate:
         magnitude = floor(log10(abs(self.value / scale))) if self.value else 0
         return digits - 1 - magnitude
 
+    def _range_places(self) -> int:
+        return self._places()
+
+
+class Speedup(Estimate):
+    """How many times faster one thing is than another: the ratio of their times, without a unit."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_separate_times(cls, time: Estimate, *, over: Estimate) -> Self:
+        """Divide two positive times that were not measured in turns: ``over`` by ``time``.
+
+        The interval reaches from the smallest to the largest quotient of their intervals' ends. It
+        is wide, because nobody knows whether the machines drifted meanwhile.
+        """
+        return cls(
+            value=over.value / time.value,
+            low=over.low / time.high,
+            high=over.high / time.low,
+            confidence=min(time.confidence, over.confidence),
+            unit="",
+            basis="separate measurements",
+            kind=time.kind,
+            devices=tuple(dict.fromkeys((*time.devices, *over.devices))),
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is ``"faster"``, ``"slower"`` or ``"undecided"``.
+
+        It is undecided where the interval includes 1, or where so few samples were taken that its
+        confidence is below 0.95.
+        """
+        if self.confidence < CONFIDENCE or self.low <= 1 <= self.high:
+            return "undecided"
+        return "faster" if self.low > 1 else "slower"
+
+    def _range_places(self) -> int:
+        places = self._places()
+        if self.verdict != "undecided":
+            while places < MAX_PLACES and 1 in (round(self.low, places), round(self.high, places)):
+                places += 1  # an interval that excludes 1 must not look as if it ended there
+        return places
+
 
 def _rounded(number: float, places: int) -> str:
     return f"{round(number, places):.{max(places, 0)}f}"
 
 
-def median_interval(
-    samples: Sequence[float],
-    *,
-    unit: Literal["s", ""],
-    basis: str,
-    devices: tuple[Device, ...] = (),
-    confidence: float = CONFIDENCE,
-) -> Estimate:
-    """Estimate the median of the distribution that ``samples`` come from.
+def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
+    """Find an interval for the median of the distribution that ``samples`` come from.
 
-    The interval lies between two pairs of order statistics, interpolated so that its coverage is
-    close to ``confidence`` for any continuous distribution and any number of samples from six on.
-    Order statistics alone would be conservative by up to several per cent.
+    It lies between two pairs of order statistics, interpolated so that its coverage is close to
+    95 % for any continuous distribution and any number of samples from six on. Order statistics
+    alone would be conservative by up to several per cent.
 
     Parameters
     ----------
     samples
         At least one finite number, in any order.
-    unit, basis, devices
-        As in `Estimate`.
-    confidence
-        The coverage wanted, between 0 and 1.
+
+    Returns
+    -------
+    tuple
+        Lower end, upper end and confidence. From fewer than six samples, the interval reaches from
+        the smallest to the largest, and has a confidence of less than 0.95.
 
     Raises
     ------
@@ -177,38 +235,22 @@ def median_interval(
     if not len(samples):
         raise ValueError("an estimate needs at least one sample, got none")
     ordered = np.sort(np.asarray(samples, dtype=float))
-    low, high, reached = _median_interval(ordered, confidence)
-    value = float(np.median(ordered))
-    return Estimate(value, low, high, reached, unit, basis, "median", devices)
-
-
-def _median_interval(ordered: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """Lower end, upper end and confidence reached, for an ascending array of shape ``(n,)``."""
     n = len(ordered)
     # coverage[d - 1] is that of the interval from the d-th smallest to the d-th largest sample.
     coverage = 1 - 2 * bdtr(np.arange(max(n // 2, 1)), n, 0.5)
-    wide_enough = int(np.count_nonzero(coverage >= confidence))
-    if wide_enough == 0:
-        return float(ordered[0]), float(ordered[-1]), max(float(coverage[0]), 0.0)
-    d = wide_enough
-    if d == len(coverage):
-        return float(ordered[d - 1]), float(ordered[n - d]), float(coverage[d - 1])
-    between = (coverage[d - 1] - confidence) / (coverage[d - 1] - coverage[d])
-    inward = (n - d) * between / (d + (n - 2 * d) * between)
+    d = int(np.count_nonzero(coverage >= CONFIDENCE))
+    if d == 0:
+        return (float(ordered[0]), float(ordered[-1]), max(float(coverage[0]), 0.0))
+    # The innermost interval covers less than CONFIDENCE, so there is always a next one.
+    share = (coverage[d - 1] - CONFIDENCE) / (coverage[d - 1] - coverage[d])
+    inward = (n - d) * share / (d + (n - 2 * d) * share)
     low = ordered[d - 1] + inward * (ordered[d] - ordered[d - 1])
     high = ordered[n - d] - inward * (ordered[n - d] - ordered[n - d - 1])
-    return float(low), float(high), confidence
+    return (float(low), float(high), CONFIDENCE)
 
 
-def prediction_interval(
-    medians: Sequence[float],
-    *,
-    unit: Literal["s", ""],
-    basis: str,
-    devices: tuple[Device, ...] = (),
-    confidence: float = CONFIDENCE,
-) -> Estimate:
-    """Estimate where the next such median will lie, each being from a process of its own.
+def prediction_interval(medians: Sequence[float]) -> tuple[float, float, float]:
+    """Find where the median of the next process will lie, with a confidence of 0.95.
 
     Processes that follow one another are more alike than those of the next hour, because the
     machine drifts slowly. An interval for the median of them all would take them for independent,
@@ -218,17 +260,12 @@ def prediction_interval(
     Parameters
     ----------
     medians
-        At least one number that is not negative, in any order. A single one, or a zero (from a
-        coarse clock), allows no prediction: the answer is that of `median_interval`.
-    unit, basis, devices
-        As in `Estimate`.
-    confidence
-        The coverage wanted, between 0 and 1.
+        The median of each process: at least two positive numbers, in any order.
 
-    Raises
-    ------
-    ValueError
-        If there is no number.
+    Returns
+    -------
+    tuple
+        Lower end, upper end and confidence.
 
     References
     ----------
@@ -236,17 +273,13 @@ def prediction_interval(
     Statistician 40 (1986), 141-143.
     """
     n = len(medians)
-    if n < 2 or min(medians) <= 0:
-        return median_interval(
-            medians, unit=unit, basis=basis, devices=devices, confidence=confidence
-        )
     logs = np.log(medians)
-    reach = stdtrit(n - 1, (1 + confidence) / 2) * logs.std(ddof=1) * sqrt(1 + 1 / n)
-    value = float(np.median(medians))
+    reach = stdtrit(n - 1, (1 + CONFIDENCE) / 2) * logs.std(ddof=1) * sqrt(1 + 1 / n)
+    middle = np.median(medians)
     # The exponential of a logarithm may differ from the number in its last digit.
-    low = min(float(np.exp(logs.mean() - reach)), value)
-    high = max(float(np.exp(logs.mean() + reach)), value)
-    return Estimate(value, low, high, confidence, unit, basis, "prediction", devices)
+    low = min(np.exp(logs.mean() - reach), middle)
+    high = max(np.exp(logs.mean() + reach), middle)
+    return (float(low), float(high), CONFIDENCE)
 
 
 def modes(samples: Sequence[float]) -> tuple[float, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,7 +34,7 @@ class Table:
     caption: str
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
 
     def __rich__(self) -> RenderableType:
         # Imported here because most processes that measure never print a table.
@@ -44,8 +44,7 @@ class Table:
         from rich.text import Text
 
         table = RichTable(title=Text(self.caption), title_justify="left", box=box.SIMPLE)
-        for index, header in enumerate(self.headers):
-            is_text = index == 0 or index in self._text_columns
+        for header, is_text in zip(self.headers, self._holds_text, strict=True):
             table.add_column(Text(header), justify="left" if is_text else "right")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
@@ -69,15 +68,13 @@ class Table:
         return "\n".join([f"**{self.caption}**", "", *table, "", *self.notes, ""]).rstrip() + "\n"
 
     def _repr_html_(self) -> str:
-        classes = [
-            ' class="jaxcap-text"' if index in self._text_columns else ""
-            for index in range(len(self.headers))
-        ]
+        classes = [' class="jaxcap-text"' if is_text else "" for is_text in self._holds_text]
+        classes[0] = ""  # headers of rows have a style of their own
         head = "".join(
             f'<th scope="col"{kind}>{escape(header)}</th>' if header else "<td></td>"
             for header, kind in zip(self.headers, classes, strict=True)
         )
-        body = "".join(f"<tr>{_row_html(row, classes)}</tr>" for row in self.rows)
+        body = "".join(_row_html(row, classes) for row in self.rows)
         notes = "".join(f'<p class="jaxcap-note">{escape(note)}</p>' for note in self.notes)
         # What takes the focus can be scrolled sideways from the keyboard.
         return (
@@ -87,67 +84,15 @@ class Table:
         )
 
     @property
-    def _text_columns(self) -> set[int]:
-        """Columns after the first that hold texts rather than numbers."""
-        return {
-            index
-            for index in range(1, len(self.headers))
-            if any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class Pivot(Table):
-    """A table whose cells are keyed by row and column, so that columns can be added.
-
-    Attributes
-    ----------
-    cells
-        The texts by header and by what identifies a row: the first of its items head the row.
-    """
-
-    cells: Mapping[str, Mapping[tuple[Any, ...], str]] = field(kw_only=True)
-
-    @classmethod
-    def pivot(
-        cls,
-        caption: str,
-        row_headers: Sequence[str],
-        cells: Mapping[str, Mapping[tuple[Any, ...], str]],
-        *,
-        missing: str = "",
-        **options: Any,
-    ) -> Self:
-        """Make a table of cells.
-
-        Parameters
-        ----------
-        caption
-            See `Table`.
-        row_headers
-            The headers of what heads a row.
-        cells
-            See `Pivot`. Rows come in the order in which they are first found.
-        missing
-            The text of cells that are not there.
-        **options
-            Other attributes.
-        """
-        rows = [
-            (*map(shown, row[: len(row_headers)]), *(c.get(row, missing) for c in cells.values()))
-            for row in dict.fromkeys(row for column in cells.values() for row in column)
+    def _holds_text(self) -> list[bool]:
+        """Whether a column holds texts rather than numbers, as the first one always does."""
+        return [
+            index == 0 or any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
+            for index in range(len(self.headers))
         ]
-        return cls(caption, (*row_headers, *cells), rows, cells=cells, **options)
-
-
-def shown(value: object) -> str:
-    """Write a parameter: a count with separators for thousands."""
-    return f"{value:,}" if type(value) is int else str(value)
 
 
 def _row_html(row: Sequence[str], classes: Sequence[str]) -> str:
     first, *others = (escape(cell) for cell in row)
-    cells = zip(others, classes[1:], strict=True)
-    return f'<th scope="row">{first}</th>' + "".join(
-        f"<td{kind}>{cell}</td>" for cell, kind in cells
-    )
+    cells = (f"<td{kind}>{cell}</td>" for cell, kind in zip(others, classes[1:], strict=True))
+    return f'<tr><th scope="row">{first}</th>{"".join(cells)}</tr>'

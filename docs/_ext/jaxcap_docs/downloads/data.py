@@ -16,7 +16,8 @@ import jaxcap
 from jaxcap.results import ResultSet, json_schema
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.exports import as_csv
-from jaxcap.results.recordings import Recording, slug
+from jaxcap.results.files import slug
+from jaxcap.results.recordings import Recording
 from jaxcap_docs import records
 
 WHEEL = f"jaxcap-{jaxcap.__version__}-py3-none-any.whl"

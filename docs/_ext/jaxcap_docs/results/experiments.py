@@ -19,7 +19,8 @@ from jaxcap.experiments import catalogue
 from jaxcap.report import figures
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.exports import side_by_side
-from jaxcap.results.recordings import THIS_BUILD, Recording, slug
+from jaxcap.results.files import slug
+from jaxcap.results.recordings import THIS_BUILD, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
 from jaxcap_docs.downloads import data

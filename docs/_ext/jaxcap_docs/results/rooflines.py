@@ -16,7 +16,8 @@ from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report import roofline
 from jaxcap.results import Cost, Result
 from jaxcap.results.ceilings import Ceilings
-from jaxcap.results.recordings import Recording, slug
+from jaxcap.results.files import slug
+from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
 from jaxcap_docs.parts import plot, table_node

@@ -1,0 +1,151 @@
+"""Results as tables: what heads the rows, and what the columns show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from jaxcap.results.statistics import Estimate, Speedup
+from jaxcap.results.tables import Table
+
+if TYPE_CHECKING:  # results show themselves as tables
+    from jaxcap.results.models import Result
+
+#: What a column shows of each result.
+Column = Sequence[tuple["Result", str]]
+
+# What tells results with the same parameters and variant apart, in the order in which it is tried.
+# The platform comes before the device, so that the GPUs of several machines share a row.
+_DETAILS = ((), ("platform", "allocator", "experiment"), ("device", "allocator", "experiment"))
+
+
+@dataclass(frozen=True)
+class RowKey:
+    """Identifies the row of a result by parameters and variant, which head the row, and by details."""
+
+    parameters: Sequence[str]
+    details: Sequence[str]
+
+    @classmethod
+    def for_sets(cls, sets: Collection[Sequence[Result]], parameters: Sequence[str]) -> Self:
+        """Choose the fewest details that give the results of each set different rows."""
+        keys = [cls(parameters, details) for details in _DETAILS]
+        for key in keys:
+            if all(len(set(map(key, results))) == len(results) for results in sets):
+                return key
+        return keys[-1]
+
+    def __call__(self, result: Result) -> tuple[Any, ...]:
+        """Return the parameters, the variant and the details."""
+        return (
+            *(result.parameters.get(name, "") for name in self.parameters),
+            result.variant,
+            *(detail(result, name) for name in self.details),
+        )
+
+
+def detail(result: Result, name: str) -> str:
+    """Return the platform of a result's device, or the attribute of that name, as text."""
+    return result.device.platform.upper() if name == "platform" else str(getattr(result, name))
+
+
+def pivot(
+    caption: str,
+    key: RowKey,
+    columns: Mapping[str, Column],
+    *,
+    missing: str = "",
+    notes: Sequence[str] = (),
+) -> Table:
+    """Make a table in which results with the same key share a row.
+
+    Parameters
+    ----------
+    caption, notes
+        See `~jaxcap.results.tables.Table`.
+    key
+        Its parameters and the variant head the rows.
+    columns
+        By header. Rows come in the order in which their results first appear.
+    missing
+        The text of a cell for which a column has no result.
+    """
+    cells = {
+        header: {key(result): text for result, text in column} for header, column in columns.items()
+    }
+    headers = (*key.parameters, "variant")
+    rows = [
+        (*map(_shown, row[: len(headers)]), *(texts.get(row, missing) for texts in cells.values()))
+        for row in dict.fromkeys(row for texts in cells.values() for row in texts)
+    ]
+    return Table(caption, (*headers, *cells), rows, notes)
+
+
+def table_of_times(results: Sequence[Result]) -> Table:
+    """Tabulate the times of results."""
+    names = varying(results)
+    modal = [_modes_in_words(result, names) for result in results if len(result.modes) > 1]
+    return pivot(
+        f"Time of a call on {devices_of(results)}",
+        RowKey.for_sets([results], names),
+        columns_of_times(results),
+        notes=[f"Two modes, between which the median lies: {'; '.join(modal)}."] if modal else [],
+    )
+
+
+def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
+    """Return columns of times, after those of what else differs between results."""
+    columns: dict[str, Column] = {
+        name: [(result, detail(result, name)) for result in results]
+        for name in ("experiment", "device", "allocator")
+        if len({getattr(result, name) for result in results}) > 1
+    }
+    times = [(result, result.time) for result in results]
+    return columns | {
+        "time": [(result, time.short) for result, time in times],
+        _interval_header(times): [(result, time.range) for result, time in times],
+        "until it returns": [(result, result.dispatch.short) for result in results],
+        "first call": [(result, result.first_call.short) for result in results],
+    }
+
+
+def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str, Column]:
+    """Return columns of speed-ups, intervals and verdicts."""
+    return {
+        "speed-up": [(result, speedup.short) for result, speedup in speedups],
+        _interval_header(speedups): [(result, speedup.range) for result, speedup in speedups],
+        "verdict": [(result, speedup.verdict) for result, speedup in speedups],
+    }
+
+
+def varying(results: Sequence[Result]) -> list[str]:
+    """Names of the parameters that differ between results, in order of appearance."""
+    values: dict[str, set[object]] = {}
+    for result in results:
+        for key, value in result.parameters.items():
+            values.setdefault(key, set()).add(value)
+    shared = {key for key in values if all(key in result.parameters for result in results)}
+    return [key for key, seen in values.items() if len(seen) > 1 or key not in shared]
+
+
+def devices_of(results: Iterable[Result]) -> str:
+    """Names of the devices of results, in order of appearance."""
+    return ", ".join(dict.fromkeys(str(result.device) for result in results))
+
+
+def _shown(value: object) -> str:
+    """Return a parameter as text, with separators for thousands if it is a count."""
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def _interval_header(estimates: Sequence[tuple[Result, Estimate]]) -> str:
+    confidence = min(estimate.confidence for _, estimate in estimates)
+    kind = f"{confidence:.0%} interval" if confidence else "range"
+    return f"{kind} ({', '.join(dict.fromkeys(estimate.basis for _, estimate in estimates))})"
+
+
+def _modes_in_words(result: Result, names: Sequence[str]) -> str:
+    times = (Estimate.from_runs([[mode]], unit="s").short for mode in result.modes)
+    values = [_shown(result.parameters[name]) for name in names if name in result.parameters]
+    return f"{' '.join((*values, result.variant))}, {' and '.join(times)}"
