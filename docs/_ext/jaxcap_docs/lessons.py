@@ -33,17 +33,18 @@ PAGES = {
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "measuring": ("Timing",),
 }
+TUTORIALS = "tutorials/"
 # Where PyTorch isn't installed, the pages of these are built without being run.
 NEED_TORCH = ("grad", "mnist", "scaling_out")
 
-_TUTORIALS = [page.split("/") for page in PAGES if page.startswith("tutorials/")]
-SECTIONS = tuple(dict.fromkeys(section for _, section, _ in _TUTORIALS))
-LESSONS = tuple(lesson for _, _, lesson in _TUTORIALS)
+_SPLIT = [page.split("/") for page in PAGES if page.startswith(TUTORIALS)]
+SECTIONS = tuple(dict.fromkeys(section for _, section, _ in _SPLIT))
+LESSONS = tuple(lesson for _, _, lesson in _SPLIT)
 TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})
 
 
-def place(script: str) -> int:
-    """Return the place of a tutorial's script in reading order, to sort by."""
+def reading_position(script: str) -> int:
+    """Return the position of a tutorial's script in reading order, to sort by."""
     return LESSONS.index(Path(script).stem)
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
@@ -40,64 +41,55 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
     raster
         Whether to save it as PNG too, for thumbnails.
     """
-    files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
-    undated = {"Date": None}  # the same figure makes the same file
+    light, dark = path.with_suffix(".svg"), path.with_name(f"{path.stem}_dark.svg")
     for line in figure.findobj(Line2D):
         if line.get_marker() != "None" and np.size(line.get_xdata()) > MAX_MARKERS:
             line.set_rasterized(True)
     with plt.rc_context(figures.STYLE):
         if raster:
             figure.savefig(path.with_suffix(".png"))
-        figure.savefig(files["light"], metadata=undated)
-        figure.set_layout_engine("none")  # changing colours must not move anything
-        with figures.on_dark(figure):
-            figure.savefig(files["dark"], metadata=undated)
+        figure.savefig(light, metadata={"Date": None})  # the same figure makes the same file
+    svg = light.read_text(encoding="utf-8")
+    dark.write_text(svg.replace(figures.INK, figures.INK_ON_DARK), encoding="utf-8")
     plt.close(figure)
-    return Saved(files, f"{figure.get_figwidth() * 100:.0f}px", describe(figure))
+    width = f"{figure.get_figwidth() * 100:.0f}px"
+    return Saved({"light": light, "dark": dark}, width, describe(figure))
 
 
 def describe(figure: Figure) -> str:
     """Say in words what a figure shows: its title, and its finding or its axes, lines and bars."""
-    parts = [figure.get_suptitle()]
-    for axes in figure.axes:
-        labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
-        parts += [
-            axes.get_title(loc="left") or axes.get_title(),
-            labels,
-            *_courses(axes),
-            *_lengths(axes),
-        ]
+    titles = [figure.get_suptitle(), *(axes.get_title(loc="left") for axes in figure.axes)]
     if finding := str(figure.get_label()):
-        parts = [next(filter(None, parts), ""), finding]
+        parts = [next(filter(None, titles), ""), finding]
+    else:
+        parts = [figure.get_suptitle()]
+        for axes in figure.axes:
+            labels = filter(None, (axes.get_ylabel(), axes.get_xlabel()))
+            parts += [
+                axes.get_title(loc="left"),
+                " against ".join(labels),
+                *_lines(axes),
+                *_bars(axes),
+            ]
     return ". ".join(filter(None, parts)).replace("\n", " ").replace(r"\$", "$") or "Plot"
 
 
-def _courses(axes: Axes) -> list[str]:
-    """Say where each line that has a name begins and ends."""
-    handles, names = axes.get_legend_handles_labels()
-    return [name + _course(handle) for handle, name in zip(handles, names, strict=True)]
+def _lines(axes: Axes) -> Iterator[str]:
+    """Name what is in the legend, and say where lines begin and end."""
+    for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+        line = handle[0] if isinstance(handle, ErrorbarContainer) else handle
+        ys = np.asarray(line.get_ydata() if isinstance(line, Line2D) else [], dtype=float)
+        ys = ys[np.isfinite(ys)]
+        yield f"{name} from {ys[0]:.3g} to {ys[-1]:.3g}" if len(ys) > 1 else name
 
 
-def _lengths(axes: Axes) -> Iterator[str]:
+def _bars(axes: Axes) -> Iterator[str]:
     """Say how long each bar that has a name is."""
     names = [label.get_text() for label in axes.get_yticklabels()]
     for bars in axes.containers:
-        values = getattr(bars, "datavalues", ())
-        if len(values) == len(names):
-            yield "; ".join(
-                f"{name}: {value:.3g}" for name, value in zip(names, values, strict=True)
-            )
-
-
-def _course(handle: object) -> str:
-    line = handle[0] if isinstance(handle, tuple) else handle  # with error bars
-    if not isinstance(line, Line2D):
-        return ""
-    ys = np.asarray(line.get_ydata(), dtype=float)
-    ys = ys[np.isfinite(ys)]
-    if len(ys) < 2:
-        return ""
-    return f" from {ys[0]:.3g} to {ys[-1]:.3g}"
+        if isinstance(bars, BarContainer) and len(bars.datavalues) == len(names):
+            lengths = zip(names, bars.datavalues, strict=True)
+            yield "; ".join(f"{name}: {length:.3g}" for name, length in lengths)
 
 
 def size(path: Path) -> tuple[float, float]:

@@ -9,23 +9,15 @@ from urllib.parse import unquote
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 from jaxcap_docs import plots
-from jaxcap_docs.lessons import PAGES, TOPICS
-from jaxcap_docs.parts import link_to
+from jaxcap_docs.lessons import PAGES
 
 IMAGE = re.compile(r'<img (?P<rest>[^>]*?src="(?P<source>[^"]+)"[^>]*?)\s*/?>')
 WIDTH = re.compile(r"width: (\d+)px")
 
 
-def setup(app: Sphinx) -> None:
-    """Complete each page, and list the topics of all on one."""
-    app.add_directive("topics", Topics)
-    app.connect("html-page-context", complete_page)
-
-
-def complete_page(
+def complete(
     app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Add the topics of a page, the sizes of its images, and the script of its chart."""
@@ -59,19 +51,3 @@ def settle_images(app: Sphinx, body: str) -> str:
         return f'<img {tag["rest"]} width="{shown}" height="{shown * height / width:.0f}"{late}>'
 
     return IMAGE.sub(settled, body)
-
-
-class Topics(SphinxDirective):
-    """List the pages under each topic, in reading order."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return a section for each topic."""
-        return [self._section(topic) for topic in TOPICS]
-
-    def _section(self, topic: str) -> nodes.section:
-        pages = [page for page, topics in PAGES.items() if topic in topics]
-        links = (nodes.paragraph("", "", link_to(page, self.env)) for page in pages)
-        items = (nodes.list_item("", link) for link in links)
-        anchor = nodes.make_id(topic)
-        title, body = nodes.title(text=topic), nodes.bullet_list("", *items)
-        return nodes.section("", title, body, ids=[anchor], names=[anchor])

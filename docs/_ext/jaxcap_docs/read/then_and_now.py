@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
-from jaxcap.results.tables import Table
 from jaxcap_docs import records
-from jaxcap_docs.parts import plot
+from jaxcap_docs.read.elements import plot, raw_html
 
 
 class ThenAndNow(SphinxDirective):
@@ -30,12 +29,14 @@ class ThenAndNow(SphinxDirective):
             case "chart":
                 return plot(self, "then-and-now", published.chart(assessments))
             case "tables":
-                return [_tables(published.tables(assessments, recordings))]
+                tables = published.tables(assessments, recordings)
+                html = "".join(table._repr_html_() for table in tables)
+                return [nodes.container("", raw_html(html), classes=["then-and-now"])]
             case other:
                 raise self.error(f"there is no part {other!r}: choose verdicts, chart or tables")
 
 
-def _verdicts(assessments: list[published.Assessment]) -> nodes.Node:
+def _verdicts(assessments: Sequence[published.Assessment]) -> nodes.Node:
     """List what each verdict means, and how many values have it."""
     counts = Counter(assessment.verdict for assessment in assessments)
     items = [
@@ -47,8 +48,3 @@ def _verdicts(assessments: list[published.Assessment]) -> nodes.Node:
         for verdict, meaning in published.MEANINGS.items()
     ]
     return nodes.definition_list("", *items)
-
-
-def _tables(tables: Iterable[Table]) -> nodes.Node:
-    html = "".join(table._repr_html_() for table in tables)
-    return nodes.container("", nodes.raw("", html, format="html"), classes=["then-and-now"])
