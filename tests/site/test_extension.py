@@ -25,7 +25,7 @@ See :eq:`euler`, not :math:`\nonsense`.
 CONFIGURATION = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "docs" / "_ext")!r})
-extensions = ["jaxcap_docs.write.mathml"]
+extensions = ["jaxcap_docs.write"]
 html_math_renderer = "mathml"
 """
 # Some browsers give what is folded away a size; here, as in others, it has none.

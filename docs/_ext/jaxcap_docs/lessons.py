@@ -33,19 +33,23 @@ PAGES = {
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "measuring": ("Timing",),
 }
-TUTORIALS = "tutorials/"
 # Where PyTorch isn't installed, the pages of these are built without being run.
 NEED_TORCH = ("grad", "mnist", "scaling_out")
 
-_SPLIT = [page.split("/") for page in PAGES if page.startswith(TUTORIALS)]
-SECTIONS = tuple(dict.fromkeys(section for _, section, _ in _SPLIT))
-LESSONS = tuple(lesson for _, _, lesson in _SPLIT)
+FOLDER = "tutorials/"
+TUTORIALS = tuple(page.removeprefix(FOLDER) for page in PAGES if page.startswith(FOLDER))
+SECTIONS = tuple(dict.fromkeys(page.partition("/")[0] for page in TUTORIALS))
 TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})
+
+
+def tutorial_of(script: str) -> str:
+    """Return the name of the tutorial that a script becomes, such as ``"basics/introduction"``."""
+    return next(name for name in TUTORIALS if name.endswith(f"/{Path(script).stem}"))
 
 
 def reading_position(script: str) -> int:
     """Return the position of a tutorial's script in reading order, to sort by."""
-    return LESSONS.index(Path(script).stem)
+    return TUTORIALS.index(tutorial_of(script))
 
 
 def lacks_torch(script: str) -> bool:
@@ -60,7 +64,7 @@ def runnable(pattern: str) -> str:
     above are called, without those that cannot run here.
     """
     below_gallery = r"[\\/]gallery[\\/](?=[^\\/]+[\\/][^\\/]+\.py$)"
-    left_out = "|".join(filter(lacks_torch, LESSONS))
+    left_out = "|".join(filter(lacks_torch, NEED_TORCH))
     without = rf"(?!.*\b({left_out})\.py$)" if left_out else ""
     return rf"{below_gallery}{without}.*({pattern})"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
@@ -21,15 +21,7 @@ MAX_MARKERS = 500  # more are smaller as a picture
 VIEW_BOX = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
-class Saved(NamedTuple):
-    """A figure as image files by theme, its width in CSS, and what it shows in words."""
-
-    files: dict[str, Path]
-    width: str
-    alt: str
-
-
-def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
+def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> list[dict[str, Any]]:
     """Save a figure for light and for dark pages, and close it.
 
     Parameters
@@ -37,41 +29,49 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
     figure
         Drawn by `jaxcap.report.figures`, or in its style.
     path
-        Path of the files. The suffix is replaced, and the name of the dark one ends in ``_dark``.
+        Path of the light file, whose suffix is replaced; the name of the dark one ends in ``_dark``.
+    root
+        The folder with the sources of the site.
     raster
         Whether to save it as PNG too, for thumbnails.
+
+    Returns
+    -------
+    list
+        For each of the two, the attributes of a node of docutils.
     """
-    light, dark = path.with_suffix(".svg"), path.with_name(f"{path.stem}_dark.svg")
+    files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
     for line in figure.findobj(Line2D):
         if line.get_marker() != "None" and np.size(line.get_xdata()) > MAX_MARKERS:
             line.set_rasterized(True)
     with plt.rc_context(figures.STYLE):
         if raster:
             figure.savefig(path.with_suffix(".png"))
-        figure.savefig(light, metadata={"Date": None})  # the same figure makes the same file
-    svg = light.read_text(encoding="utf-8")
-    dark.write_text(svg.replace(figures.INK, figures.INK_ON_DARK), encoding="utf-8")
+        figure.savefig(files["light"], metadata={"Date": None})  # the same figure, the same file
     plt.close(figure)
-    width = f"{figure.get_figwidth() * 100:.0f}px"
-    return Saved({"light": light, "dark": dark}, width, describe(figure))
+    svg = files["light"].read_text(encoding="utf-8")
+    files["dark"].write_text(svg.replace(figures.INK, figures.INK_ON_DARK), encoding="utf-8")
+    return [
+        {
+            "uri": f"/{file.relative_to(root).as_posix()}",
+            "alt": describe(figure),
+            "width": f"{figure.get_figwidth() * 100:.0f}px",
+            "classes": [f"only-{theme}", "jaxcap-plot"],
+        }
+        for theme, file in files.items()
+    ]
 
 
 def describe(figure: Figure) -> str:
     """Say in words what a figure shows: its title, and its finding or its axes, lines and bars."""
-    titles = [figure.get_suptitle(), *(axes.get_title(loc="left") for axes in figure.axes)]
+    parts = [figure.get_suptitle()]
+    for axes in figure.axes:
+        labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
+        parts += [axes.get_title(loc="left"), labels, *_lines(axes), *_bars(axes)]
+    parts = list(filter(None, parts))
     if finding := str(figure.get_label()):
-        parts = [next(filter(None, titles), ""), finding]
-    else:
-        parts = [figure.get_suptitle()]
-        for axes in figure.axes:
-            labels = filter(None, (axes.get_ylabel(), axes.get_xlabel()))
-            parts += [
-                axes.get_title(loc="left"),
-                " against ".join(labels),
-                *_lines(axes),
-                *_bars(axes),
-            ]
-    return ". ".join(filter(None, parts)).replace("\n", " ").replace(r"\$", "$") or "Plot"
+        parts = [*parts[:1], finding]
+    return ". ".join(parts).replace("\n", " ").replace(r"\$", "$") or "Plot"
 
 
 def _lines(axes: Axes) -> Iterator[str]:
@@ -87,9 +87,10 @@ def _bars(axes: Axes) -> Iterator[str]:
     """Say how long each bar that has a name is."""
     names = [label.get_text() for label in axes.get_yticklabels()]
     for bars in axes.containers:
-        if isinstance(bars, BarContainer) and len(bars.datavalues) == len(names):
-            lengths = zip(names, bars.datavalues, strict=True)
-            yield "; ".join(f"{name}: {length:.3g}" for name, length in lengths)
+        lengths = np.asarray(getattr(bars, "datavalues", []), dtype=float)
+        if len(lengths) == len(names):
+            named = zip(names, lengths, strict=True)
+            yield "; ".join(f"{name}: {length:.3g}" for name, length in named)
 
 
 def size(path: Path) -> tuple[float, float]:

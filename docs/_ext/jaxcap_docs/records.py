@@ -5,12 +5,13 @@ All numbers on pages come from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
@@ -24,7 +25,6 @@ from jaxcap.results.statistics import Estimate
 
 BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
-GALLERY = Path(__file__).parents[3] / "gallery"
 RECORDED = Path(__file__).parents[2] / "recorded"
 
 logger = logging.getLogger(__name__)
@@ -38,19 +38,21 @@ class Number(FrozenModel):
 
 
 class ClaimOutcome(FrozenModel):
-    """The outcome of a claim on a machine, which is named together with the time of measurement."""
+    """The outcome of a claim on a machine, and the evidence for it in words."""
 
-    machine: str
     outcome: Outcome
     evidence: str
 
 
 class ClaimRecord(FrozenModel):
-    """A claim of a page, what it needs to hold, and its outcomes on all machines that measured it."""
+    """A claim of a page, what it needs to hold, and its outcomes.
+
+    They are keyed by the name of each machine that measured it, together with when it did.
+    """
 
     text: str
     needs: str
-    outcomes: tuple[ClaimOutcome, ...]
+    outcomes: dict[str, ClaimOutcome]
 
 
 class PageRecord(FrozenModel):
@@ -66,11 +68,6 @@ class PageRecord(FrozenModel):
     claims: tuple[ClaimRecord, ...]
     results: ResultSet | None
     tables: dict[str, str]
-
-
-def page_of_script(script: Path) -> str:
-    """Return the name of the page that a script becomes, such as ``"basics/introduction"``."""
-    return script.resolve().relative_to(GALLERY).with_suffix("").as_posix()
 
 
 def record_path(page: str) -> Path:
@@ -103,19 +100,33 @@ def load(page: str) -> PageRecord | None:
     return PageRecord.model_validate_json(path.read_bytes()) if path.exists() else None
 
 
-def results_here() -> Iterator[tuple[str, ResultSet]]:
-    """Go through the results of this build: for each page, those of each of its experiments."""
+def results_here() -> dict[str, tuple[str, ResultSet]]:
+    """Return the results of this build by experiment, each with the page that measured it.
+
+    Raises
+    ------
+    ExtensionError
+        If two pages measured an experiment of the same name.
+    """
+    measured: dict[str, tuple[str, ResultSet]] = {}
     for path in sorted(RECORDS.glob("*/*.json")):
         page = path.relative_to(RECORDS).with_suffix("").as_posix()
         record = load(page)
-        if record and record.results:
-            for results in record.results.by_experiment().values():
-                yield page, results
+        if record is None or record.results is None:
+            continue
+        for name, results in record.results.by_experiment().items():
+            if name in measured:
+                raise ExtensionError(
+                    f"{measured[name][0]} and {page} both measured an experiment named {name!r}: "
+                    "rename one, so that their results do not overwrite each other"
+                )
+            measured[name] = page, results
+    return measured
 
 
 def recordings() -> list[Recording]:
     """Return the results of all machines: this one first, as measured in this build, then others."""
-    live = {results[0].experiment: results for _, results in results_here()}
+    live = {name: results for name, (_, results) in results_here().items()}
     return [*([Recording(live, live=True)] if live else []), *other_recordings()]
 
 
@@ -142,21 +153,21 @@ def state_of(results: ResultSet) -> str:
 def _check(claim: Claim) -> ClaimRecord:
     """Check a claim against the results of this machine, and against those of all others."""
     here = claim.results.environment.device
-    outcomes = [_outcome(claim, here, f"{here}, in this build")]
+    outcomes = {f"{here}, in this build": _outcome(claim, here)}
     for recording in other_recordings():
         name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
         # Experiments or points may be missing there, and times by a coarse clock may be zero.
         with suppress(KeyError, ResultsError, ArithmeticError):
             there = claim.on(recording.sets[claim.experiment])
-            outcomes.append(_outcome(there, recording.device, name))
-    return ClaimRecord(text=claim.text, needs=claim.needs, outcomes=tuple(outcomes))
+            outcomes[name] = _outcome(there, recording.device)
+    return ClaimRecord(text=claim.text, needs=claim.needs, outcomes=outcomes)
 
 
-def _outcome(claim: Claim, device: Device, machine: str) -> ClaimOutcome:
+def _outcome(claim: Claim, device: Device) -> ClaimOutcome:
     evidence = str(claim.evidence)
     if claim.devices != (device,):
         evidence += f", on {' and '.join(map(str, claim.devices))}"
-    return ClaimOutcome(machine=machine, outcome=claim.outcome, evidence=evidence)
+    return ClaimOutcome(outcome=claim.outcome, evidence=evidence)
 
 
 def _number(value: Any) -> Number | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from hatchling.builders.wheel import WheelBuilder
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 
 from jaxcap_docs.downloads import ARCHIVE, ARCHIVE_NAME, WHEEL, pack
 
@@ -43,23 +41,9 @@ The exercises have two notebooks each: one to work on, and one with the solution
 
 
 def write_wheel(app: Sphinx) -> None:
-    """Serve this package under ``wheels/``, which is what a downloaded page needs to run.
-
-    Raises
-    ------
-    ExtensionError
-        If the wheel cannot be built.
-    """
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
-    done = subprocess.run(
-        [*command, app.outdir / "wheels"],
-        cwd=app.srcdir.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise ExtensionError(f"the wheel that the site serves cannot be built: {done.stderr}")
+    """Serve this package under ``wheels/``, which is what a downloaded page needs to run."""
+    builder = WheelBuilder(str(app.srcdir.parent))
+    _ = list(builder.build(directory=str(app.outdir / "wheels"), versions=["standard"]))
 
 
 def write(app: Sphinx) -> None:

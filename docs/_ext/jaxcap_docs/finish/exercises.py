@@ -38,16 +38,9 @@ def write(app: Sphinx) -> None:
 
 
 def _cells(text: str, titles: dict[str, str], *, solved: bool) -> Iterator[nbformat.NotebookNode]:
-    """Go through the cells of one of the two notebooks.
+    """Go through the cells of a notebook with solutions, or with cells to answer in instead.
 
-    Parameters
-    ----------
-    text
-        Source of the page.
-    titles
-        Title of each page of the site, by its name.
-    solved
-        Whether to give the solutions instead of cells to answer in.
+    ``text`` is the source of the page, and ``titles`` has the title of each page by its name.
     """
     in_solution = False
     for cell in read_myst_markdown_notebook(text).cells:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 
 from jaxcap.results import ResultSet, json_schema
 from jaxcap.results.atomic import write_atomically
@@ -19,41 +17,20 @@ from jaxcap_docs.downloads import results_folder
 
 
 def write(app: Sphinx) -> None:
-    """Serve all results under ``results/``, of this build and of others, with an index.
-
-    Raises
-    ------
-    ExtensionError
-        If two pages measured an experiment of the same name.
-    """
+    """Serve all results under ``results/``, of this build and of others, with an index."""
     target = app.outdir / "results"
-    index = [
-        *(_serve(target, results, "", page=page) for page, results in _results_here()),
-        *(
-            _serve(target, results, results_folder(machine))
-            for machine in records.other_recordings()
-            for results in machine.sets.values()
-        ),
+    here = [_serve(target, results, "", page) for page, results in records.results_here().values()]
+    recorded = [
+        _serve(target, results, results_folder(machine))
+        for machine in records.other_recordings()
+        for results in machine.sets.values()
     ]
-    for name, content in (("schema.json", json_schema()), ("index.json", index)):
+    for name, content in (("schema.json", json_schema()), ("index.json", here + recorded)):
         write_atomically(target / name, json.dumps(content, indent=1) + "\n")
 
 
-def _results_here() -> Iterator[tuple[str, ResultSet]]:
-    pages: dict[str, str] = {}
-    for page, results in records.results_here():
-        experiment = results[0].experiment
-        if experiment in pages:
-            raise ExtensionError(
-                f"{pages[experiment]} and {page} both measured an experiment named {experiment!r}: "
-                "rename one, so that their results do not overwrite each other"
-            )
-        pages[experiment] = page
-        yield page, results
-
-
 def _serve(
-    target: Path, results: ResultSet, folder: str, *, page: str | None = None
+    target: Path, results: ResultSet, folder: str, page: str | None = None
 ) -> dict[str, Any]:
     experiment = results[0].experiment
     stem = f"{folder}{slug(experiment)}"

@@ -9,7 +9,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.report.claims import SIGNS, WORDS
 from jaxcap_docs import records
-from jaxcap_docs.lessons import TUTORIALS, reading_position
+from jaxcap_docs.lessons import FOLDER, TUTORIALS
 from jaxcap_docs.read.elements import link_list, link_to
 
 MISSING = "not measured"
@@ -22,24 +22,21 @@ class Claims(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a table of counts, one of claims, and a list of pages."""
-        scripts = sorted(
-            records.GALLERY.glob("*/*.py"), key=lambda path: reading_position(path.name)
-        )
         claims: list[tuple[str, records.ClaimRecord]] = []
         not_run = []
-        for page in map(records.page_of_script, scripts):
-            self.env.note_dependency(str(records.record_path(page)))
-            if record := records.load(page):
-                claims += [(f"{TUTORIALS}{page}", claim) for claim in record.claims]
+        for tutorial in TUTORIALS:
+            self.env.note_dependency(str(records.record_path(tutorial)))
+            page = f"{FOLDER}{tutorial}"
+            if record := records.load(tutorial):
+                claims += [(page, claim) for claim in record.claims]
             else:
-                not_run.append(f"{TUTORIALS}{page}")
+                not_run.append(page)
         content: list[nodes.Node] = []
         if claims:
             # The machine of this build is the first that any claim names.
-            outcomes = [outcome for _, claim in claims for outcome in claim.outcomes]
-            machines = list(dict.fromkeys(outcome.machine for outcome in outcomes))
-            content += [_counts([claim for _, claim in claims], machines)]
-            content += [self._table_of_claims(claims, machines)]
+            machines = list(dict.fromkeys(name for _, claim in claims for name in claim.outcomes))
+            content.append(_counts([claim for _, claim in claims], machines))
+            content.append(self._table_of_claims(claims, machines))
         if not_run:
             text = "Not run in this build, and so without claims:"
             content += [nodes.paragraph(text=text), link_list(not_run, self.env)]
@@ -51,13 +48,14 @@ class Claims(SphinxDirective):
         rows: list[list[Cell]] = []
         for page, claim in claims:
             text = nodes.paragraph(text=f"that {claim.text} (needs {claim.needs})")
-            there = {outcome.machine: _outcome(outcome) for outcome in claim.outcomes}
-            cells = [there.get(machine, _text(MISSING)) for machine in machines]
-            rows.append([(text, link_to(page, self.env, "jaxcap-note")), *cells])
+            outcomes = [_outcome(claim.outcomes.get(machine)) for machine in machines]
+            rows.append([(text, link_to(page, self.env, "jaxcap-note")), *outcomes])
         return _table("All claims", ("It is claimed", *machines), rows)
 
 
-def _outcome(outcome: records.ClaimOutcome) -> Cell:
+def _outcome(outcome: records.ClaimOutcome | None) -> Cell:
+    if outcome is None:
+        return _text(MISSING)
     text = f"{SIGNS[outcome.outcome]} {WORDS[outcome.outcome]}"
     return (
         nodes.paragraph(text=text, classes=["jaxcap-outcome", f"jaxcap-{outcome.outcome}"]),
@@ -69,7 +67,7 @@ def _counts(claims: Sequence[records.ClaimRecord], machines: Sequence[str]) -> n
     """Count the outcomes of all claims on each machine."""
     rows = []
     for machine in machines:
-        there = [o.outcome for claim in claims for o in claim.outcomes if o.machine == machine]
+        there = [c.outcomes[machine].outcome for c in claims if machine in c.outcomes]
         counts = (*(there.count(outcome) for outcome in WORDS), len(claims) - len(there))
         rows.append([_text(machine), *(_text(str(count)) for count in counts)])
     return _table("How many hold", ("Device", *WORDS.values(), MISSING), rows)

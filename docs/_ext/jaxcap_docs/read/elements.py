@@ -85,13 +85,5 @@ def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.No
     """Put a figure on a page, for light and for dark ones."""
     path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
     path.parent.mkdir(exist_ok=True)
-    saved = plots.save(figure, path)
-    return [
-        nodes.image(
-            uri=f"/{file.relative_to(directive.env.srcdir).as_posix()}",
-            alt=saved.alt,
-            width=saved.width,
-            classes=[f"only-{theme}", "jaxcap-plot"],
-        )
-        for theme, file in saved.files.items()
-    ]
+    images = plots.save(figure, path, Path(directive.env.srcdir))
+    return [nodes.image(**attributes) for attributes in images]

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from html import escape
 from operator import attrgetter
-from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -16,7 +15,7 @@ from jaxcap.experiments import linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report import roofline
 from jaxcap.report.roofline import Ceilings
-from jaxcap.results import Cost, Result, ResultSet
+from jaxcap.results import Cost, Result
 from jaxcap.results.recordings import Recording, slug
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
@@ -31,14 +30,7 @@ REASONS = {
     "neither": "none of these",
 }
 
-
-class _Kernel(NamedTuple):
-    """A result of known cost, what limits it, and how much of that limit it reaches."""
-
-    result: Result
-    cost: Cost
-    reason: str
-    share: str
+Placed = tuple[Result, Cost, str]  # with the cost, and the dtype that it is done in
 
 
 class Rooflines(SphinxDirective):
@@ -47,48 +39,45 @@ class Rooflines(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return plots and tables."""
         self.env.note_reread()
-        content = [
-            node
-            for machine in records.recordings()
-            for where, measured in machine.on_each_device(CEILINGS.name).items()
-            for node in self._roofline(where, measured, machine)
-        ]
+        content: list[nodes.Node] = []
+        for machine in records.recordings():
+            for where, measured in machine.on_each_device(CEILINGS.name).items():
+                try:
+                    ceilings = Ceilings.of(measured, measured[0].device)
+                except ValueError as error:
+                    content.append(note(str(error)))
+                else:
+                    content += self._roofline(where, ceilings, list(_placed(machine, ceilings)))
         return content or [note("No ceilings were measured yet.")]
 
-    def _roofline(self, where: str, measured: ResultSet, machine: Recording) -> list[nodes.Node]:
-        try:
-            ceilings = Ceilings.of(measured, measured[0].device)
-        except ValueError as error:
-            return [note(str(error))]
-        kernels = list(_kernels(machine, ceilings))
-        figure = roofline.figure(
-            ceilings,
-            [(kernel.result, kernel.cost) for kernel in kernels],
-            title=where,
-            label=attrgetter("experiment"),
-        )
-        return [
-            nodes.rubric("", where),
-            *plot(self, f"roofline-{slug(where)}", figure),
-            table_node(_counts(ceilings, kernels)),
-            _folded(_shares(kernels)),
+    def _roofline(
+        self, where: str, ceilings: Ceilings, placed: Sequence[Placed]
+    ) -> Iterator[nodes.Node]:
+        kernels = [(result, cost) for result, cost, _ in placed]
+        figure = roofline.figure(ceilings, kernels, title=where, label=attrgetter("experiment"))
+        yield nodes.rubric("", where)
+        yield from plot(self, f"roofline-{slug(where)}", figure)
+        reasons = [
+            REASONS[roofline.bottleneck(result, ceilings, dtype=dtype, cost=cost)]
+            for result, cost, dtype in placed
         ]
+        yield table_node(_counts(ceilings, reasons))
+        shares = _shares(ceilings, placed, reasons)
+        folded = f"<summary>{escape(shares.caption)}</summary>{shares._repr_html_()}"
+        yield raw_html(f'<details class="jaxcap-folded">{folded}</details>')
 
 
-def _kernels(machine: Recording, ceilings: Ceilings) -> Iterator[_Kernel]:
+def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
     """Go through the results of a device whose cost is known."""
     for results in machine.sets.values():
         for result in results:
             cost, dtype = _cost(result)
             here = result.device == ceilings.device and result.experiment != CEILINGS.name
             if here and dtype in ceilings.flops_per_s and min(cost) >= 0 < cost.bytes_moved:
-                reason = roofline.bottleneck(result, ceilings, dtype=dtype, cost=cost)
-                share = roofline.roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
-                yield _Kernel(result, cost, REASONS[reason], share.short)
+                yield result, cost, dtype
 
 
 def _cost(result: Result) -> tuple[Cost, str]:
-    """Return the cost of a call, and the dtype that it computes with."""
     if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
         with suppress(KeyError, ValueError):  # a file may hold a task that is unknown here
             task, size = str(result.parameters["task"]), int(result.parameters["size"])
@@ -96,30 +85,25 @@ def _cost(result: Result) -> tuple[Cost, str]:
     return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 
-def _counts(ceilings: Ceilings, kernels: Sequence[_Kernel]) -> Table:
+def _counts(ceilings: Ceilings, reasons: Sequence[str]) -> Table:
     """Count kernels by what limits them."""
     limits = [f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"]
-    limits += [f"{rate / 1e9:,.0f} GFLOP/s in {dt}" for dt, rate in ceilings.flops_per_s.items()]
+    for dtype, rate in ceilings.flops_per_s.items():
+        limits.append(f"{rate / 1e9:,.0f} GFLOP/s in {dtype}")
     if ceilings.call_s:
         limits.append(f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing")
-    counts = Counter(kernel.reason for kernel in kernels)
+    counts = Counter(reasons)
     rows = [(reason, str(counts[reason])) for reason in REASONS.values() if counts[reason]]
     caption = "What limits the kernels that this machine measured"
     return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits)])
 
 
-def _shares(kernels: Sequence[_Kernel]) -> Table:
-    """List kernels."""
+def _shares(ceilings: Ceilings, placed: Sequence[Placed], reasons: Sequence[str]) -> Table:
+    """List kernels, each with what it reaches of its limit."""
     rows = []
-    for result, _, reason, share in kernels:
+    for (result, cost, dtype), reason in zip(placed, reasons, strict=True):
         parameters = (f"{name} {value}" for name, value in without_device(result).items())
-        row = (result.experiment, result.variant, ", ".join(parameters), share, reason)
-        rows.append(row)
+        share = roofline.roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short
+        rows.append((result.experiment, result.variant, ", ".join(parameters), share, reason))
     headers = ("experiment", "variant", "with", "share", "limited by")
     return Table("Each kernel's share of the limit", headers, rows)
-
-
-def _folded(table: Table) -> nodes.raw:
-    """Put a long table on a page, folded."""
-    summary = f"<summary>{escape(table.caption)}</summary>"
-    return raw_html(f'<details class="jaxcap-folded">{summary}{table._repr_html_()}</details>')

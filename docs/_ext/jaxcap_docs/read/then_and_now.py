@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
+from jaxcap.results.tables import Table
 from jaxcap_docs import records
 from jaxcap_docs.read.elements import plot, raw_html
 
@@ -29,14 +30,12 @@ class ThenAndNow(SphinxDirective):
             case "chart":
                 return plot(self, "then-and-now", published.chart(assessments))
             case "tables":
-                tables = published.tables(assessments, recordings)
-                html = "".join(table._repr_html_() for table in tables)
-                return [nodes.container("", raw_html(html), classes=["then-and-now"])]
+                return [_tables(published.tables(assessments, recordings))]
             case other:
                 raise self.error(f"there is no part {other!r}: choose verdicts, chart or tables")
 
 
-def _verdicts(assessments: Sequence[published.Assessment]) -> nodes.Node:
+def _verdicts(assessments: list[published.Assessment]) -> nodes.Node:
     """List what each verdict means, and how many values have it."""
     counts = Counter(assessment.verdict for assessment in assessments)
     items = [
@@ -48,3 +47,8 @@ def _verdicts(assessments: Sequence[published.Assessment]) -> nodes.Node:
         for verdict, meaning in published.MEANINGS.items()
     ]
     return nodes.definition_list("", *items)
+
+
+def _tables(tables: Iterable[Table]) -> nodes.Node:
+    html = "".join(table._repr_html_() for table in tables)
+    return nodes.container("", raw_html(html), classes=["then-and-now"])

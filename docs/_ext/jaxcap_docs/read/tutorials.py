@@ -8,15 +8,14 @@ from sphinx.application import Sphinx
 
 from jaxcap_docs import records
 from jaxcap_docs.downloads import colab_address
-from jaxcap_docs.lessons import TUTORIALS, lacks_torch
+from jaxcap_docs.lessons import FOLDER, TUTORIALS, lacks_torch
 from jaxcap_docs.read.elements import note, put_under_title, raw_html, reference, stamp
 
 
 def complete(app: Sphinx, doctree: nodes.document) -> None:
     """Put the stamp of its run under the title of a tutorial, and other machines into its tables."""
-    docname = app.env.docname
-    page = docname.removeprefix(TUTORIALS)
-    if docname == page or not (records.GALLERY / f"{page}.py").exists():
+    page = app.env.docname.removeprefix(FOLDER)
+    if page not in TUTORIALS:
         return
     if record := records.load(page):
         took = {"Took": f"{record.duration_s:.0f} s"}

@@ -22,6 +22,7 @@ from jaxcap.results import ResultSet, ResultTable
 from jaxcap.results.exports import with_other_machines
 from jaxcap.results.recordings import matching_results
 from jaxcap_docs import plots, records
+from jaxcap_docs.lessons import tutorial_of
 from jaxcap_docs.run import limits
 
 # Which tutorials failed and why, a line for each, for the build command to end with.
@@ -52,28 +53,23 @@ def reset(_: dict[str, Any], script: str, when: str) -> None:
     """Start each script in the same state, and keep its record when it ends."""
     global _running
     if when == "after":
-        limits.stop()
-        _keep_record(_running)
+        limits.stop_timer()
+        if traceback := _running.block_vars.get("formatted_exception"):
+            _failures.append(f"{_running.page} ({_reason(traceback)})")
+        duration_s = time.perf_counter() - _running.started_s
+        records.save(_running.page, duration_s, _running.variables, _running.tables)
         _write_failures()
     jax.config.update("jax_enable_x64", False)  # type: ignore[no-untyped-call]
     jax.clear_caches()  # type: ignore[no-untyped-call]
     figures.use_style()
     if when == "before":
-        (path,) = records.GALLERY.glob(f"*/{script}")
-        _running = _Script(records.page_of_script(path), time.perf_counter())
+        _running = _Script(tutorial_of(script), time.perf_counter())
         # Stays in the file if the script takes the whole build with it.
         _write_failures(
             f"{_running.page} (the build ended while it ran: it crashed, or did not heed its time "
             f"limit of {limits.time_limit_s()} s)",
         )
-        limits.start()
-
-
-def _keep_record(script: _Script) -> None:
-    if traceback := script.block_vars.get("formatted_exception"):
-        _failures.append(f"{script.page} ({_reason(traceback)})")
-    duration_s = time.perf_counter() - script.started_s
-    records.save(script.page, duration_s, script.variables, script.tables)
+        limits.start_timer()
 
 
 def _reason(traceback: str) -> str:
@@ -130,9 +126,8 @@ def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
 
 
 def _save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> str:
-    saved = plots.save(figure, path, raster=raster)
     return "".join(
-        f"\n.. image:: /{file.relative_to(root).as_posix()}\n"
-        f"   :alt: {saved.alt}\n   :class: only-{theme} jaxcap-plot\n   :width: {saved.width}\n\n"
-        for theme, file in saved.files.items()
+        f"\n.. image:: {image['uri']}\n   :alt: {image['alt']}\n"
+        f"   :class: {' '.join(image['classes'])}\n   :width: {image['width']}\n\n"
+        for image in plots.save(figure, path, root, raster=raster)
     )
