@@ -36,8 +36,10 @@ PAGES = {
 # Where PyTorch isn't installed, the pages of these are built without being run.
 NEED_TORCH = ("grad", "mnist", "scaling_out")
 
-FOLDER = "tutorials/"
-TUTORIALS = tuple(page.removeprefix(FOLDER) for page in PAGES if page.startswith(FOLDER))
+TUTORIALS_FOLDER = "tutorials/"
+TUTORIALS = tuple(
+    page.removeprefix(TUTORIALS_FOLDER) for page in PAGES if page.startswith(TUTORIALS_FOLDER)
+)
 SECTIONS = tuple(dict.fromkeys(page.partition("/")[0] for page in TUTORIALS))
 TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})
 

@@ -22,6 +22,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Device, Environment, FrozenModel
 from jaxcap.results.recordings import Recording, changes_since, load_all
 from jaxcap.results.statistics import Estimate
+from jaxcap_docs.lessons import TUTORIALS
 
 BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
@@ -109,8 +110,7 @@ def results_here() -> dict[str, tuple[str, ResultSet]]:
         If two pages measured an experiment of the same name.
     """
     measured: dict[str, tuple[str, ResultSet]] = {}
-    for path in sorted(RECORDS.glob("*/*.json")):
-        page = path.relative_to(RECORDS).with_suffix("").as_posix()
+    for page in TUTORIALS:
         record = load(page)
         if record is None or record.results is None:
             continue

@@ -9,7 +9,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.report.claims import SIGNS, WORDS
 from jaxcap_docs import records
-from jaxcap_docs.lessons import FOLDER, TUTORIALS
+from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER
 from jaxcap_docs.read.elements import link_list, link_to
 
 MISSING = "not measured"
@@ -26,7 +26,7 @@ class Claims(SphinxDirective):
         not_run = []
         for tutorial in TUTORIALS:
             self.env.note_dependency(str(records.record_path(tutorial)))
-            page = f"{FOLDER}{tutorial}"
+            page = f"{TUTORIALS_FOLDER}{tutorial}"
             if record := records.load(tutorial):
                 claims += [(page, claim) for claim in record.claims]
             else:

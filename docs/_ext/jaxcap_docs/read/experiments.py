@@ -24,8 +24,6 @@ from jaxcap_docs import records
 from jaxcap_docs.downloads import results_folder
 from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
 
-MACHINES = ("device", "measured in", "experiments", "on")
-
 
 def write_pages(app: Sphinx) -> None:
     """Write a page for each experiment: its title, what it asks, and the directive that shows it."""
@@ -45,7 +43,8 @@ class Machines(SphinxDirective):
         """Return a table, and a stamp of each machine."""
         self.env.note_reread()
         machines = records.recordings()
-        table = Table("Machines", MACHINES, list(map(_row, machines)))
+        headers = ("device", "measured in", "experiments", "on")
+        table = Table("Machines", headers, [_row(machine) for machine in machines])
         return [table_node(table), *map(_stamp, machines)]
 
 

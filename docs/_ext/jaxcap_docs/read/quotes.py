@@ -12,7 +12,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.measure.machine import capture
 from jaxcap_docs import records
-from jaxcap_docs.lessons import FOLDER, PAGES, TOPICS, is_chosen
+from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER, is_chosen
 from jaxcap_docs.read.elements import link_list, raw_html, stamp
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class MeasuredRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the text of the variable."""
         page, _, name = self.text.rpartition("#")
-        page = page or self.env.docname.removeprefix(FOLDER)
+        page = page or self.env.docname.removeprefix(TUTORIALS_FOLDER)
         self.env.note_dependency(str(records.record_path(page)))
         record = records.load(page)
         if record is None:

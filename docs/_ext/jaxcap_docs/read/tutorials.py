@@ -8,13 +8,13 @@ from sphinx.application import Sphinx
 
 from jaxcap_docs import records
 from jaxcap_docs.downloads import colab_address
-from jaxcap_docs.lessons import FOLDER, TUTORIALS, lacks_torch
+from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER, lacks_torch
 from jaxcap_docs.read.elements import note, put_under_title, raw_html, reference, stamp
 
 
 def complete(app: Sphinx, doctree: nodes.document) -> None:
     """Put the stamp of its run under the title of a tutorial, and other machines into its tables."""
-    page = app.env.docname.removeprefix(FOLDER)
+    page = app.env.docname.removeprefix(TUTORIALS_FOLDER)
     if page not in TUTORIALS:
         return
     if record := records.load(page):
