@@ -21,10 +21,7 @@ logger = logging.getLogger(__name__)
 class MeasuredRole(SphinxRole):
     """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```.
 
-    Parameters
-    ----------
-    in_full
-        Whether to show the interval instead of the number alone, whose interval is a tooltip.
+    ``in_full`` shows the number with its interval, which otherwise is a tooltip.
     """
 
     def __init__(self, *, in_full: bool = False) -> None:
