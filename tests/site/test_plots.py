@@ -32,6 +32,7 @@ def test_dark_plot_has_another_ink_and_is_otherwise_the_same(tmp_path: Path) -> 
         (tmp_path / name).read_text("utf-8") for name in ("bars.svg", "bars_dark.svg")
     )
     assert figures.INK in drawn
+    assert "#000000" not in drawn, "text and lines in another ink would vanish on a dark page"
     assert on_dark == drawn.replace(figures.INK, figures.INK_ON_DARK)
     assert plots.size(tmp_path / "bars.svg") == plots.size(tmp_path / "bars_dark.svg")
 
