@@ -122,7 +122,7 @@ def lint(session: nox.Session) -> None:
     forms = sorted(str(path) for path in ROOT.glob(".github/ISSUE_TEMPLATE/*.yml"))
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
-    session.run("lint-imports", env={"PYTHONPATH": str(ROOT / "src")})
+    session.run("lint-imports", env={"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{DOCS / '_ext'}"})
     session.run("repo-review", ".")
     session.run("zizmor", "--offline", "--quiet", ".github")
     session.run("check-jsonschema", "--builtin-schema=vendor.github-workflows", *workflows)

@@ -13,9 +13,7 @@ import jaxcap
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from jaxcap_docs.downloads.archive import ARCHIVE
-from jaxcap_docs.downloads.colab import install_cell
-from jaxcap_docs.downloads.data import WHEEL
+from jaxcap_docs.downloads import ARCHIVE, WHEEL, install_cell
 from jaxcap_docs.lessons import SECTIONS, runnable
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern of those to run
@@ -109,12 +107,12 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../gallery"],
     "gallery_dirs": ["tutorials"],
     "subsection_order": ExplicitOrder([f"../gallery/{section}" for section in SECTIONS]),
-    "within_subsection_order": "jaxcap_docs.lessons.place",
-    "minigallery_sort_order": "jaxcap_docs.lessons.place",
+    "within_subsection_order": "jaxcap_docs.lessons.reading_position",
+    "minigallery_sort_order": "jaxcap_docs.lessons.reading_position",
     "filename_pattern": runnable(TUTORIALS),
     "thumbnail_size": (320, 224),  # shown half as wide
-    "image_scrapers": ("jaxcap_docs.run.scrape",),
-    "reset_modules": ("matplotlib", "jaxcap_docs.run.reset"),
+    "image_scrapers": ("jaxcap_docs.run.scripts.scrape",),
+    "reset_modules": ("matplotlib", "jaxcap_docs.run.scripts.reset"),
     "reset_modules_order": "both",
     "backreferences_dir": "reference/_backreferences",
     "doc_module": ("jaxcap",),

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 from matplotlib.axes import Axes
-from matplotlib.colors import same_color, to_rgba, to_rgba_array
+from matplotlib.colors import same_color
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from numpy.testing import assert_array_equal
 
 from jaxcap.report import figures
-from jaxcap.report.figures import INK, INK_ON_DARK, bars, on_dark, palette, scaling, speedups
+from jaxcap.report.figures import INK, bars, palette, scaling, speedups
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import Estimate
 
@@ -231,41 +229,6 @@ def test_figures_leave_the_style_of_others_alone(results: ResultSet) -> None:
     before = dict(plt.rcParams)
     scaling(results, x="size")
     assert dict(plt.rcParams) == before
-
-
-class TestDark:
-    def inks(self, figure: Figure) -> set[tuple[float, ...]]:
-        """Colours of all texts, tick labels included, and of the axes' frames."""
-        colours: set[Any] = {text.get_color() for text in figure.findobj(Text)}
-        colours |= {spine.get_edgecolor() for axes in figure.axes for spine in axes.spines.values()}
-        return {to_rgba(colour) for colour in colours}
-
-    @pytest.fixture
-    def figure(self, results: ResultSet) -> Figure:
-        return bars(results)
-
-    def test_replaces_the_ink_while_it_lasts(self, figure: Figure) -> None:
-        before = self.inks(figure)
-        assert before == {to_rgba(INK)}
-        with on_dark(figure):
-            assert self.inks(figure) == {to_rgba(INK_ON_DARK)}
-        assert self.inks(figure) == before
-
-    def test_is_over_after_an_exception(self, figure: Figure) -> None:
-        with pytest.raises(OSError, match="disk full"), on_dark(figure):
-            raise OSError("disk full")
-        assert self.inks(figure) == {to_rgba(INK)}
-
-    def test_leaves_other_colours_alone(self, figure: Figure) -> None:
-        before = [bar.get_facecolor() for bar in figure.axes[0].patches]
-        with on_dark(figure):
-            assert [bar.get_facecolor() for bar in figure.axes[0].patches] == before
-
-    def test_copes_with_artists_of_several_colours(self) -> None:
-        figure, axes = plt.subplots()
-        scattered = axes.scatter([1, 2, 3], [1, 2, 3], c=["red", "green", "blue"])
-        with on_dark(figure):
-            assert_array_equal(scattered.get_facecolor(), to_rgba_array(["red", "green", "blue"]))
 
 
 def sized(function: str, size: int, variant: str = "jit") -> Result:

@@ -164,7 +164,7 @@ def test_interrupted_build_leaves_the_last_site_and_the_next_is_like_any_other(
     running = subprocess.Popen(command, **options, start_new_session=True)
     try:
         deadline = time.monotonic() + 300
-        while not (records / PAGE / "run.json").exists():
+        while not (records / f"{PAGE}.json").exists():
             assert time.monotonic() < deadline
             assert running.poll() is None
             time.sleep(0.1)

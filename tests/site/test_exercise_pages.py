@@ -29,7 +29,7 @@ def parts(name: str) -> list[str]:
 
 
 def load(html: Path, name: str) -> Any:
-    return nbformat.read(html / "exercises" / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    return nbformat.read(html / "exercises" / f"{name}.ipynb", as_version=4)
 
 
 def source(notebook: Any, kind: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
-from jaxcap_docs.results import rooflines
+from jaxcap_docs.read import rooflines
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
 
@@ -31,7 +31,7 @@ See :eq:`euler`, not :math:`\nonsense`.
 CONFIGURATION = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "docs" / "_ext")!r})
-extensions = ["jaxcap_docs.mathml"]
+extensions = ["jaxcap_docs.write"]
 html_math_renderer = "mathml"
 """
 # Some browsers give what is folded away a size; here, as in others, it has none.

@@ -19,7 +19,7 @@ class Preview:
     def __init__(self, folder: Path) -> None:
         self.project = copy_project(folder)
         self.html = folder / "docs" / "_build" / "preview"
-        self.record = folder / "docs" / "_build" / "records" / PAGE / "run.json"
+        self.record = folder / "docs" / "_build" / "records" / f"{PAGE}.json"
 
     def build(self) -> str:
         """Build what has changed; return what is said."""
@@ -63,7 +63,7 @@ def test_only_what_pages_show_makes_tutorials_run_again(preview: Preview) -> Non
     page, before = preview.html / f"tutorials/{PAGE}.html", preview.measured()
     preview.append("docs/_static/jaxcap.css", ".only-here { color: red }\n")
     preview.append("docs/measuring.md", "\nEdited.\n")
-    preview.append("docs/_ext/jaxcap_docs/html.py", "\n# edited\n")
+    preview.append("docs/_ext/jaxcap_docs/write.py", "\n# edited\n")
     said = preview.build()
     assert preview.measured() == before
     # The page is not read again, and yet has the new styles.

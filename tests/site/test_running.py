@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
-from jaxcap_docs.downloads.colab import address
+from jaxcap_docs.downloads import colab_address
 from playwright.sync_api import Browser, Page
 from sites import ROOT, SMALL_URL, Read
 
@@ -119,7 +119,7 @@ def test_link_to_colab_leads_to_a_notebook_of_the_site(
     ],
 )
 def test_sites_elsewhere_have_no_link_to_colab(site: str) -> None:
-    assert address(site, "a.ipynb") is None
+    assert colab_address(site, "a.ipynb") is None
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,9 @@ def test_sites_elsewhere_have_no_link_to_colab(site: str) -> None:
     ],
 )
 def test_colab_opens_the_version_that_is_read(site: str, opened: str) -> None:
-    assert address(site, "a.ipynb") == f"https://colab.research.google.com/github/owner/{opened}"
+    assert (
+        colab_address(site, "a.ipynb") == f"https://colab.research.google.com/github/owner/{opened}"
+    )
 
 
 def not_found(name: str) -> NoReturn:

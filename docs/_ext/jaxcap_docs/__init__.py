@@ -1,43 +1,36 @@
 """Sphinx extension of this site: tutorials run and leave records, and pages quote those.
 
-Grouped by when things act:
+What acts when, in this order:
 
 `run`
-    before and while sphinx-gallery runs the tutorials: the measuring lock, the fingerprint that
-    says what to run again, and the hooks around each script (with `limits` and `plots`)
+    before and while sphinx-gallery runs the tutorials: the measuring lock, the choice of what must
+    run again, and what is kept of each script
 `records`
-    where pages get their numbers: what runs leave behind, and what other machines recorded
-`quote`
-    while pages are read: measured numbers in prose, provenance stamps, wider tables
-`results`
-    while pages are read: the pages of the results section
-`downloads`
-    notebooks, archive, wheel, JSON and CSV: what readers take away
-`parts`
-    tables, plots, links and stamps, which several of these put on pages
-`reference`, `mathml`, `html`
-    how the reference is documented, formulas are shown and pages are completed when written
+    where pages get their numbers: what scripts left behind, and what other machines recorded
+`read`
+    while pages are read: measured numbers in prose, stamps, the pages of results and of exercises
+`write`
+    while pages are written: formulas, and sizes of images
 `finish`
-    the end of a build, step by step
+    at the end of the build: results, notebooks and archives to download, and the sitemap
 
-`lessons` is the table of all tutorials, exercises and guides: their order and their topics.
+These use `lessons`, the table of all tutorials, exercises and guides with their order and topics,
+`plots`, which saves figures, and `downloads`, where readers find what they take away.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jaxcap_docs import downloads, finish, html, mathml, quote, reference, results, run
+from jaxcap_docs import finish, read, run, write
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-PARTS = (run, quote, results, downloads, reference, mathml, html, finish)
-
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Set up each part."""
-    for part in PARTS:
+    for part in (run, read, write, finish):
         part.setup(app)
     # JAX has started threads before Sphinx could fork workers, which may then deadlock.
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}

@@ -36,15 +36,22 @@ PAGES = {
 # Where PyTorch isn't installed, the pages of these are built without being run.
 NEED_TORCH = ("grad", "mnist", "scaling_out")
 
-_TUTORIALS = [page.split("/") for page in PAGES if page.startswith("tutorials/")]
-SECTIONS = tuple(dict.fromkeys(section for _, section, _ in _TUTORIALS))
-LESSONS = tuple(lesson for _, _, lesson in _TUTORIALS)
+TUTORIALS_FOLDER = "tutorials/"
+TUTORIALS = tuple(
+    page.removeprefix(TUTORIALS_FOLDER) for page in PAGES if page.startswith(TUTORIALS_FOLDER)
+)
+SECTIONS = tuple(dict.fromkeys(page.partition("/")[0] for page in TUTORIALS))
 TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})
 
 
-def place(script: str) -> int:
-    """Return the place of a tutorial's script in reading order, to sort by."""
-    return LESSONS.index(Path(script).stem)
+def tutorial_of(script: str) -> str:
+    """Return the name of the tutorial that a script becomes, such as ``"basics/introduction"``."""
+    return next(name for name in TUTORIALS if name.endswith(f"/{Path(script).stem}"))
+
+
+def reading_position(script: str) -> int:
+    """Return the position of a tutorial's script in reading order, to sort by."""
+    return TUTORIALS.index(tutorial_of(script))
 
 
 def lacks_torch(script: str) -> bool:
@@ -59,7 +66,7 @@ def runnable(pattern: str) -> str:
     above are called, without those that cannot run here.
     """
     below_gallery = r"[\\/]gallery[\\/](?=[^\\/]+[\\/][^\\/]+\.py$)"
-    left_out = "|".join(filter(lacks_torch, LESSONS))
+    left_out = "|".join(filter(lacks_torch, NEED_TORCH))
     without = rf"(?!.*\b({left_out})\.py$)" if left_out else ""
     return rf"{below_gallery}{without}.*({pattern})"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
@@ -20,15 +21,7 @@ MAX_MARKERS = 500  # more are smaller as a picture
 VIEW_BOX = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
-class Saved(NamedTuple):
-    """A figure as image files by theme, its width in CSS, and what it shows in words."""
-
-    files: dict[str, Path]
-    width: str
-    alt: str
-
-
-def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
+def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> list[dict[str, Any]]:
     """Save a figure for light and for dark pages, and close it.
 
     Parameters
@@ -36,24 +29,37 @@ def save(figure: Figure, path: Path, *, raster: bool = False) -> Saved:
     figure
         Drawn by `jaxcap.report.figures`, or in its style.
     path
-        Path of the files. The suffix is replaced, and the name of the dark one ends in ``_dark``.
+        Path of the light file, whose suffix is replaced; the name of the dark one ends in ``_dark``.
+    root
+        The folder with the sources of the site.
     raster
         Whether to save it as PNG too, for thumbnails.
+
+    Returns
+    -------
+    list
+        For each of the two, the attributes of a node of docutils.
     """
     files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
-    undated = {"Date": None}  # the same figure makes the same file
     for line in figure.findobj(Line2D):
         if line.get_marker() != "None" and np.size(line.get_xdata()) > MAX_MARKERS:
             line.set_rasterized(True)
     with plt.rc_context(figures.STYLE):
         if raster:
             figure.savefig(path.with_suffix(".png"))
-        figure.savefig(files["light"], metadata=undated)
-        figure.set_layout_engine("none")  # changing colours must not move anything
-        with figures.on_dark(figure):
-            figure.savefig(files["dark"], metadata=undated)
+        figure.savefig(files["light"], metadata={"Date": None})  # the same figure, the same file
     plt.close(figure)
-    return Saved(files, f"{figure.get_figwidth() * 100:.0f}px", describe(figure))
+    svg = files["light"].read_text(encoding="utf-8")
+    files["dark"].write_text(svg.replace(figures.INK, figures.INK_ON_DARK), encoding="utf-8")
+    return [
+        {
+            "uri": f"/{file.relative_to(root).as_posix()}",
+            "alt": describe(figure),
+            "width": f"{figure.get_figwidth() * 100:.0f}px",
+            "classes": [f"only-{theme}", "jaxcap-plot"],
+        }
+        for theme, file in files.items()
+    ]
 
 
 def describe(figure: Figure) -> str:
@@ -61,43 +67,30 @@ def describe(figure: Figure) -> str:
     parts = [figure.get_suptitle()]
     for axes in figure.axes:
         labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
-        parts += [
-            axes.get_title(loc="left") or axes.get_title(),
-            labels,
-            *_courses(axes),
-            *_lengths(axes),
-        ]
+        parts += [axes.get_title(loc="left"), labels, *_lines(axes), *_bars(axes)]
+    parts = list(filter(None, parts))
     if finding := str(figure.get_label()):
-        parts = [next(filter(None, parts), ""), finding]
-    return ". ".join(filter(None, parts)).replace("\n", " ").replace(r"\$", "$") or "Plot"
+        parts = [*parts[:1], finding]
+    return ". ".join(parts).replace("\n", " ").replace(r"\$", "$") or "Plot"
 
 
-def _courses(axes: Axes) -> list[str]:
-    """Say where each line that has a name begins and ends."""
-    handles, names = axes.get_legend_handles_labels()
-    return [name + _course(handle) for handle, name in zip(handles, names, strict=True)]
+def _lines(axes: Axes) -> Iterator[str]:
+    """Name what is in the legend, and say where lines begin and end."""
+    for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+        line = handle[0] if isinstance(handle, ErrorbarContainer) else handle
+        ys = np.asarray(line.get_ydata() if isinstance(line, Line2D) else [], dtype=float)
+        ys = ys[np.isfinite(ys)]
+        yield f"{name} from {ys[0]:.3g} to {ys[-1]:.3g}" if len(ys) > 1 else name
 
 
-def _lengths(axes: Axes) -> Iterator[str]:
+def _bars(axes: Axes) -> Iterator[str]:
     """Say how long each bar that has a name is."""
     names = [label.get_text() for label in axes.get_yticklabels()]
     for bars in axes.containers:
-        values = getattr(bars, "datavalues", ())
-        if len(values) == len(names):
-            yield "; ".join(
-                f"{name}: {value:.3g}" for name, value in zip(names, values, strict=True)
-            )
-
-
-def _course(handle: object) -> str:
-    line = handle[0] if isinstance(handle, tuple) else handle  # with error bars
-    if not isinstance(line, Line2D):
-        return ""
-    ys = np.asarray(line.get_ydata(), dtype=float)
-    ys = ys[np.isfinite(ys)]
-    if len(ys) < 2:
-        return ""
-    return f" from {ys[0]:.3g} to {ys[-1]:.3g}"
+        lengths = np.asarray(getattr(bars, "datavalues", []), dtype=float)
+        if len(lengths) == len(names):
+            named = zip(names, lengths, strict=True)
+            yield "; ".join(f"{name}: {length:.3g}" for name, length in named)
 
 
 def size(path: Path) -> tuple[float, float]:

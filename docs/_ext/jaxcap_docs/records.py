@@ -1,130 +1,132 @@
-"""What tutorials measured when they ran, in a folder of JSON for each page, and what others recorded.
+"""What each tutorial measured when it ran, in a file for each page, and what others recorded.
 
 All numbers on pages come from here.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
 from jaxcap.measure.machine import capture
 from jaxcap.report.claims import Claim, Outcome
 from jaxcap.results import Result, ResultsError, ResultSet
+from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Device, Environment, FrozenModel
 from jaxcap.results.recordings import Recording, changes_since, load_all
 from jaxcap.results.statistics import Estimate
+from jaxcap_docs.lessons import TUTORIALS
 
 BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
-GALLERY = Path(__file__).parents[3] / "gallery"
 RECORDED = Path(__file__).parents[2] / "recorded"
 
 logger = logging.getLogger(__name__)
 
 
-class Run(FrozenModel):
-    """When, where and for how many seconds a script ran."""
+class Number(FrozenModel):
+    """A measured variable as prose quotes it, and where its value comes from."""
 
-    environment: Environment
-    duration_s: float
+    text: str
+    detail: str
 
 
 class ClaimOutcome(FrozenModel):
-    """The outcome of a claim on a machine, which is named together with the time of measurement."""
+    """The outcome of a claim on a machine, and the evidence for it in words."""
 
-    machine: str
     outcome: Outcome
     evidence: str
 
 
 class ClaimRecord(FrozenModel):
-    """A claim of a page, what it needs to hold, and its outcomes on all machines that measured it."""
+    """A claim of a page, what it needs to hold, and its outcomes.
+
+    They are keyed by the name of each machine that measured it, together with when it did.
+    """
 
     text: str
     needs: str
-    findings: tuple[ClaimOutcome, ...]
+    outcomes: dict[str, ClaimOutcome]
 
 
-_CLAIMS = TypeAdapter(tuple[ClaimRecord, ...])
+class PageRecord(FrozenModel):
+    """What the script of a page measured, when, where and for how many seconds it ran.
+
+    ``numbers`` are named as in the script. ``tables`` has the HTML of each table that other machines
+    have measured too, without and with their columns. ``claims`` come in the order of the page.
+    """
+
+    environment: Environment
+    duration_s: float
+    numbers: dict[str, Number]
+    claims: tuple[ClaimRecord, ...]
+    results: ResultSet | None
+    tables: dict[str, str]
 
 
-def folder(page: str) -> Path:
-    """Return the folder of a page named like ``"basics/introduction"``."""
-    return RECORDS / page
+def record_path(page: str) -> Path:
+    """Return the file of a page's record."""
+    return RECORDS / f"{page}.json"
 
 
-def page_of_script(script: Path) -> str:
-    """Name the page that a gallery script becomes."""
-    return script.resolve().relative_to(GALLERY).with_suffix("").as_posix()
-
-
-def write(
-    page: str, run: Run, variables: Mapping[str, Any], tables: Mapping[str, str] | None = None
+def save(
+    page: str, duration_s: float, variables: Mapping[str, Any], tables: Mapping[str, str]
 ) -> None:
-    """Keep a run, the numbers and claims among its variables, its results and its tables."""
-    target = folder(page)
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    numbers = {name: text for name, value in variables.items() if (text := _number(value))}
-    (target / "numbers.json").write_text(json.dumps(numbers, indent=1), encoding="utf-8")
-    (target / "tables.json").write_text(json.dumps(tables or {}), encoding="utf-8")
+    """Keep the record of a script that ended just now with these variables and tables."""
+    environment = capture()
     results = _results(variables)
-    if results:
-        ResultSet(environment=run.environment, results=results).save(target / "results.json")
     claims = {id(value): value for value in variables.values() if isinstance(value, Claim)}
-    checked = tuple(map(_checked, claims.values()))
-    (target / "claims.json").write_bytes(_CLAIMS.dump_json(checked, indent=1))
-    # Written last: a page with this file has all of its record.
-    (target / "run.json").write_text(run.model_dump_json(indent=1), encoding="utf-8")
+    record = PageRecord(
+        environment=environment,
+        duration_s=duration_s,
+        numbers={name: number for name, value in variables.items() if (number := _number(value))},
+        claims=tuple(map(_check, claims.values())),
+        results=ResultSet(environment=environment, results=results) if results else None,
+        tables=dict(tables),
+    )
+    write_atomically(record_path(page), record.model_dump_json(indent=1))
 
 
-def run_of(page: str) -> Run | None:
-    """Return a page's run, or None if this build has not run it."""
-    path = folder(page) / "run.json"
-    return Run.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
+@cache  # all scripts have run before the first page is read
+def load(page: str) -> PageRecord | None:
+    """Return the record of a page, or None if its script was not run."""
+    path = record_path(page)
+    return PageRecord.model_validate_json(path.read_bytes()) if path.exists() else None
 
 
-def numbers_of(page: str) -> dict[str, dict[str, str]]:
-    """Return a page's numbers by variable name: ``text`` to show and ``detail`` to explain."""
-    path = folder(page) / "numbers.json"
-    numbers: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-    return numbers
+def results_here() -> dict[str, tuple[str, ResultSet]]:
+    """Return the results of this build by experiment, each with the page that measured it.
 
-
-def tables_of(page: str) -> dict[str, str]:
-    """Return the HTML of a page's tables without other machines, each with its HTML with them."""
-    tables: dict[str, str] = json.loads((folder(page) / "tables.json").read_text(encoding="utf-8"))
-    return tables
-
-
-def claims_of(page: str) -> tuple[ClaimRecord, ...]:
-    """Return a page's claims, in the order in which they are made."""
-    return _CLAIMS.validate_json((folder(page) / "claims.json").read_bytes())
-
-
-def results_by_page() -> Iterator[tuple[str, ResultSet]]:
-    """Go through the results of all pages."""
-    for path in sorted(RECORDS.glob("*/*/results.json")):
-        yield path.parent.relative_to(RECORDS).as_posix(), ResultSet.load(path)
+    Raises
+    ------
+    ExtensionError
+        If two pages measured an experiment of the same name.
+    """
+    measured: dict[str, tuple[str, ResultSet]] = {}
+    for page in TUTORIALS:
+        record = load(page)
+        if record is None or record.results is None:
+            continue
+        for name, results in record.results.by_experiment().items():
+            if name in measured:
+                raise ExtensionError(
+                    f"{measured[name][0]} and {page} both measured an experiment named {name!r}: "
+                    "rename one, so that their results do not overwrite each other"
+                )
+            measured[name] = page, results
+    return measured
 
 
 def recordings() -> list[Recording]:
     """Return the results of all machines: this one first, as measured in this build, then others."""
-    live = {
-        name: results
-        for _, everything in results_by_page()
-        for name, results in everything.by_experiment().items()
-    }
+    live = {name: results for name, (_, results) in results_here().items()}
     return [*([Recording(live, live=True)] if live else []), *other_recordings()]
 
 
@@ -148,46 +150,47 @@ def state_of(results: ResultSet) -> str:
     return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
 
 
-def _checked(claim: Claim) -> ClaimRecord:
+def _check(claim: Claim) -> ClaimRecord:
     """Check a claim against the results of this machine, and against those of all others."""
     here = claim.results.environment.device
-    findings = [_finding(claim, here, f"{here}, in this build")]
+    outcomes = {f"{here}, in this build": _outcome(claim, here)}
     for recording in other_recordings():
         name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
         # Experiments or points may be missing there, and times by a coarse clock may be zero.
         with suppress(KeyError, ResultsError, ArithmeticError):
             there = claim.recheck(recording.sets[claim.experiment])
-            findings.append(_finding(there, recording.device, name))
-    return ClaimRecord(text=claim.text, needs=claim.needs, findings=tuple(findings))
+            outcomes[name] = _outcome(there, recording.device)
+    return ClaimRecord(text=claim.text, needs=claim.needs, outcomes=outcomes)
 
 
-def _finding(claim: Claim, device: Device, machine: str) -> ClaimOutcome:
-    elsewhere = claim.devices != (device,)
-    where = f", on {' and '.join(map(str, claim.devices))}" if elsewhere else ""
-    return ClaimOutcome(
-        machine=machine,
-        outcome=claim.outcome,
-        evidence=f"{claim.evidence}{where}",
-    )
+def _outcome(claim: Claim, device: Device) -> ClaimOutcome:
+    evidence = str(claim.evidence)
+    if claim.devices != (device,):
+        evidence += f", on {' and '.join(map(str, claim.devices))}"
+    return ClaimOutcome(outcome=claim.outcome, evidence=evidence)
 
 
-def _number(value: Any) -> dict[str, str] | None:
-    if isinstance(value, Estimate):
-        return {"text": value.short, "detail": str(value)}
-    if isinstance(value, int) and not isinstance(value, bool):
-        return {"text": f"{value:,}", "detail": "counted in this build"}
-    if isinstance(value, float):
-        return {"text": f"{value:.3g}", "detail": "computed in this build"}
-    if isinstance(value, str):
-        return {"text": value, "detail": "found in this build"}
+def _number(value: Any) -> Number | None:
+    match value:
+        case Estimate():
+            return Number(text=value.short, detail=str(value))
+        case bool():
+            return None
+        case int():
+            return Number(text=f"{value:,}", detail="counted in this build")
+        case float():
+            return Number(text=f"{value:.3g}", detail="computed in this build")
+        case str():
+            return Number(text=value, detail="found in this build")
     return None
 
 
 def _results(variables: Mapping[str, Any]) -> tuple[Result, ...]:
     """Return each result once, though several sets may hold it, in the order of the largest set."""
-    sets = [value.results for value in variables.values() if isinstance(value, ResultSet)]
-    alone = [(value,) for value in variables.values() if isinstance(value, Result)]
-    unique: dict[int, Result] = {}
-    for results in (*sorted(sets, key=len, reverse=True), *alone):
-        unique |= {id(result): result for result in results if id(result) not in unique}
-    return tuple(unique.values())
+    groups = [
+        value.results if isinstance(value, ResultSet) else (value,)
+        for value in variables.values()
+        if isinstance(value, ResultSet | Result)
+    ]
+    groups.sort(key=len, reverse=True)
+    return tuple({id(result): result for group in groups for result in group}.values())

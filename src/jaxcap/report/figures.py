@@ -1,14 +1,13 @@
 """Figures of results: bars, scaling lines and speed-ups, each point with its interval.
 
-Figures are drawn for a light page; `on_dark` adapts one to a dark page. Both have a transparent
-background. A backend has the same colour in all figures, and the label of each figure states its
+Figures are drawn in ``INK`` on a transparent background, for a light page; a dark page shows them in
+``INK_ON_DARK``. A backend has the same colour in all figures, and the label of each figure states its
 main numbers in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import cycle
 from math import ceil
@@ -18,16 +17,14 @@ from typing import Any, Concatenate, ParamSpec
 from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
 from jaxcap.results import Result, ResultSet
-from jaxcap.results.tabulation import devices_of
 from jaxcap.results.statistics import Estimate
+from jaxcap.results.tabulation import devices_of
 
 STYLE = rc_params_from_file(Path(__file__).with_name("jaxcap.mplstyle"), use_default_template=False)
 COLOURS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
@@ -252,24 +249,6 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
             chosen[name] = colour
     remaining = cycle([c for c in COLOURS if c not in chosen.values()] or COLOURS)
     return {name: chosen.get(name) or next(remaining) for name in names}
-
-
-@contextmanager
-def on_dark(figure: Figure) -> Iterator[None]:
-    """Draw a figure's text and axes in ink for a dark page while the context lasts."""
-    _replace_ink(figure, INK, INK_ON_DARK)
-    try:
-        yield
-    finally:
-        _replace_ink(figure, INK_ON_DARK, INK)
-
-
-def _replace_ink(figure: Figure, old: str, new: str) -> None:
-    for artist in figure.findobj():
-        for kind in ("color", "edgecolor", "markeredgecolor"):
-            get = getattr(artist, f"get_{kind}", None)
-            if get is not None and np.array_equal(to_rgba_array(get()), to_rgba_array(old)):
-                getattr(artist, f"set_{kind}")(new)
 
 
 def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Series:

@@ -1,17 +1,15 @@
-"""One archive of all that readers can run: tutorials, exercises, this package and its pins."""
+"""The package as a wheel, and an archive of all that readers can run with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from hatchling.builders.wheel import WheelBuilder
 from sphinx.application import Sphinx
 
-from jaxcap_docs.downloads.data import WHEEL
+from jaxcap_docs.downloads import ARCHIVE, ARCHIVE_NAME, WHEEL, pack
 
-NAME = "jaxcap-tutorials"
-ARCHIVE = f"downloads/{NAME}.zip"
 README = """\
 The tutorials and exercises of jaxcap
 =====================================
@@ -42,29 +40,28 @@ The exercises have two notebooks each: one to work on, and one with the solution
 """
 
 
-def pack(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a ZIP archive that depends on the files' names and contents alone, not on their dates."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with ZipFile(path, "w") as archive:
-        for name, content in sorted(files.items()):
-            info = ZipInfo(name)
-            info.external_attr = 0o644 << 16  # else nobody may read what was unpacked
-            archive.writestr(info, content, ZIP_DEFLATED)
+def write_wheel(app: Sphinx) -> None:
+    """Serve this package under ``wheels/``, which is what a downloaded page needs to run."""
+    builder = WheelBuilder(str(app.srcdir.parent))
+    _ = list(builder.build(directory=str(app.outdir / "wheels"), versions=["standard"]))
 
 
 def write(app: Sphinx) -> None:
-    """Serve the archive, of which the wheel and all notebooks must be there."""
+    """Serve an archive of tutorials, exercises, this package and its pins.
+
+    The wheel and all notebooks must be there.
+    """
     tutorials, exercises = app.srcdir / "tutorials", app.outdir / "exercises"
     files = {
         "README.txt": README.encode(),
         "requirements.txt": f"--constraint constraints.txt\n./{WHEEL}[all]\n".encode(),
-        **_read(app.srcdir.parent, [app.srcdir.parent / "constraints.txt"]),
-        **_read(app.outdir / "wheels", [app.outdir / "wheels" / WHEEL]),
+        "constraints.txt": (app.srcdir.parent / "constraints.txt").read_bytes(),
+        WHEEL: (app.outdir / "wheels" / WHEEL).read_bytes(),
         **_read(tutorials, tutorials.glob("*/*.py")),
         **_read(tutorials, tutorials.glob("*/*.ipynb")),
         **_read(exercises.parent, exercises.glob("*.ipynb")),
     }
-    pack(app.outdir / ARCHIVE, {f"{NAME}/{name}": content for name, content in files.items()})
+    pack(app.outdir / ARCHIVE, {f"{ARCHIVE_NAME}/{name}": files[name] for name in files})
 
 
 def _read(folder: Path, paths: Iterable[Path]) -> dict[str, bytes]:

@@ -21,13 +21,6 @@ class _Output(StringIO):
     """What a cell prints, up to the limit."""
 
     def write(self, text: str) -> int:
-        """Keep the text.
-
-        Raises
-        ------
-        LimitError
-            If a page has no room for it.
-        """
         if (printed := self.tell() + len(text)) > MAX_CHARACTERS:
             raise LimitError(
                 f"a cell printed {printed:,} characters or more, and {MAX_CHARACTERS:,} are the "
@@ -41,12 +34,12 @@ gen_rst.StringIO = _Output
 
 
 def time_limit_s() -> int:
-    """How long a tutorial may run.
+    """Return how many seconds a tutorial may run.
 
     Raises
     ------
     ValueError
-        If the environment sets something else than a number of seconds.
+        If the environment sets something other than a whole number of seconds.
     """
     value = os.environ.get("JAXCAP_TIME_LIMIT_S") or "1200"
     if not value.isdecimal() or not int(value):
@@ -54,7 +47,7 @@ def time_limit_s() -> int:
     return int(value)
 
 
-def start() -> None:
+def start_timer() -> None:
     """Start the time of a tutorial.
 
     If it doesn't return to Python, where an error could be raised, the process ends after twice
@@ -66,7 +59,7 @@ def start() -> None:
     faulthandler.dump_traceback_later(2 * time_limit_s(), exit=True)
 
 
-def stop() -> None:
+def stop_timer() -> None:
     """Stop the time of a tutorial."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)

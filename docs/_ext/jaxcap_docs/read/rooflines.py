@@ -20,8 +20,8 @@ from jaxcap.results.files import slug
 from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
-from jaxcap_docs.parts import plot, table_node
-from jaxcap_docs.results.experiments import without_device
+from jaxcap_docs.read.elements import note, plot, raw_html, table_node
+from jaxcap_docs.read.experiments import without_device
 
 REASONS = {
     "memory": "bandwidth of memory",
@@ -46,27 +46,26 @@ class Rooflines(SphinxDirective):
                 try:
                     ceilings = Ceilings.from_results(measured, measured[0].device)
                 except ValueError as error:
-                    content.append(nodes.note("", nodes.paragraph(text=str(error))))
-                    continue
-                placed = list(_placed(machine, ceilings))
-                figure = roofline.figure(
-                    ceilings,
-                    [(result, cost) for result, cost, _ in placed],
-                    title=where,
-                    label=attrgetter("experiment"),
-                )
-                name = f"roofline-{slug(where)}"
-                content += [nodes.rubric("", where), *plot(self, name, figure)]
-                counts, shares = _limits(ceilings, placed)
-                content += [table_node(counts), _folded(shares)]
-        return content or [nodes.note("", nodes.paragraph(text="No ceilings were measured yet."))]
+                    content.append(note(str(error)))
+                else:
+                    content += self._roofline(where, ceilings, list(_placed(machine, ceilings)))
+        return content or [note("No ceilings were measured yet.")]
 
-
-def _folded(table: Table) -> nodes.raw:
-    """Put a long table on a page, folded."""
-    summary = f"<summary>{escape(table.caption)}</summary>"
-    html = f'<details class="jaxcap-folded">{summary}{table._repr_html_()}</details>'
-    return nodes.raw("", html, format="html")
+    def _roofline(
+        self, where: str, ceilings: Ceilings, placed: Sequence[Placed]
+    ) -> Iterator[nodes.Node]:
+        kernels = [(result, cost) for result, cost, _ in placed]
+        figure = roofline.figure(ceilings, kernels, title=where, label=attrgetter("experiment"))
+        yield nodes.rubric("", where)
+        yield from plot(self, f"roofline-{slug(where)}", figure)
+        reasons = [
+            REASONS[roofline.bottleneck(result, ceilings, dtype=dtype, cost=cost)]
+            for result, cost, dtype in placed
+        ]
+        yield table_node(_counts(ceilings, reasons))
+        shares = _shares(ceilings, placed, reasons)
+        folded = f"<summary>{escape(shares.caption)}</summary>{shares._repr_html_()}"
+        yield raw_html(f'<details class="jaxcap-folded">{folded}</details>')
 
 
 def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
@@ -89,34 +88,25 @@ def _cost(result: Result) -> tuple[Cost, str]:
     return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 
-def _limits(ceilings: Ceilings, placed: Sequence[Placed]) -> tuple[Table, Table]:
-    """Count kernels by what limits them, and list them."""
-    rates = (
-        f"{rate / 1e9:,.0f} GFLOP/s in {dtype}" for dtype, rate in ceilings.flops_per_s.items()
-    )
-    bandwidth = f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"
-    shortest = (
-        f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing" if ceilings.call_s else ""
-    )
-    note = ", ".join(filter(None, (bandwidth, *rates, shortest)))
-    reasons = [
-        roofline.bottleneck(result, ceilings, dtype=dtype, cost=cost)
-        for result, cost, dtype in placed
-    ]
+def _counts(ceilings: Ceilings, reasons: Sequence[str]) -> Table:
+    """Count kernels by what limits them."""
+    limits = [f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"]
+    for dtype, rate in ceilings.flops_per_s.items():
+        limits.append(f"{rate / 1e9:,.0f} GFLOP/s in {dtype}")
+    if ceilings.call_s:
+        limits.append(f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing")
     counts = Counter(reasons)
+    rows = [(reason, str(counts[reason])) for reason in REASONS.values() if counts[reason]]
     caption = "What limits the kernels that this machine measured"
-    rows = [(REASONS[name], str(counts[name])) for name in REASONS if counts[name]]
-    return Table(caption, ("limited by", "kernels"), rows, [note]), Table(
-        "Each kernel's share of the limit",
-        ("experiment", "variant", "with", "share", "limited by"),
-        [
-            (
-                result.experiment,
-                result.variant,
-                ", ".join(f"{name} {value}" for name, value in without_device(result).items()),
-                roofline.roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short,
-                REASONS[reason],
-            )
-            for (result, cost, dtype), reason in zip(placed, reasons, strict=True)
-        ],
-    )
+    return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits)])
+
+
+def _shares(ceilings: Ceilings, placed: Sequence[Placed], reasons: Sequence[str]) -> Table:
+    """List kernels, each with what it reaches of its limit."""
+    rows = []
+    for (result, cost, dtype), reason in zip(placed, reasons, strict=True):
+        parameters = (f"{name} {value}" for name, value in without_device(result).items())
+        share = roofline.roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short
+        rows.append((result.experiment, result.variant, ", ".join(parameters), share, reason))
+    headers = ("experiment", "variant", "with", "share", "limited by")
+    return Table("Each kernel's share of the limit", headers, rows)

@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap import published
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
-from jaxcap_docs.parts import plot
+from jaxcap_docs.read.elements import plot, raw_html
 
 
 class ThenAndNow(SphinxDirective):
@@ -51,4 +51,4 @@ def _conclusions(assessments: list[published.Assessment]) -> nodes.Node:
 
 def _tables(tables: Iterable[Table]) -> nodes.Node:
     html = "".join(table._repr_html_() for table in tables)
-    return nodes.container("", nodes.raw("", html, format="html"), classes=["then-and-now"])
+    return nodes.container("", raw_html(html), classes=["then-and-now"])

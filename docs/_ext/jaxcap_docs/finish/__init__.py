@@ -1,4 +1,8 @@
-"""The end of a build: what is written beside the pages, in the order in which it happens."""
+"""The end of a build: what is written beside the pages, in the order in which it happens.
+
+`results` serves measurements as files, `archive` the package and all that there is to run, and
+`exercises` the exercises as notebooks.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ from xml.etree import ElementTree as ET
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs import plots, run
-from jaxcap_docs.downloads import archive, data, exercises
+from jaxcap_docs import plots
+from jaxcap_docs.finish import archive, exercises, results
+from jaxcap_docs.run.start import unlock
 
 
 def setup(app: Sphinx) -> None:
@@ -17,12 +22,12 @@ def setup(app: Sphinx) -> None:
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """End the measuring, and complete the site unless the build failed."""
-    run.unlock()
+    unlock()
     if exception is not None or app.builder.format != "html":
         return
-    data.write_results(app)
-    data.write_wheel(app)
-    exercises.write_notebooks(app)
+    results.write(app)
+    archive.write_wheel(app)
+    exercises.write(app)
     archive.write(app)  # packs the wheel and all notebooks
     plots.shrink(app.outdir.glob("_images/social_previews/*.png"))
     write_sitemap(app)

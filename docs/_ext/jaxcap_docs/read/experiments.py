@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -23,10 +22,8 @@ from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_BUILD, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import records
-from jaxcap_docs.downloads import data
-from jaxcap_docs.parts import SECTION, plot, stamp, table_node
-
-MACHINES = ("device", "measured in", "experiments", "on")
+from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
 
 
 def write_pages(app: Sphinx) -> None:
@@ -47,7 +44,8 @@ class Machines(SphinxDirective):
         """Return a table, and a stamp of each machine."""
         self.env.note_reread()
         machines = records.recordings()
-        table = Table("Machines", MACHINES, list(map(_row, machines)))
+        headers = ("device", "measured in", "experiments", "on")
+        table = Table("Machines", headers, [_row(machine) for machine in machines])
         return [table_node(table), *map(_stamp, machines)]
 
 
@@ -61,14 +59,9 @@ class Headline(SphinxDirective):
         """Return the plot, or a note if this build did not measure it."""
         self.env.note_reread()
         name = self.arguments[0]
-        live = [
-            machine for machine in records.recordings() if machine.live and name in machine.sets
-        ]
-        if not live:
-            return [
-                nodes.note("", nodes.paragraph(text="This build did not measure its headline."))
-            ]
-        (machine,) = live
+        machine = next((m for m in records.recordings() if m.live and name in m.sets), None)
+        if machine is None:
+            return [note("This build did not measure its headline.")]
         sets = machine.on_each_device(name).values()
         best = next(results for results in sets if results[0].device == machine.device)
         title = f"{catalogue()[name].title}, {machine.name}"
@@ -87,34 +80,25 @@ class Experiment(SphinxDirective):
         name = self.arguments[0]
         sets = _on_all_devices(name)
         if not sets:
-            text = "No machine has measured this yet, nor did this build."
-            return [nodes.note("", nodes.paragraph(text=text))]
-        drawn = (
-            plot(self, f"{slug(name)}-{number}", figures.panels(results, title=where))
-            for number, (where, results) in enumerate(sets.items())
-        )
+            return [note("No machine has measured this yet, nor did this build.")]
+        content = _explorer(sets)
+        for number, (where, results) in enumerate(sets.items()):
+            content += plot(self, f"{slug(name)}-{number}", figures.panels(results, title=where))
         notes = [
             f"{where}: {records.state_of(results)}"
             for where, results in sets.items()
             if not where.endswith(THIS_BUILD)
         ]
-        return [
-            *_explorer(sets),
-            *(image for images in drawn for image in images),
-            nodes.rubric("", "Times of a call"),
-            *(
-                table_node(replace(table, notes=notes))
-                for table in side_by_side(sets, ratios=False)
-            ),
-            nodes.rubric("", "Speed-ups"),
-            *(
-                table_node(replace(table, caption=f"{table.caption}, {where.rpartition(', ')[2]}"))
-                for where, results in sets.items()
-                for table in _speedups(results)
-            ),
-            nodes.rubric("", "Files"),
-            _downloads(name),
-        ]
+        content.append(nodes.rubric("", "Times of a call"))
+        for table in side_by_side(sets, ratios=False):
+            content.append(table_node(replace(table, notes=notes)))
+        content.append(nodes.rubric("", "Speed-ups"))
+        for where, results in sets.items():
+            with suppress(ResultsError):  # a file may lack variants that it says took turns
+                table = results.speedups(over=_first_variant_everywhere(results))
+                caption = f"{table.caption}, {where.rpartition(', ')[2]}"
+                content.append(table_node(replace(table, caption=caption)))
+        return [*content, nodes.rubric("", "Files"), _downloads(name)]
 
 
 def _row(machine: Recording) -> tuple[str, ...]:
@@ -138,14 +122,10 @@ def _stamp(machine: Recording) -> nodes.raw:
 def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
     """Return results by device and day: of one allocator, and without the device as a parameter."""
     return {
-        where: results.model_copy(
-            update={
-                "results": tuple(
-                    result.model_copy(update={"parameters": without_device(result)})
-                    for result in results
-                    if result.allocator == results[0].allocator
-                )
-            }
+        where: results.subset(
+            result.model_copy(update={"parameters": without_device(result)})
+            for result in results
+            if result.allocator == results[0].allocator
         )
         for machine in records.recordings()
         for where, results in machine.on_each_device(experiment).items()
@@ -155,9 +135,10 @@ def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
 def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
     """Make what explore.js turns into a chart to hover over; without scripts it is invisible."""
     first, *_ = sets.values()
-    devices = {id(result): where for where, results in sets.items() for result in results.results}
-    everything = tuple(result for results in sets.values() for result in results)
-    x, parts = figures.facets(first.model_copy(update={"results": everything}))
+    devices = {id(result): where for where, results in sets.items() for result in results}
+    x, parts = figures.facets(
+        first.subset(result for results in sets.values() for result in results)
+    )
     if x is None:
         return []
     lines: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
@@ -185,30 +166,29 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
         f'<div class="jaxcap-explore"><script type="application/json">{text}</script>'
         '<button type="button" hidden>Hover over the times, and choose devices</button></div>'
     )
-    return [nodes.raw("", html, format="html")]
+    return [raw_html(html)]
 
 
-def _speedups(results: ResultSet) -> Iterator[Table]:
-    """Compare with the first variant that was measured with all parameters, if there is one."""
-    rounds: dict[str, set[str]] = {}
+def _first_variant_everywhere(results: ResultSet) -> str:
+    """Return the first variant that was measured with all parameters, if there is one."""
+    variants: dict[str, set[str]] = {}  # by comparison
     for result in results:
-        rounds.setdefault(result.comparison, set()).add(result.variant)
-    everywhere = set.intersection(*rounds.values())
-    over = next((result.variant for result in results if result.variant in everywhere), "")
-    with suppress(ResultsError):  # a file may lack variants that it says took turns
-        yield results.speedups(over=over)
+        variants.setdefault(result.comparison, set()).add(result.variant)
+    everywhere = set.intersection(*variants.values())
+    return next((result.variant for result in results if result.variant in everywhere), "")
 
 
 def _downloads(experiment: str) -> nodes.raw:
-    links = "".join(
-        f'<li>{escape(where)}: <a download href="{stem}.json">JSON</a>, '
-        f'<a download href="{stem}.csv">CSV</a></li>'
-        for machine in records.recordings()
-        for where in list(machine.on_each_device(experiment))[:1]
-        for stem in [f"../{data.folder_of(machine)}{slug(experiment)}"]
-    )
-    schema = '<li><a href="../schema.json">JSON Schema</a> of these files</li>'
-    return nodes.raw("", f"<ul>{links}{schema}</ul>", format="html")
+    items = []
+    for machine in records.recordings():
+        for where in list(machine.on_each_device(experiment))[:1]:  # one file has all devices
+            stem = f"../{results_folder(machine)}{slug(experiment)}"
+            items.append(
+                f'<li>{escape(where)}: <a download href="{stem}.json">JSON</a>, '
+                f'<a download href="{stem}.csv">CSV</a></li>'
+            )
+    items.append('<li><a href="../schema.json">JSON Schema</a> of these files</li>')
+    return raw_html(f"<ul>{''.join(items)}</ul>")
 
 
 def without_device(result: Result) -> dict[str, Any]:

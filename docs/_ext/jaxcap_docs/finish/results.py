@@ -1,0 +1,46 @@
+"""Results as JSON and CSV, with an index of them all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from jaxcap.results import ResultSet, json_schema
+from jaxcap.results.atomic import write_atomically
+from jaxcap.results.exports import as_csv
+from jaxcap.results.files import slug
+from jaxcap_docs import records
+from jaxcap_docs.downloads import results_folder
+
+
+def write(app: Sphinx) -> None:
+    """Serve all results under ``results/``, of this build and of others, with an index."""
+    target = app.outdir / "results"
+    here = [_serve(target, results, "", page) for page, results in records.results_here().values()]
+    recorded = [
+        _serve(target, results, results_folder(machine))
+        for machine in records.other_recordings()
+        for results in machine.sets.values()
+    ]
+    for name, content in (("schema.json", json_schema()), ("index.json", here + recorded)):
+        write_atomically(target / name, json.dumps(content, indent=1) + "\n")
+
+
+def _serve(
+    target: Path, results: ResultSet, folder: str, page: str | None = None
+) -> dict[str, Any]:
+    experiment = results[0].experiment
+    stem = f"{folder}{slug(experiment)}"
+    results.save(target / f"{stem}.json")
+    write_atomically(target / f"{stem}.csv", as_csv(results))
+    return {
+        "experiment": experiment,
+        "file": f"{stem}.json",
+        "page": page and f"tutorials/{page}.html",
+        "device": str(results.environment.device),
+        "measured_at": results.environment.measured_at.isoformat(),
+        "results": len(results),
+    }

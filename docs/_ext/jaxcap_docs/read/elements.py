@@ -1,0 +1,89 @@
+"""Elements that several pages are made of: notes, links, tables, plots and stamps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from matplotlib.figure import Figure
+from sphinx import addnodes
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap.results.environment import Environment, provenance
+from jaxcap.results.tables import Table
+from jaxcap_docs import plots
+
+# The folder of the pages that show what all machines measured.
+SECTION = "results"
+
+
+def note(text: str) -> nodes.note:
+    """Make a note of one paragraph."""
+    return nodes.note("", nodes.paragraph(text=text))
+
+
+def raw_html(html: str) -> nodes.raw:
+    """Put HTML on a page as it is."""
+    return nodes.raw("", html, format="html")
+
+
+def put_under_title(doctree: nodes.document, *elements: nodes.Node) -> None:
+    """Insert elements below the title of a page."""
+    title = next(doctree.findall(nodes.title))
+    title.parent.insert(title.parent.index(title) + 1, elements)
+
+
+def reference(
+    kind: str, target: str, env: BuildEnvironment, text: str = ""
+) -> addnodes.pending_xref:
+    """Refer to a ``"doc"`` or to a ``"ref"``; without a text, by the title that it has there."""
+    return addnodes.pending_xref(
+        "",
+        nodes.inline(text=text or target),
+        refdomain="std",
+        reftype=kind,
+        reftarget=target,
+        refexplicit=bool(text),
+        refwarn=True,
+        refdoc=env.docname,
+    )
+
+
+def link_to(page: str, env: BuildEnvironment, *classes: str) -> nodes.paragraph:
+    """Link from the page that is read to another, by the title of that one."""
+    return nodes.paragraph("", "", reference("doc", f"/{page}", env), classes=list(classes))
+
+
+def link_list(pages: Iterable[str], env: BuildEnvironment) -> nodes.bullet_list:
+    """List pages, as links."""
+    return nodes.bullet_list("", *(nodes.list_item("", link_to(page, env)) for page in pages))
+
+
+def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
+    """Say on which machine something was measured, when and with what; unfolded, in full."""
+    facts = {**provenance(environment), **more}
+    rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    summary = (
+        f"{verb} {environment.device} · JAX {environment.versions['jax']} · "
+        f"{environment.measured_at.day} {environment.measured_at:%B %Y}"
+    )
+    return raw_html(
+        f'<details class="jaxcap-provenance"><summary>{escape(summary)}</summary>'
+        f"<dl>{rows}</dl></details>"
+    )
+
+
+def table_node(table: Table) -> nodes.raw:
+    """Put a table on a page."""
+    return raw_html(table._repr_html_())
+
+
+def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.Node]:
+    """Put a figure on a page, for light and for dark ones."""
+    path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
+    path.parent.mkdir(exist_ok=True)
+    images = plots.save(figure, path, Path(directive.env.srcdir))
+    return [nodes.image(**attributes) for attributes in images]

@@ -1,0 +1,69 @@
+"""Exercises: solutions are folded away, and notebooks offered.
+
+A page is a MyST notebook. A section with the heading "Solution" is folded away. In cells whose
+output is removed from the page, readers replace dots with their answers.
+"""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx_design.shared import create_component
+
+from jaxcap_docs.downloads import colab_address
+from jaxcap_docs.read.elements import note, put_under_title, raw_html
+
+FOLDER = "exercises/"
+SOLUTION = "Solution"
+
+
+def complete(app: Sphinx, doctree: nodes.document) -> None:
+    """Fold the solutions of an exercise away, and offer its notebooks under the title."""
+    if not is_exercise(app.env.docname):
+        return
+    for section in list(doctree.findall(nodes.section)):
+        title = next(section.findall(nodes.title))
+        if title.astext() == SOLUTION:
+            section.replace_self(_dropdown(SOLUTION, section.children[1:]))
+    notes: list[nodes.Node] = [_links(app.env.docname, app.config.ogp_site_url)]
+    if app.config.nb_execution_mode == "off":
+        notes.append(note("This page was not run in this build: it shows no results."))
+    put_under_title(doctree, *notes)
+
+
+def is_exercise(docname: str) -> bool:
+    """Whether a page has questions, rather than a list of pages that have."""
+    return docname.startswith(FOLDER) and docname != f"{FOLDER}index"
+
+
+def notebook_names(docname: str) -> tuple[str, str]:
+    """Return the names of an exercise's notebooks: to work on, and with solutions."""
+    stem = docname.removeprefix(FOLDER)
+    return f"{stem}.ipynb", f"{stem}_solved.ipynb"
+
+
+def _links(docname: str, site: str) -> nodes.raw:
+    exercise, solved = notebook_names(docname)
+    links = [
+        f'Notebook: <a class="download" download href="{exercise}">to work on</a>',
+        f'<a class="download" download href="{solved}">with solutions</a>',
+    ]
+    if colab := colab_address(site, f"{FOLDER}{exercise}"):
+        links.append(f'<a href="{colab}">open in Colab</a>')
+    return raw_html(f'<p class="jaxcap-downloads">{" · ".join(links)}</p>')
+
+
+def _dropdown(title: str, content: list[nodes.Node]) -> nodes.container:
+    """Make what the directive ``dropdown`` would."""
+    return create_component(
+        "dropdown",
+        children=[nodes.rubric(title, title), *content],
+        opened=False,
+        type="dropdown",
+        has_title=True,
+        icon=None,
+        chevron=None,
+        container_classes=["sd-mb-3"],
+        title_classes=[],
+        body_classes=[],
+    )

@@ -1,0 +1,86 @@
+"""What any page may ask for: measured numbers, the machine of this build, and all topics."""
+
+from __future__ import annotations
+
+from html import escape
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from jaxcap.measure.machine import capture
+from jaxcap_docs import records
+from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER, is_chosen
+from jaxcap_docs.read.elements import link_list, raw_html, stamp
+
+logger = logging.getLogger(__name__)
+
+
+class MeasuredRole(SphinxRole):
+    """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```.
+
+    ``in_full`` shows the number with its interval, which otherwise is a tooltip.
+    """
+
+    def __init__(self, *, in_full: bool = False) -> None:
+        super().__init__()
+        self.in_full = in_full
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the text of the variable."""
+        page, _, name = self.text.rpartition("#")
+        page = page or self.env.docname.removeprefix(TUTORIALS_FOLDER)
+        self.env.note_dependency(str(records.record_path(page)))
+        record = records.load(page)
+        if record is None:
+            return [nodes.emphasis(text="(not measured in this build)")], []
+        number = record.numbers.get(name)
+        if number is None:
+            logger.warning("%s has no measured number %r", page, name, location=self.get_location())
+            return [], []
+        if self.in_full:
+            return [nodes.Text(number.detail)], []
+        text, detail = escape(number.text), escape(number.detail)
+        return [raw_html(f'<span class="jaxcap-measured" title="{detail}">{text}</span>')], []
+
+
+class Provenance(SphinxDirective):
+    """Say on which machine the site was built."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the stamp."""
+        return [stamp("Built on", capture(), {})]
+
+
+class Topics(SphinxDirective):
+    """List the pages under each topic, in reading order."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section for each topic."""
+        return [self._section(topic) for topic in TOPICS]
+
+    def _section(self, topic: str) -> nodes.section:
+        pages = [page for page, topics in PAGES.items() if topic in topics]
+        anchor = nodes.make_id(topic)
+        content = nodes.title(text=topic), link_list(pages, self.env)
+        return nodes.section("", *content, ids=[anchor], names=[anchor])
+
+
+class NotRun(SphinxDirective):
+    """Stands for the output of a command in a build that runs other pages only."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the command alone."""
+        text = f"$ {self.arguments[0]}\n(not run in this build)"
+        return [nodes.literal_block(text, text, language="text")]
+
+
+def leave_out_commands(app: Sphinx, config: Config) -> None:
+    """Run no command on the page about them if this build runs other pages only."""
+    if not is_chosen("command_line", config.sphinx_gallery_conf["filename_pattern"]):
+        app.add_directive("command-output", NotRun, override=True)

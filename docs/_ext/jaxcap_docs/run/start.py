@@ -1,0 +1,84 @@
+"""Before the first script: the measuring lock, and which scripts must run again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+import jaxcap
+from jaxcap.measure.lock import BusyError, measuring_alone
+from jaxcap.measure.machine import capture
+from jaxcap_docs import plots, records
+from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.run import limits
+
+FINGERPRINT = records.BUILD / "fingerprint.txt"
+
+# Held from before the first script runs until the build ends, whether it succeeds or fails.
+_lock = ExitStack()
+
+
+def begin(app: Sphinx, config: Config) -> None:
+    """Refuse to build where nothing can be measured, and find out which scripts must run again."""
+    try:
+        limits.time_limit_s()
+        if _runs_scripts(config):
+            # Unless the nox session holds it, from before it removed the last build's files.
+            _lock.enter_context(measuring_alone())
+            os.environ["JAXCAP_LOCK_HELD"] = "1"  # for the commands whose output pages show
+            _lock.callback(os.environ.pop, "JAXCAP_LOCK_HELD")
+    except (ValueError, BusyError) as error:
+        sys.exit(str(error))  # Sphinx would report an exception as a bug in this extension
+    _forget_stale_outputs(Path(app.srcdir, "tutorials"))
+
+
+def unlock() -> None:
+    """Let other builds and recordings measure."""
+    _lock.close()
+
+
+def _runs_scripts(config: Config) -> bool:
+    pattern = config.sphinx_gallery_conf["filename_pattern"]
+    is_any_chosen = any(re.search(pattern, f"/gallery/{name}.py") for name in TUTORIALS)
+    return is_any_chosen and config.plot_gallery not in {"0", False}
+
+
+def _forget_stale_outputs(tutorials: Path) -> None:
+    """Make all scripts run again if something has changed that their outputs depend on.
+
+    sphinx-gallery by itself looks at the script only, and keeps its checksum beside the page.
+    """
+    now = _fingerprint()
+    if FINGERPRINT.exists() and FINGERPRINT.read_text(encoding="ascii") == now:
+        return
+    for checksum in tutorials.rglob("*.md5"):
+        checksum.unlink()
+    FINGERPRINT.parent.mkdir(exist_ok=True)
+    FINGERPRINT.write_text(now, encoding="ascii")
+
+
+def _fingerprint() -> str:
+    """Return a digest of what outputs depend on: files, libraries and the device.
+
+    Recordings are among the files because tables and figures show other machines' results, too.
+    """
+    files = [
+        *sorted(Path(jaxcap.__file__).parent.rglob("*.py")),
+        *sorted(records.RECORDED.rglob("*.json")),
+        *sorted(Path(__file__).parent.glob("*.py")),
+        Path(plots.__file__),
+        Path(records.__file__),
+    ]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    machine = capture()
+    digest.update(repr((machine.device, machine.versions, machine.flags)).encode())
+    return digest.hexdigest()

@@ -1,0 +1,60 @@
+"""Figures on pages: what they say in words, and their ink on dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from fakes import make_pair
+from jaxcap_docs import plots
+
+from jaxcap.report import figures
+
+
+@pytest.fixture(autouse=True)
+def _in_style() -> Iterator[None]:
+    plt.switch_backend("agg")
+    with plt.rc_context(figures.STYLE):
+        yield
+    plt.close("all")
+
+
+def test_dark_plot_has_another_ink_and_is_otherwise_the_same(tmp_path: Path) -> None:
+    figure = figures.bars(make_pair([1e-3] * 6, [2e-3] * 6))
+    light, dark = plots.save(figure, tmp_path / "bars.png", tmp_path)
+    assert (light["uri"], dark["uri"]) == ("/bars.svg", "/bars_dark.svg")
+    assert "only-light" in light["classes"]
+    assert "only-dark" in dark["classes"]
+    assert light["alt"] == dark["alt"]
+    drawn, on_dark = (
+        (tmp_path / name).read_text("utf-8") for name in ("bars.svg", "bars_dark.svg")
+    )
+    assert figures.INK in drawn
+    assert "#000000" not in drawn, "text and lines in another ink would vanish on a dark page"
+    assert on_dark == drawn.replace(figures.INK, figures.INK_ON_DARK)
+    assert plots.size(tmp_path / "bars.svg") == plots.size(tmp_path / "bars_dark.svg")
+
+
+def test_figure_of_results_is_described_by_its_title_and_its_finding() -> None:
+    figure = figures.bars(make_pair([1e-3] * 6, [2e-3] * 6), title="A title")
+    assert plots.describe(figure) == f"A title. {figure.get_label()}"
+
+
+def test_other_figures_are_described_by_axes_lines_and_bars() -> None:
+    figure, (left, right) = plt.subplots(1, 2)
+    left.set(title="Costs \\$", xlabel="size", ylabel="time")
+    left.plot([1, 2, 3], [float("nan"), 2, 3], label="measured")
+    left.plot([2], [2], "o", label="best")
+    left.errorbar([1, 2], [5, 6], [1, 1], label="with errors")
+    right.barh(["a", "b"], [1, 2.5])
+    assert plots.describe(figure) == (
+        "Costs $. time against size. measured from 2 to 3. best. with errors from 5 to 6. a: 1; b: 2.5"
+    )
+
+
+def test_figure_without_any_text_is_a_plot() -> None:
+    figure, axes = plt.subplots()
+    axes.plot([1, 2])
+    assert plots.describe(figure) == "Plot"

@@ -1,0 +1,61 @@
+"""What scripts leave behind for pages to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes import make_pair
+from jaxcap_docs import records
+from jaxcap_docs.lessons import TUTORIALS
+from sphinx.errors import ExtensionError
+
+from jaxcap.report.claims import claim
+
+PAGE, OTHER_PAGE, *_ = TUTORIALS
+PAIR = make_pair([1e-3] * 6, [2e-3] * 6)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    monkeypatch.setattr(records, "other_recordings", list)
+    records.load.cache_clear()
+    yield
+    records.load.cache_clear()
+
+
+def test_record_has_numbers_results_and_claims_each_once() -> None:
+    speedup = PAIR.speedup("jit", over="op by op")
+    claimed = claim("jit is faster", PAIR, lambda _: speedup, above=1)
+    variables = {"alone": PAIR[1], "pair": PAIR, "again": PAIR, "ratio": speedup, "steps": 1200}
+    variables |= {"share": 1 / 3, "name": "jit", "is_fast": True, "it": claimed, "same": claimed}
+    records.save(PAGE, 2.5, variables, {"a table": "a wider one"})
+    record = records.load(PAGE)
+    assert record is not None
+    texts = {name: number.text for name, number in record.numbers.items()}
+    assert texts == {"ratio": speedup.short, "steps": "1,200", "share": "0.333", "name": "jit"}
+    assert record.numbers["ratio"].detail == str(speedup)
+    assert record.results is not None
+    assert record.results.results == PAIR.results
+    (listed,) = record.claims
+    ((machine, outcome),) = listed.outcomes.items()
+    assert machine.endswith(", in this build")
+    assert outcome.outcome == claimed.outcome
+    assert (record.duration_s, record.tables) == (2.5, {"a table": "a wider one"})
+
+
+def test_page_that_did_not_run_has_no_record() -> None:
+    assert records.load(PAGE) is None
+    assert records.recordings() == []
+
+
+def test_two_pages_with_one_experiment_are_named() -> None:
+    records.save(PAGE, 1.0, {"results": PAIR}, {})
+    ((page, results),) = records.results_here().values()
+    assert (page, results.results) == (PAGE, PAIR.results)
+    records.save(OTHER_PAGE, 1.0, {"results": PAIR}, {})
+    records.load.cache_clear()
+    with pytest.raises(ExtensionError, match=f"{PAGE} and {OTHER_PAGE} both measured"):
+        records.results_here()
