@@ -17,7 +17,7 @@ import jax
 
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.processes import run_in_processes
+from jaxcap.measure.processes import Task, run_in_processes
 from jaxcap.results import Allocator, Parameter, ResultSet
 
 Point = Mapping[str, Parameter]
@@ -137,16 +137,15 @@ class Experiment:
         for number, point in enumerate(points):
             if point in points[:number]:
                 raise ValueError(f"experiment {self.name!r} is given the point {point} twice")
-        task = {
-            "name": self.name,
-            "reference": self.reference,
-            "code": self.code,
-            "points": points,
-            "budget_s": budget_s,
-            "allocator": allocator,
-            "empty_caches": self.empty_caches,
-        }
-        return run_in_processes(task, processes=processes, on_process=on_process)
+        task = Task(
+            name=self.name,
+            reference=self.reference,
+            points=tuple(points),
+            budget_s=budget_s,
+            allocator=allocator,
+            empty_caches=self.empty_caches,
+        )
+        return run_in_processes(task, processes=processes, code=self.code, on_process=on_process)
 
 
 def grid(**values: Iterable[Parameter]) -> Points:
