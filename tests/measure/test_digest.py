@@ -25,8 +25,8 @@ MNIST = {"mnist throughput", "mnist scaling"}
 @pytest.mark.parametrize(
     ("experiment", "expected"),
     [
-        ("keys", {"experiments.keys", "prng"}),
-        ("typed_jit", {"experiments.typed", "kernels.elementwise", "transforms"}),
+        ("keys", {"experiments.keys", "kernels.keys", "prng"}),
+        ("typed_jit", {"experiments.typed_jit", "kernels.elementwise", "transforms"}),
         ("ceilings", {"kernels.ceilings", "kernels.precision"}),
         (
             "gradients",  # imports PyTorch's part inside a function
@@ -35,8 +35,9 @@ MNIST = {"mnist throughput", "mnist scaling"}
         (
             "published matrices",  # imports other experiments
             {
-                *("experiments.replicas", "experiments.dispatch", "experiments.linear_algebra"),
-                *("kernels.dispatch", "kernels.linalg", "kernels.precision"),
+                *("experiments.published_work", "experiments.dispatch"),
+                *("experiments.linear_algebra", "kernels.linalg"),
+                *("kernels.dispatch", "kernels.precision"),
             },
         ),
     ],

@@ -84,14 +84,13 @@ def least_cost(task: str, size: int) -> Cost:
     Each input matrix is read once, and each output matrix is written once. Generating random numbers
     counts as no floating-point operation.
     """
-    flops = {
-        GENERATE: 0,
-        MEAN_AND_SUM: size**2,
-        PRODUCT: linalg.product_flops(size, size, size),
-        INVERSE: linalg.inverse_flops(size),
-    }
-    matrices = {GENERATE: 1, MEAN_AND_SUM: 1, PRODUCT: 3, INVERSE: 2}
-    return Cost(float(flops[task]), 8.0 * matrices[task] * size**2)
+    flops, matrices = {
+        GENERATE: (0, 1),
+        MEAN_AND_SUM: (size**2, 1),
+        PRODUCT: (linalg.product_flops(size, size, size), 3),
+        INVERSE: (linalg.inverse_flops(size), 2),
+    }[task]
+    return Cost(float(flops), 8.0 * matrices * size**2)
 
 
 def as_numpy(array: Any) -> linalg.NumPyMatrix:

@@ -40,7 +40,7 @@ class Experiment:
     quick
         Points for a CPU.
     full
-        Points for an accelerator.
+        Points for an accelerator, if they are others.
     empty_caches
         See `jaxcap.measure.timing.compare`.
     title
@@ -50,14 +50,15 @@ class Experiment:
     name: str
     prepare: Prepare
     quick: Points
-    full: Points
+    full: Points = ()
     empty_caches: bool = True
     title: str = ""
 
     @property
     def points(self) -> Points:
         """The points suited to this machine's default device."""
-        return self.quick if jax.default_backend() == "cpu" else self.full
+        has_accelerator = jax.default_backend() != "cpu"
+        return self.full if self.full and has_accelerator else self.quick
 
     @property
     def code(self) -> str:

@@ -39,26 +39,20 @@ def prepare_small_arrays(operation: str, size: int) -> Variants:
     return dispatch.prepare(operation, dispatch.NUMPY_ARRAYS, size, dtype="float64")
 
 
-_TASKS = (GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE, WITH_TRANSPOSE)
-_MATRICES = grid(task=_TASKS, size=(SIZE,))
-_SMALL_ARRAYS = [
-    *grid(operation=("dot",), size=dispatch.SIZES),
-    *grid(operation=("einsum", "eig"), size=dispatch.SMALL_SIZES),
-]
-
 #: NumPy on large matrices.
 MATRICES = Experiment(
     name="published matrices",
     title="Large matrices by NumPy, as others did",
     prepare=prepare_matrices,
-    quick=_MATRICES,
-    full=_MATRICES,
+    quick=grid(task=(GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE, WITH_TRANSPOSE), size=(SIZE,)),
 )
 #: All libraries on small NumPy arrays of float64, NumPy's default.
 SMALL_ARRAYS = Experiment(
     name="published small arrays",
     title="Small arrays in 64 bits, as others did",
     prepare=prepare_small_arrays,
-    quick=_SMALL_ARRAYS,
-    full=_SMALL_ARRAYS,
+    quick=[
+        *grid(operation=("dot",), size=dispatch.SIZES),
+        *grid(operation=("einsum", "eig"), size=dispatch.SMALL_SIZES),
+    ],
 )
