@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
@@ -147,10 +147,21 @@ def run_in_processes(
     ProcessError
         If a process fails or hangs.
     """
+    from rich.console import Console
+    from rich.progress import track
+
     # The same for all processes, even if somebody commits in the meantime.
     commit = machine.capture().commit or ""
-    # A caller with a callback has a progress display already.
-    repeats = range(processes) if on_process else _with_progress(processes, task.name)
+    console = Console(stderr=True)
+    repeats = track(
+        range(processes),
+        description=f"{task.name}: fresh processes",
+        console=console,
+        auto_refresh=False,  # a thread would take time from the samples
+        transient=True,
+        # A caller with a callback has a progress display already.
+        disable=on_process is not None or not console.is_terminal,
+    )
     sets = []
     for _ in repeats:
         sets.append(_run_in_process(task, commit))
@@ -192,22 +203,3 @@ def _pool(sets: Sequence[ResultSet], code: str) -> ResultSet:
         raise ProcessError("fresh processes prepared different variants, or in another order")
     same_results = zip(*(results.results for results in sets), strict=True)
     return first.model_copy(update={"results": tuple(map(pooled, same_results))})
-
-
-def _with_progress(processes: int, name: str) -> Iterable[int]:
-    """Count processes, with a bar on a terminal.
-
-    It is drawn between processes only, because a thread would take time from the samples.
-    """
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(
-        range(processes),
-        description=f"{name}: fresh processes",
-        console=console,
-        auto_refresh=False,
-        transient=True,
-        disable=not console.is_terminal,
-    )
