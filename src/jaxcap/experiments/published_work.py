@@ -12,7 +12,6 @@ import numpy as np
 
 from jaxcap.experiments import dispatch, linear_algebra
 from jaxcap.experiments.linear_algebra import GENERATE, INVERSE, MEAN_AND_SUM, NUMPY, PRODUCT
-from jaxcap.kernels import linalg
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.timing import Variants
 
@@ -30,7 +29,7 @@ def prepare_matrices(task: str, size: int) -> Variants:
         return {NUMPY: partial(np.random.RandomState(0).random_sample, (size, size))}
     if task == WITH_TRANSPOSE:
         x = np.random.default_rng(0).standard_normal((size, size), dtype=np.float32)
-        return {NUMPY: partial(linalg.product_numpy, x, x.T)}
+        return {NUMPY: partial(np.matmul, x, x.T)}
     return linear_algebra.prepare(task, size, by=[linear_algebra.library(NUMPY)])
 
 

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
-from typing import Any
 
 import jax
 
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.processes import Task, run_in_processes
+from jaxcap.measure.timing import Variants
 from jaxcap.results import Allocator, Parameter, ResultSet
 
 Point = Mapping[str, Parameter]
 Points = Sequence[Point]
-Prepare = Callable[..., Mapping[str, Callable[[], Any]]]
+Prepare = Callable[..., Variants]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,16 @@ class Experiment:
             raise ValueError(f"processes must be at least 1, got {processes}")
         if not 0 < budget_s < inf:
             raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
-        points = [validate_labels(point, experiment=self.name) for point in points]
-        for number, point in enumerate(points):
-            if point in points[:number]:
-                raise ValueError(f"experiment {self.name!r} is given the point {point} twice")
+        distinct: list[dict[str, Parameter]] = []
+        for point in points:
+            plain = validate_labels(point, experiment=self.name)
+            if plain in distinct:
+                raise ValueError(f"experiment {self.name!r} is given the point {plain} twice")
+            distinct.append(plain)
         task = Task(
             name=self.name,
             reference=self.reference,
-            points=tuple(points),
+            points=tuple(distinct),
             budget_s=budget_s,
             allocator=allocator,
             empty_caches=self.empty_caches,

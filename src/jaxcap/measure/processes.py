@@ -16,8 +16,9 @@ from jaxcap.measure.timing import sweep
 from jaxcap.results import Allocator, Parameter, Result, ResultSet
 from jaxcap.results.environment import FrozenModel
 
-# A fresh process hangs if it takes longer: so long to start, and at each point so long and so many
-# budgets. First calls may take minutes, and the fewest rounds far more than the budget.
+# A fresh process counts as hanging when it takes longer than this to start, and at each point longer
+# than this plus that many budgets. First calls may take minutes, and the fewest rounds far more than
+# the budget.
 START_LIMIT_S, POINT_LIMIT_S, BUDGETS_LIMIT = 600, 1200, 100
 
 
@@ -66,13 +67,7 @@ class Task(FrozenModel):
 
 
 class Worker:
-    """A fresh process that carries out one task, and ends with this process at the latest.
-
-    Parameters
-    ----------
-    commit
-        The commit of jaxcap's sources, for the results to record.
-    """
+    """A fresh process that carries out one task, and ends no later than this process."""
 
     def __init__(self, commit: str) -> None:
         stdin, self._stdin = os.pipe()  # the system closes this end when this process dies
@@ -99,7 +94,7 @@ class Worker:
             self._process.kill()
 
     def send(self, task: Task) -> None:
-        """Let the process carry out a task."""
+        """Hand a task to the process."""
         with suppress(BrokenPipeError):  # it has failed already, and `receive` says why
             os.write(self._stdin, f"{task.model_dump_json()}\n".encode())
 
@@ -133,19 +128,8 @@ def run_in_processes(
 ) -> ResultSet:
     """Carry out a task in fresh processes, one after another, and pool what they measured.
 
-    Parameters
-    ----------
-    task
-        What each process does.
-    processes, on_process
-        See `jaxcap.measure.experiment.Experiment.run`.
-    code
-        Digest of the experiment's code, for the results to record.
-
-    Raises
-    ------
-    ProcessError
-        If a process fails or hangs.
+    ``code`` is the digest that the results record. For the other parameters and the errors see
+    `jaxcap.measure.experiment.Experiment.run`.
     """
     from rich.console import Console
     from rich.progress import track

@@ -64,27 +64,16 @@ def measure(
     allocator: Allocator = "steady",
     clock: Clock = time.perf_counter,
 ) -> Result:
-    """Time ``fn(*args)``.
+    """Time ``fn(*args)``, as `compare` times a single variant.
 
     Parameters
     ----------
     fn
-        Any callable. Its result may be a pytree of NumPy, JAX or PyTorch arrays of any shapes
-        and dtypes; the clock stops when all of them are computed.
-    *args
-        Passed to each call.
-    experiment, variant, parameters
-        Recorded in the result; the variant is named after ``fn`` if not given.
-    budget_s
-        Seconds of sampling, exceeded only to take the six samples that an interval needs.
-    precision
-        Sampling ends early when the interval reaches no further than this share of the median to
-        either side. Zero uses the whole budget.
-    allocator
-        ``"steady"`` keeps freed memory in the process, for the rest of its life (see
-        `~jaxcap.measure.allocator.use_allocator`). The result names the allocator in effect.
-    clock
-        Returns seconds; for tests.
+        Any callable.
+    variant
+        Its name in the result, which by default is that of ``fn``.
+    *args, experiment, parameters, budget_s, precision, allocator, clock
+        See `compare`, also for the errors.
 
     Returns
     -------
@@ -92,13 +81,6 @@ def measure(
         With one run. Its interval covers repeats inside this process, which agree better with
         one another than with the next process. To cover that one too, run an
         `~jaxcap.measure.experiment.Experiment`.
-
-    Raises
-    ------
-    MeasurementError
-        If ``fn`` raises, or donates its arguments and so cannot be called again.
-    ValueError
-        If the budget is not positive, or a result cannot record a name or parameter.
     """
     name = variant or str(getattr(fn, "__name__", type(fn).__name__))
     return compare(
@@ -136,15 +118,23 @@ def compare(
     Parameters
     ----------
     variants
-        Callables by name.
+        Callables by name. A result may be a pytree of NumPy, JAX or PyTorch arrays of any shapes
+        and dtypes; the clock stops when all of them are computed.
     *args
         Passed to each call of each variant.
     experiment, parameters
         Recorded in the results.
     budget_s
-        Seconds of sampling for each variant.
-    precision, allocator, clock
-        See `measure`; sampling ends when all variants are precise enough.
+        Seconds of sampling for each variant, exceeded only to take the six samples that an
+        interval needs.
+    precision
+        Sampling ends early when the interval of each variant reaches no further than this share of
+        the median to either side. Zero uses the whole budget.
+    allocator
+        ``"steady"`` keeps freed memory in the process, for the rest of its life (see
+        `~jaxcap.measure.allocator.use_allocator`). The results name the allocator in effect.
+    clock
+        Returns seconds; for tests.
     empty_caches
         Whether to empty JAX's caches before each first call, so that it is the first in every
         respect. All variants but the last are then compiled again. Where the variants share no
