@@ -39,10 +39,10 @@ def prepare_errors(library: str, size: int) -> Variants:
     parameters = np.array([calibration.SLOPE, calibration.OFFSET, 0.0, 0.0], np.float32)
     data = [a.astype(np.float32) for a in calibration.sensors(size=size)]
     if library == NUMPY:
-        return {_variant_name(library, 2): partial(calibration.rmse, parameters[:2], *data)}
+        return {"NumPy, 2 parameters": partial(calibration.rmse, parameters[:2], *data)}
     on_device = jax.device_put(data)
     return {
-        _variant_name(library, count): partial(
+        f"JAX, {count} parameters": partial(
             jax.jit(calibration.rmse), jax.device_put(parameters[:count]), *on_device
         )
         for count in (2, 3, 4)
@@ -59,10 +59,6 @@ def prepare_fit(library: str, size: int) -> Variants:
         return {"SciPy, BFGS": partial(calibration.fit_by_scipy, *data)}
     fit = with_x64(jax.jit(calibration.fit_by_jax))
     return {"JAX, BFGS": lambda: jax.device_get(fit(*data))}
-
-
-def _variant_name(library: str, parameters: int) -> str:
-    return f"{library}, {parameters} parameters"
 
 
 #: All sizes; on a GPU also ten million readings.
