@@ -20,8 +20,6 @@ from jaxcap.results import Cost
 NUMPY, PYTORCH, JAX = "NumPy", "PyTorch", "JAX"
 GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE = "generate", "mean and sum", "product", "inverse"
 
-Tasks = Mapping[str, Callable[..., Any]]
-
 
 class Library(NamedTuple):
     """How a library does each task.
@@ -38,7 +36,7 @@ class Library(NamedTuple):
     """
 
     name: str
-    tasks: Tasks
+    tasks: Mapping[str, Callable[..., Any]]
     array: Callable[[linalg.NumPyMatrix], Any]
 
 
