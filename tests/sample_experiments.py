@@ -29,6 +29,10 @@ def prepare_and_raise_in_jax(size: int) -> Mapping[str, Callable[[], Any]]:
     return {"JAX": partial(jnp.dot, jnp.ones(size), jnp.dot(jnp.ones(size), jnp.ones(size + 1)))}
 
 
+def prepare_and_name_the_point(number: int, **_: object) -> Mapping[str, Callable[[], Any]]:
+    raise ValueError(f"number {number} of the points")
+
+
 def prepare_and_exit(size: int) -> Mapping[str, Callable[[], Any]]:
     os._exit(size)
 

@@ -260,7 +260,7 @@ else:
 # An inverse in float32 suffers more than a product, since it multiplies rounding errors by the
 # condition number of the matrix:
 with jax.default_matmul_precision("highest"):
-    identity = linalg.product(x, linalg.inverse(x))
+    identity = linalg.product(x, jnp.linalg.inv(x))
 inverse_32 = float(linalg.offsets_from_identity(as_numpy(identity)).max())
 inverse_64 = float(offsets["JAX"].max())
 print(f"float32 {inverse_32:.1e}, float64 {inverse_64:.1e}")

@@ -41,10 +41,10 @@ print(promise.shape, promise.dtype)
 # A chain of promises
 # -------------------
 # A promise can be handed to the next call, which returns a promise too. So Python can run far ahead
-# of the device. :func:`~jaxcap.measure.timeline.record` calls a function on its own result again and again,
+# of the device. :func:`~jaxcap.measure.timeline.record_timeline` calls a function on its own result again and again,
 # and notes for each call when it returned and when its result was there. First as a program would
 # do it, and then with a wait after each call:
-from jaxcap.measure.timeline import record
+from jaxcap.measure.timeline import record_timeline
 
 
 @jax.jit
@@ -52,8 +52,8 @@ def multiply(x):
     return matrix @ x
 
 
-ahead = record(multiply, matrix, calls=6)
-in_step = record(multiply, matrix, calls=6, awaited=True)
+ahead = record_timeline(multiply, matrix, calls=6)
+in_step = record_timeline(multiply, matrix, calls=6, awaited=True)
 
 # %%
 # In the picture, each row is a call: a mark where it returned, and a bar for the time in which the

@@ -175,7 +175,7 @@ print(typed_jit(wave).__doc__)
 # If that is so, a call must take the same time. On few numbers a call is mostly overhead, so that is
 # where a difference would show. A second ``jax.jit`` takes part as a control: it can't differ from
 # the first, so what the clock makes of the two is the error of the measurement.
-from jaxcap.experiments.typed import CONTROL, PLAIN, TYPED, TYPED_JIT
+from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED, TYPED_JIT
 
 results = TYPED_JIT.run(processes=3, budget_s=0.1)
 results

@@ -11,7 +11,6 @@ from jaxcap.experiments.awaiting import (
     SCAN,
     STEP,
     VMAP,
-    loop,
     prepare,
 )
 
@@ -22,18 +21,3 @@ def test_all_variants_return_all_values() -> None:
     assert {array.shape for array in values.values()} == {(7,)}
     for name in (COMPILED, AWAITED, STEP, SCAN):  # which use the same keys
         np.testing.assert_allclose(values[name], values[OP_BY_OP], rtol=1e-5)
-
-
-def test_values_are_awaited_only_when_asked() -> None:
-    import jax
-
-    class Value:
-        def __init__(self) -> None:
-            self.awaited = False
-
-        def block_until_ready(self) -> None:
-            self.awaited = True
-
-    for awaited in (False, True):
-        values = loop(lambda _: Value(), jax.random.key(0), 3, awaited=awaited)  # type: ignore[arg-type, return-value]
-        assert [value.awaited for value in values] == [awaited] * 3  # type: ignore[attr-defined]

@@ -15,7 +15,6 @@ from jaxcap.experiments.keys import (
     SPLIT_EACH,
     STREAM_BATCH,
     prepare,
-    split_each,
 )
 
 N = 7
@@ -34,13 +33,6 @@ def test_a_stream_goes_on_between_calls(variant: str) -> None:
     call = prepare(keys=N)[variant]
     keys = jnp.stack([*call(), *call()])
     assert len(set(map(tuple, jax.random.key_data(keys).tolist()))) == 2 * N
-
-
-def test_splitting_carries_the_first_of_two_keys_on() -> None:
-    rest, first = jax.random.split(jax.random.key(3))
-    _, second = jax.random.split(rest)
-    found = split_each(jax.random.key(3), 2)
-    assert (jnp.stack(found) == jnp.stack([first, second])).all()
 
 
 def test_points_fit_and_can_be_imported_by_a_fresh_process() -> None:

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from jaxcap.kernels.linalg import (
-    inverse,
     inverse_flops,
     mean_and_sum,
     offsets_from_identity,
     product,
     product_flops,
-    product_numpy,
     uniform,
     uniform_moments,
 )
@@ -31,9 +29,7 @@ def matrices() -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("convert", [np.asarray, jnp.asarray], ids=["NumPy", "JAX"])
-@pytest.mark.parametrize(
-    "fn", [product, product_numpy, jax.jit(product)], ids=["product", "product_numpy", "jit"]
-)
+@pytest.mark.parametrize("fn", [product, jax.jit(product)], ids=["product", "jit"])
 def test_agrees_with_sums_in_64_bits(fn: Any, convert: Any) -> None:
     a, b = matrices()
     result = np.asarray(fn(convert(a), convert(b)))
@@ -42,11 +38,6 @@ def test_agrees_with_sums_in_64_bits(fn: Any, convert: Any) -> None:
     bound = K * np.finfo(np.float32).eps * (abs(a) @ abs(b))
     assert result.dtype == np.float32
     assert (abs(result - expected) <= bound).all()
-
-
-@pytest.mark.parametrize(("fn", "kind"), [(product, jax.Array), (product_numpy, np.ndarray)])
-def test_result_is_an_array_of_the_library(fn: Any, kind: type) -> None:
-    assert isinstance(fn(*matrices()), kind)
 
 
 def test_flops_are_those_that_xla_counts() -> None:
@@ -103,16 +94,11 @@ def test_inverse_times_matrix_is_the_identity() -> None:
     condition = np.linalg.cond(matrix)
     with jax.enable_x64(True):
         x = jnp.asarray(matrix)
-        for fn in (inverse, jax.jit(inverse)):
-            identity = product(x, fn(x))
-            assert identity.dtype == np.float64
-            # The largest offset. A mean would hide one wrong element among a thousand right ones.
-            bound = n * np.finfo(np.float64).eps * condition
-            assert offsets_from_identity(np.asarray(identity)).max() <= bound
-
-
-def test_inverse_of_a_singular_matrix_is_not_finite() -> None:
-    assert not jnp.isfinite(inverse(jnp.zeros((2, 2)))).any()
+        identity = product(x, jnp.linalg.inv(x))
+        assert identity.dtype == np.float64
+        # The largest offset. A mean would hide one wrong element among a thousand right ones.
+        bound = n * np.finfo(np.float64).eps * condition
+        assert offsets_from_identity(np.asarray(identity)).max() <= bound
 
 
 def test_offset_from_identity_is_absolute() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from jaxcap.kernels.random_model import batched, chained, my_model, step
+from jaxcap.kernels.random_model import batched, chained, looped, looped_steps, my_model, step
 
 LOOPS = 5
 KEY = jax.random.key(0)
@@ -22,12 +22,26 @@ def test_is_the_formula_of_two_independent_numbers() -> None:
     assert float(my_model([first, second])) == pytest.approx(14 * a**2 + 13 * b, rel=1e-6)
 
 
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_loop_awaits_its_values_only_when_asked(awaited: bool) -> None:
+    class Value:
+        awaited = False
+
+        def block_until_ready(self) -> None:
+            self.awaited = True
+
+    values = looped(lambda _: Value(), KEY, 3, awaited=awaited)  # type: ignore[arg-type, return-value]
+    assert [value.awaited for value in values] == [awaited] * 3  # type: ignore[attr-defined]
+
+
+def test_both_loops_use_the_same_keys() -> None:
+    values = np.array(looped_steps(step, KEY, LOOPS))
+    assert len(set(values)) == LOOPS
+    np.testing.assert_allclose(looped(my_model, KEY, LOOPS), values, rtol=1e-5)
+
+
 def test_chain_is_the_loop_of_steps() -> None:
-    key, expected = KEY, []
-    for _ in range(LOOPS):
-        key, value = step(key)
-        expected.append(float(value))
-    assert len(set(expected)) == LOOPS
+    expected = looped_steps(step, KEY, LOOPS)
     # Two float32 products and a sum, as XLA fuses them or not.
     np.testing.assert_allclose(chained(KEY, LOOPS), expected, rtol=1e-5)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -26,11 +25,11 @@ from sample_experiments import SUMS, prepare_sums
 from jaxcap.measure import machine, processes
 from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.machine import capture
-from jaxcap.measure.processes import ProcessError, run_task
+from jaxcap.measure.processes import ProcessError, Task
 from jaxcap.results import ResultSet
 
 POINT: Points = [{"size": 10}]
-Answering = Callable[..., list[Mapping[str, Any]]]
+Answering = Callable[..., list[Task]]
 
 
 def make_experiment(prepare: Any, points: Points = POINT) -> Experiment:
@@ -114,16 +113,20 @@ class TestInTwoProcesses:
         results.environment.require_same_machine(capture())
 
 
-def test_one_process_can_do_a_task_by_itself() -> None:
-    task = {
+def make_task(**changes: Any) -> Task:
+    settings: dict[str, Any] = {
         "name": "sums",
-        "reference": "sample_experiments:prepare_sums",
-        "points": [{"size": 10}, {"size": 20}],
+        "reference": SUMS.reference,
+        "points": POINT,
         "budget_s": 1e-6,
         "allocator": "default",
         "empty_caches": False,
     }
-    results = run_task(task)
+    return Task(**(settings | changes))
+
+
+def test_one_process_can_do_a_task_by_itself() -> None:
+    results = make_task(points=[{"size": 10}, {"size": 20}]).run()
     assert results.varying() == ["size"]
     assert {result.time.basis for result in results.results} == {"one process"}
 
@@ -131,9 +134,7 @@ def test_one_process_can_do_a_task_by_itself() -> None:
 def test_a_process_finds_what_a_class_prepares() -> None:
     experiment = replace(SUMS, prepare=sample_experiments.Sums.prepare)
     assert experiment.reference == "sample_experiments:Sums.prepare"
-    options = {"budget_s": 1e-6, "allocator": "default", "empty_caches": False}
-    task = {"name": "sums", "reference": experiment.reference, "points": [{"size": 10}]}
-    assert run_task(task | options).variants == ("NumPy", "JAX")
+    assert make_task(reference=experiment.reference).run().variants == ("NumPy", "JAX")
 
 
 def test_the_whole_budget_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,11 +145,24 @@ def test_the_whole_budget_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
         return make_set()
 
     monkeypatch.setattr(processes, "sweep", record)
-    task = {"name": "sums", "reference": SUMS.reference, "points": POINT}
     given = {"budget_s": 0.5, "allocator": "steady", "empty_caches": False}
-    run_task(task | given)
+    make_task(**given).run()
     assert options["precision"] == 0
     assert {name: options[name] for name in given} == given
+
+
+def test_tasks_keep_the_types_of_parameters_on_their_way() -> None:
+    task = make_task(points=[{"n": 1, "x": 1.0, "flag": True, "dtype": "float32"}])
+    received = Task.model_validate_json(task.model_dump_json(), strict=True)
+    assert received == task
+    assert [type(value) for value in received.points[0].values()] == [int, float, bool, str]
+
+
+def test_a_task_may_be_longer_than_a_pipe_holds() -> None:
+    points = [{"size": 10, "note": "x" * 900, "number": number} for number in range(200)]
+    task = make_task(reference="sample_experiments:prepare_and_name_the_point", points=points)
+    with pytest.raises(ProcessError, match="ValueError: number 0 of the points"):
+        processes._run_in_process(task, "")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +310,7 @@ def test_names_are_checked_before_anything_is_measured(answering: Answering) -> 
 def test_scalars_of_numpy_may_be_parameters(answering: Answering) -> None:
     tasks = answering(make_set())
     SUMS.run(points=grid(size=np.array([10, 20])), processes=1)
-    assert json.loads(json.dumps(tasks[0]["points"])) == [{"size": 10}, {"size": 20}]
+    assert [type(point["size"]) for point in tasks[0].points] == [int, int]
 
 
 def test_points_are_required() -> None:
@@ -314,15 +328,15 @@ def test_processes_are_required(number: int) -> None:
 def answering(monkeypatch: pytest.MonkeyPatch) -> Answering:
     """Let fresh processes return given sets of results. Returns the list of their tasks."""
 
-    def set_up(*sets: ResultSet) -> list[Mapping[str, Any]]:
+    def set_up(*sets: ResultSet) -> list[Task]:
         answers = iter(sets)
-        tasks: list[Mapping[str, Any]] = []
+        tasks: list[Task] = []
 
-        def run(task: Mapping[str, Any], _: str) -> ResultSet:
+        def run(task: Task, _: str) -> ResultSet:
             tasks.append(task)
             return next(answers)
 
-        monkeypatch.setattr(processes, "_run_process", run)
+        monkeypatch.setattr(processes, "_run_in_process", run)
         return tasks
 
     return set_up
@@ -369,12 +383,6 @@ def test_points_and_options_are_handed_to_the_processes(
     tasks = answering(*[make_set()] * 4)
     replace(SUMS, empty_caches=empty_caches).run(budget_s=0.5)
     assert len(tasks) == 4
-    assert tasks[0] == {
-        "name": "sums",
-        "reference": "sample_experiments:prepare_sums",
-        "code": SUMS.code,
-        "points": SUMS.quick,
-        "budget_s": 0.5,
-        "allocator": "steady",
-        "empty_caches": empty_caches,
-    }
+    assert tasks[0] == make_task(
+        points=SUMS.quick, budget_s=0.5, allocator="steady", empty_caches=empty_caches
+    )

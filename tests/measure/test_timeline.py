@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxcap.measure.timeline import Call, Timeline, record
+from jaxcap.measure.timeline import Call, Timeline, record_timeline
 
 
 def ticks() -> Callable[[], float]:
@@ -44,14 +44,14 @@ def test_late_results_delay_no_call() -> None:
             kept.set()
         return made[-1]
 
-    calls = record(fn, Promise(kept), calls=4, clock=ticks()).calls  # type: ignore[arg-type]
+    calls = record_timeline(fn, Promise(kept), calls=4, clock=ticks()).calls  # type: ignore[arg-type]
     assert len(made) == 5
     assert calls[0].ready_s > calls[-1].called_s
     assert sorted(call.ready_s for call in calls) == [call.ready_s for call in calls]
 
 
 def test_awaited_calls_begin_when_the_result_before_is_there() -> None:
-    timeline = record(jax.jit(jnp.cos), jnp.ones(3), calls=4, awaited=True, clock=ticks())
+    timeline = record_timeline(jax.jit(jnp.cos), jnp.ones(3), calls=4, awaited=True, clock=ticks())
     for call, following in itertools.pairwise(timeline.calls):
         assert call.called_s < call.returned_s < call.ready_s < following.called_s
 
@@ -63,7 +63,7 @@ def test_each_call_takes_the_result_of_the_one_before() -> None:
         seen.append(float(x))
         return 2 * x
 
-    timeline = record(double, jnp.float32(1), calls=3)
+    timeline = record_timeline(double, jnp.float32(1), calls=3)
     assert seen == [1, 1, 2, 4]  # the first to compile
     assert len(timeline.calls) == 3
     for call in timeline.calls:
@@ -71,7 +71,7 @@ def test_each_call_takes_the_result_of_the_one_before() -> None:
 
 
 def test_time_begins_with_the_first_call() -> None:
-    (call,) = record(jnp.cos, jnp.ones(3), calls=1, clock=ticks()).calls
+    (call,) = record_timeline(jnp.cos, jnp.ones(3), calls=1, clock=ticks()).calls
     assert call == Call(called_s=1, returned_s=2, ready_s=3)
 
 
@@ -88,9 +88,9 @@ def test_an_execution_begins_with_its_call_and_its_input() -> None:
 
 def test_an_error_of_the_function_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
-        record(lambda _: 1 / 0, jnp.ones(3), calls=1)  # type: ignore[arg-type, return-value]
+        record_timeline(lambda _: 1 / 0, jnp.ones(3), calls=1)  # type: ignore[arg-type, return-value]
 
 
 def test_no_calls_make_no_timeline() -> None:
     with pytest.raises(ValueError, match="at least 1, got 0"):
-        record(jnp.cos, jnp.ones(3), calls=0)
+        record_timeline(jnp.cos, jnp.ones(3), calls=0)

@@ -25,7 +25,7 @@ from libraries import needs_torch
 
 from jaxcap.measure import machine, timing
 from jaxcap.measure.machine import cpu
-from jaxcap.measure.timing import MeasurementError, compare, measure, tick
+from jaxcap.measure.timing import MeasurementError, compare, measure, reading_time, tick
 from jaxcap.results import Allocator, Result, ResultsError
 from jaxcap.results.environment import Device
 from jaxcap.results.statistics import Estimate
@@ -140,8 +140,8 @@ class TestDispatch:
 
         result = measure(call, clock=clock)
         assert result.runs[0].calls_per_sample > 1
-        assert result.dispatch.value == pytest.approx(10e-6, abs=1e-6)
-        assert result.time.value == pytest.approx(50e-6, abs=2e-6)
+        assert result.dispatch.value == pytest.approx(10e-6)
+        assert result.time.value == pytest.approx(50e-6)
 
     @pytest.mark.parametrize("library", ["numpy", pytest.param("torch", marks=needs_torch)])
     def test_is_all_where_calls_return_when_done(self, library: str, clock: FakeClock) -> None:
@@ -167,6 +167,47 @@ class TestDispatch:
         assert result.dispatch.value == pytest.approx(1 * MS)
         assert result.time.value == pytest.approx(5 * MS)
         assert result.device == Device(platform="gpu", name="Test GPU")
+
+
+class TestReadingTheClock:
+    def test_slows_no_variant_down(self) -> None:
+        clock = FakeClock(tick_s=1e-6)
+
+        def late() -> Late:
+            clock.advance(2e-6)
+            return Late(clock, 3e-6)
+
+        variants = {"ready when returned": clock.taking(lambda: 5e-6), "late": late}
+        times = [result.time.value for result in compare(variants, clock=clock)]
+        assert times == pytest.approx([5e-6, 5e-6], rel=1e-3)
+
+    def test_never_takes_longer_than_the_calls(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(timing, "_MAX_CALLS_PER_SAMPLE", 100)
+        monkeypatch.setattr(timing, "MAX_ROUNDS", 10)
+        readings = FakeClock()
+
+        def clock() -> float:  # slow until the calls begin
+            readings.advance(1e-6 if not called else 0)
+            return readings()
+
+        called: list[bool] = []
+
+        def call() -> Late:
+            called.append(True)
+            return Late(readings, 0)
+
+        result = measure(call, budget_s=1e-3, clock=clock)
+        assert result.time.value == result.dispatch.value == 0
+
+    def test_takes_as_long_as_in_the_fastest_batch(self) -> None:
+        durations = chain([9e-6] * 500, repeat(1e-6))
+        readings = FakeClock()
+
+        def clock() -> float:
+            readings.advance(next(durations))
+            return readings()
+
+        assert reading_time(clock) == pytest.approx(1e-6)
 
 
 class TestRounds:

@@ -11,7 +11,7 @@ from sites import TUTORIALS
 
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.experiments.jit import JIT
-from jaxcap.experiments.typed import TYPED_JIT
+from jaxcap.experiments.typed_jit import TYPED_JIT
 from jaxcap.results import Result
 from jaxcap.results.environment import Device
 from jaxcap.results.files import recording_path

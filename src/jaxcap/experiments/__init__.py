@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from types import ModuleType
 
 from jaxcap.measure.experiment import Experiment
 from jaxcap.results import ResultSet
@@ -21,9 +20,18 @@ def catalogue(
     on_missing
         Called with the name of each module that is left out, and the library that it lacks.
     """
-    modules = _modules(on_missing)
-    values = (value for module in modules for value in vars(module).values())
-    return {value.name: value for value in values if isinstance(value, Experiment)}
+    experiments: dict[str, Experiment] = {}
+    for info in iter_modules(__path__):
+        try:
+            module = import_module(f"{__name__}.{info.name}")
+        except ModuleNotFoundError as error:
+            if not error.name or error.name.startswith("jaxcap"):
+                raise
+            on_missing(info.name, error.name)
+            continue
+        values = vars(module).values()
+        experiments |= {value.name: value for value in values if isinstance(value, Experiment)}
+    return experiments
 
 
 def unknown_parameters(results: ResultSet) -> str | None:
@@ -44,13 +52,3 @@ def unknown_parameters(results: ResultSet) -> str | None:
             parameters = f"the parameters {names}" if names else "no parameters"
             return f"{result.variant!r} has {parameters}"
     return None
-
-
-def _modules(on_missing: Callable[[str, str], object]) -> Iterator[ModuleType]:
-    for info in iter_modules(__path__):
-        try:
-            yield import_module(f"{__name__}.{info.name}")
-        except ModuleNotFoundError as error:
-            if not error.name or error.name.startswith("jaxcap"):
-                raise
-            on_missing(info.name, error.name)

@@ -8,9 +8,13 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 
-from jaxcap.kernels.batching import logistic_loss, logistic_losses
+from jaxcap.kernels.batching import (
+    logistic_loss,
+    logistic_losses,
+    logistic_losses_in_turn,
+    losses_by_loop,
+)
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.timing import Variants
 
@@ -19,22 +23,6 @@ FEATURES = 64
 
 # Both loops are left out for larger batches, where a call would take seconds.
 MAX_LOOPED = 1000
-
-_loss = jax.jit(logistic_loss)
-
-
-def loop(weights: Array, examples: list[tuple[Array, Array]]) -> list[Array]:
-    """Call a compiled function for each example."""
-    return [_loss(weights, features, label) for features, label in examples]
-
-
-@jax.jit
-def compiled_loop(weights: Array, features: Array, labels: Array) -> Array:
-    """Go through the examples one by one inside one compiled program."""
-    losses: Array = jax.lax.map(
-        lambda example: logistic_loss(weights, *example), (features, labels)
-    )
-    return losses
 
 
 def prepare(batch: int) -> Variants:
@@ -54,8 +42,8 @@ def prepare(batch: int) -> Variants:
     }
     if batch <= MAX_LOOPED:
         examples = jax.device_put(list(zip(features, labels, strict=True)))
-        variants[COMPILED_LOOP] = partial(compiled_loop, *inputs)
-        variants[LOOP] = partial(loop, weights, examples)
+        variants[COMPILED_LOOP] = partial(jax.jit(logistic_losses_in_turn), *inputs)
+        variants[LOOP] = partial(losses_by_loop, jax.jit(logistic_loss), weights, examples)
     return variants
 
 

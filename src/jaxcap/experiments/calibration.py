@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import jax
-import jax.scipy.optimize
 import numpy as np
-import scipy.optimize
 
 from jaxcap.kernels import calibration
+from jaxcap.kernels.precision import with_x64
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.timing import Variants
 
@@ -41,10 +39,10 @@ def prepare_errors(library: str, size: int) -> Variants:
     parameters = np.array([calibration.SLOPE, calibration.OFFSET, 0.0, 0.0], np.float32)
     data = [a.astype(np.float32) for a in calibration.sensors(size=size)]
     if library == NUMPY:
-        return {_variant_name(library, 2): partial(calibration.rmse, parameters[:2], *data)}
+        return {"NumPy, 2 parameters": partial(calibration.rmse, parameters[:2], *data)}
     on_device = jax.device_put(data)
     return {
-        _variant_name(library, count): partial(
+        f"JAX, {count} parameters": partial(
             jax.jit(calibration.rmse), jax.device_put(parameters[:count]), *on_device
         )
         for count in (2, 3, 4)
@@ -57,25 +55,10 @@ def prepare_fit(library: str, size: int) -> Variants:
     NumPy's error is minimised by SciPy, with finite differences.
     """
     data = calibration.sensors(size=size)
-    start = np.array([1.0, 0.0])
     if library == NUMPY:
-        minimize = scipy.optimize.minimize
-        return {"SciPy, BFGS": partial(minimize, calibration.rmse, start, data, method="BFGS")}
-
-    @jax.jit
-    def fit(*data: jax.Array) -> Any:
-        x = jax.numpy.asarray(start)
-        return jax.scipy.optimize.minimize(calibration.rmse, x, data, method="BFGS")
-
-    def call() -> Any:
-        with jax.enable_x64(True):
-            return jax.device_get(fit(*data))
-
-    return {"JAX, BFGS": call}
-
-
-def _variant_name(library: str, parameters: int) -> str:
-    return f"{library}, {parameters} parameters"
+        return {"SciPy, BFGS": partial(calibration.fit_by_scipy, *data)}
+    fit = with_x64(jax.jit(calibration.fit_by_jax))
+    return {"JAX, BFGS": lambda: jax.device_get(fit(*data))}
 
 
 #: All sizes; on a GPU also ten million readings.

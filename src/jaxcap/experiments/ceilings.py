@@ -13,13 +13,6 @@ from jaxcap.results.ceilings import CALL, COPY, PRODUCT, SUM, TRANSFER, Ceilings
 
 REDUCED = "bfloat16"
 
-# Large enough to dwarf dispatch and any cache, small enough for a laptop and for measuring on an
-# accelerator within a second.
-_ROWS = {"cpu": 1500}
-_ROWS_ELSEWHERE = 5120
-_COPIED_BYTES = {"cpu": 2**27}
-_COPIED_BYTES_ELSEWHERE = 2**30
-
 
 def measure_ceilings(
     platform: str | None = None,
@@ -60,11 +53,13 @@ def points(
     device: str, dtypes: Sequence[str], rows: int | None = None, copied_bytes: int | None = None
 ) -> Points:
     """List the points at which `measure_ceilings` measures: bandwidth, and products in some dtypes."""
-    rows = rows or _ROWS.get(device, _ROWS_ELSEWHERE)
-    copied_bytes = copied_bytes or _COPIED_BYTES.get(device, _COPIED_BYTES_ELSEWHERE)
+    # Large enough to dwarf dispatch and any cache, small enough for a laptop and for measuring on an
+    # accelerator within a second.
+    usual_rows, usual_bytes = (1500, 2**27) if device == "cpu" else (5120, 2**30)
+    sizes = (copied_bytes or usual_bytes,)
     return [
-        *grid(limit=(COPY, SUM), dtype=("float32",), size=(copied_bytes,), device=(device,)),
-        *grid(limit=(PRODUCT,), dtype=dtypes, size=(rows,), device=(device,)),
+        *grid(limit=(COPY, SUM), dtype=("float32",), size=sizes, device=(device,)),
+        *grid(limit=(PRODUCT,), dtype=dtypes, size=(rows or usual_rows,), device=(device,)),
     ]
 
 

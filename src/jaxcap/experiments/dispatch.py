@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcap.kernels import dispatch
-from jaxcap.measure.experiment import Experiment, Points, Prepare, grid
+from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.timing import Variants
 from jaxcap.results import ResultSet
 
@@ -37,11 +37,11 @@ def prepare(operation: str, arrays: str, size: int, *, dtype: str = "float32") -
     inputs: Any = [array.astype(dtype) for array in dispatch.inputs(operation, size)]
     if arrays == JAX_ARRAYS:
         inputs = jax.device_put(inputs)
-    take_from = dispatch.OPERATIONS[operation]
-    fn = take_from(jnp)
-    functions = {NUMPY: take_from(np)}
+    function_of = dispatch.OPERATIONS[operation]
+    fn = function_of(jnp)
+    functions = {NUMPY: function_of(np)}
     if find_spec("autograd"):
-        functions[AUTOGRAD] = take_from(import_module("autograd.numpy"))
+        functions[AUTOGRAD] = function_of(import_module("autograd.numpy"))
     functions |= {JNP: fn, JIT: jax.jit(fn), REWRAPPED: lambda *args: jax.jit(fn)(*args)}
     return {name: partial(function, *inputs) for name, function in functions.items()}
 
@@ -49,17 +49,22 @@ def prepare(operation: str, arrays: str, size: int, *, dtype: str = "float32") -
 def prepare_chain(length: int) -> Variants:
     """Prepare a chain of sines of ten numbers."""
     x = np.linspace(-1.0, 1.0, 10, dtype=np.float32)
-    return _numpy_and_jax(partial(dispatch.chain, length=length), x, eager=True)
+    on_device = jax.device_put(x)
+    chain = partial(dispatch.chain, length=length)
+    by_jax = partial(chain, jnp)
+    return {
+        NUMPY: partial(chain, np, x),
+        JNP: partial(by_jax, on_device),
+        JIT: partial(jax.jit(by_jax), on_device),
+    }
 
 
 def prepare_growth(computation: str, size: int) -> Variants:
     """Prepare a computation on arrays of ``size`` elements, for a product on square matrices."""
     x = np.random.default_rng(0).standard_normal(size, dtype=np.float32)
-    if computation == "dot":
-        return _numpy_and_jax(lambda xp, x: xp.dot(x, x), x)
     if computation == "matrix product":
-        return _numpy_and_jax(lambda xp, x: xp.matmul(x, x), x.reshape(isqrt(size), -1))
-    return _numpy_and_jax(lambda _, x: dispatch.polynomial(x), x)
+        x = x.reshape(isqrt(size), -1)
+    return _numpy_and_jax(dispatch.COMPUTATIONS[computation], x)
 
 
 def prepare_solve(equations: int) -> Variants:
@@ -67,37 +72,45 @@ def prepare_solve(equations: int) -> Variants:
     return _numpy_and_jax(dispatch.solve_and_reduce, *dispatch.complex_system(equations, 10))
 
 
-def _everywhere(name: str, title: str, prepare: Prepare, points: Points) -> Experiment:
-    """Make an experiment with the same points on all devices, since small sizes are the subject."""
-    return Experiment(name=name, title=title, prepare=prepare, quick=points, full=points)
+def _numpy_and_jax(fn: Callable[..., Any], *arrays: Any) -> Variants:
+    return {
+        NUMPY: partial(fn, np, *arrays),
+        JIT: partial(jax.jit(partial(fn, jnp)), *jax.device_put(arrays)),
+    }
 
 
-_ARRAYS = (NUMPY_ARRAYS, JAX_ARRAYS)
+# Small sizes are the subject, so the points are the same on all devices.
 
 #: Three operations on small arrays of both kinds.
-DISPATCH = _everywhere(
-    "dispatch",
-    "A call on small arrays",
-    prepare,
-    [
-        *grid(operation=("dot",), arrays=_ARRAYS, size=SIZES),
-        *grid(operation=("einsum", "eig"), arrays=_ARRAYS, size=SMALL_SIZES),
+DISPATCH = Experiment(
+    name="dispatch",
+    title="A call on small arrays",
+    prepare=prepare,
+    quick=[
+        *grid(operation=("dot",), arrays=(NUMPY_ARRAYS, JAX_ARRAYS), size=SIZES),
+        *grid(operation=("einsum", "eig"), arrays=(NUMPY_ARRAYS, JAX_ARRAYS), size=SMALL_SIZES),
     ],
 )
 #: One operation after another, on ten numbers.
-CHAIN = _everywhere(
-    "dispatch chain", "A chain of small operations", prepare_chain, grid(length=(1, 3, 10, 30, 100))
+CHAIN = Experiment(
+    name="dispatch chain",
+    title="A chain of small operations",
+    prepare=prepare_chain,
+    quick=grid(length=(1, 3, 10, 30, 100)),
 )
 #: The same computation on larger and larger arrays.
-GROWTH = _everywhere(
-    "dispatch growth",
-    "From which size on JAX overtakes NumPy",
-    prepare_growth,
-    grid(computation=("dot", "polynomial", "matrix product"), size=[4**k for k in range(2, 11)]),
+GROWTH = Experiment(
+    name="dispatch growth",
+    title="From which size on JAX overtakes NumPy",
+    prepare=prepare_growth,
+    quick=grid(computation=dispatch.COMPUTATIONS, size=[4**k for k in range(2, 11)]),
 )
 #: Small complex systems of equations with ten right-hand sides.
-SOLVE = _everywhere(
-    "dispatch solve", "Small systems of equations", prepare_solve, grid(equations=(10, 30, 100))
+SOLVE = Experiment(
+    name="dispatch solve",
+    title="Small systems of equations",
+    prepare=prepare_solve,
+    quick=grid(equations=(10, 30, 100)),
 )
 
 
@@ -117,13 +130,3 @@ def crossover(results: ResultSet, variant: str, *, over: str, x: str) -> int | N
             break
         smallest = int(result.parameters[x])
     return smallest
-
-
-def _numpy_and_jax(fn: Callable[..., Any], *arrays: Any, eager: bool = False) -> Variants:
-    on_device = jax.device_put(arrays)
-    by_jax = partial(fn, jnp)
-    variants = {NUMPY: partial(fn, np, *arrays)}
-    if eager:
-        variants[JNP] = partial(by_jax, *on_device)
-    variants[JIT] = partial(jax.jit(by_jax), *on_device)
-    return variants

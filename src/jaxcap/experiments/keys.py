@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 import jax
-from jax import Array
 
+from jaxcap.kernels.keys import next_each, split_each
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 from jaxcap.prng import KeyStream
 
 SPLIT_EACH, NEXT_EACH = "split one by one", "next(stream)"
 SPLIT_BATCH, STREAM_BATCH = "split into all", "stream(n)"
 
 
-def split_each(key: Array, n: int) -> list[Array]:
-    """Split ``n`` keys from a scalar key by hand, one after another."""
-    keys = []
-    for _ in range(n):
-        key, subkey = jax.random.split(key)
-        keys.append(subkey)
-    return keys
-
-
-def next_each(stream: KeyStream, n: int) -> list[Array]:
-    """Draw ``n`` keys from a stream, one after another."""
-    return [next(stream) for _ in range(n)]
-
-
-def prepare(keys: int) -> Mapping[str, Callable[[], Any]]:
+def prepare(keys: int) -> Variants:
     """Prepare four ways to make ``keys`` fresh keys: two return a list, two an array of keys."""
     key, stream = jax.random.key(0), KeyStream(0)
     return {

@@ -20,8 +20,6 @@ from jaxcap.results import Cost
 NUMPY, PYTORCH, JAX = "NumPy", "PyTorch", "JAX"
 GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE = "generate", "mean and sum", "product", "inverse"
 
-Tasks = Mapping[str, Callable[..., Any]]
-
 
 class Library(NamedTuple):
     """How a library does each task.
@@ -38,7 +36,7 @@ class Library(NamedTuple):
     """
 
     name: str
-    tasks: Tasks
+    tasks: Mapping[str, Callable[..., Any]]
     array: Callable[[linalg.NumPyMatrix], Any]
 
 
@@ -84,14 +82,13 @@ def least_cost(task: str, size: int) -> Cost:
     Each input matrix is read once, and each output matrix is written once. Generating random numbers
     counts as no floating-point operation.
     """
-    flops = {
-        GENERATE: 0,
-        MEAN_AND_SUM: size**2,
-        PRODUCT: linalg.product_flops(size, size, size),
-        INVERSE: linalg.inverse_flops(size),
-    }
-    matrices = {GENERATE: 1, MEAN_AND_SUM: 1, PRODUCT: 3, INVERSE: 2}
-    return Cost(float(flops[task]), 8.0 * matrices[task] * size**2)
+    flops, matrices = {
+        GENERATE: (0, 1),
+        MEAN_AND_SUM: (size**2, 1),
+        PRODUCT: (linalg.product_flops(size, size, size), 3),
+        INVERSE: (linalg.inverse_flops(size), 2),
+    }[task]
+    return Cost(float(flops), 8.0 * matrices * size**2)
 
 
 def as_numpy(array: Any) -> linalg.NumPyMatrix:
@@ -119,7 +116,7 @@ def _numpy() -> Library:
         {
             GENERATE: lambda size: generator.random((size, size)),
             MEAN_AND_SUM: linalg.mean_and_sum,
-            PRODUCT: linalg.product_numpy,
+            PRODUCT: np.matmul,
             INVERSE: np.linalg.inv,
         },
         np.asarray,
@@ -154,7 +151,7 @@ def _jax() -> Library:
             GENERATE: with_x64(lambda size: uniform(key, size=size)),
             MEAN_AND_SUM: with_x64(jax.jit(linalg.mean_and_sum)),
             PRODUCT: with_x64(jax.jit(linalg.product)),
-            INVERSE: with_x64(jax.jit(linalg.inverse)),
+            INVERSE: with_x64(jax.jit(jnp.linalg.inv)),
         },
         with_x64(jnp.asarray),
     )

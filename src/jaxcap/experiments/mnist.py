@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import torch
 
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights
@@ -63,7 +64,7 @@ def trainer_factories(*, compiled: bool = True) -> Mapping[str, TrainerFactory]:
     return factories
 
 
-def prepare(batch: int, steps: int, compiled: bool) -> Mapping[str, Callable[[], Any]]:
+def prepare(batch: int, steps: int, compiled: bool) -> Variants:
     """Prepare ``steps`` training steps of each trainer, on batches of ``batch`` images."""
     settings = Settings(batch_size_training=batch)
     train = data.load("subset").train

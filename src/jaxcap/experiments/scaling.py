@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import jax
 
 from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer, data_mesh
@@ -29,7 +29,7 @@ def several_devices() -> Sequence[jax.Device]:
     return devices if len(devices) > 1 else jax.devices("cpu")
 
 
-def prepare(batch: int, steps: int) -> Mapping[str, Callable[[], Any]]:
+def prepare(batch: int, steps: int) -> Variants:
     """Prepare ``steps`` steps on batches of ``batch`` images, by one device and by all."""
     devices = several_devices()
     settings = Settings(batch_size_training=batch)

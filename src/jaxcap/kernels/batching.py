@@ -3,6 +3,8 @@
 Arrays have one floating-point dtype, which is kept.
 """
 
+from collections.abc import Callable, Sequence
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -38,6 +40,23 @@ def logistic_losses(weights: Array, features: Array, labels: Array) -> Array:
     """
     scores = features @ weights
     return jnp.logaddexp(0, scores) - labels * scores
+
+
+def logistic_losses_in_turn(weights: Array, features: Array, labels: Array) -> Array:
+    """Compute the same as `logistic_losses`, one example after another inside one program."""
+    losses: Array = jax.lax.map(
+        lambda example: logistic_loss(weights, *example), (features, labels)
+    )
+    return losses
+
+
+def losses_by_loop(
+    loss: Callable[[Array, Array, Array], Array],
+    weights: Array,
+    examples: Sequence[tuple[Array, Array]],
+) -> list[Array]:
+    """Call `logistic_loss`, or it compiled, for each pair of features and label in a Python loop."""
+    return [loss(weights, features, label) for features, label in examples]
 
 
 def logistic_gradients(weights: Array, features: Array, labels: Array) -> Array:

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
+import jax.scipy.optimize
 import numpy as np
 import numpy.typing as npt
+import scipy.optimize
 from jax import Array
 
 NumPyVector = npt.NDArray[np.floating[Any]]
@@ -21,6 +24,7 @@ Vector = Array | NumPyVector
 
 SLOPE, OFFSET = 1.5, 3.0
 LOWEST, HIGHEST = 1.0, 11.0
+NO_CORRECTION = (1.0, 0.0)  # slope and offset
 # Standard deviations.
 SLOPE_NOISE, READING_NOISE, REFERENCE_NOISE = 0.1, 0.05, 0.05
 
@@ -84,6 +88,20 @@ def rmse_by_loop(parameters: NumPyVector, reference: NumPyVector, reading: NumPy
     pairs = zip(reference, reading, strict=True)
     squares = [(truth - corrected(parameters, measured)) ** 2 for truth, measured in pairs]
     return (sum(squares) / len(squares)) ** 0.5
+
+
+def fit_by_scipy(reference: NumPyVector, reading: NumPyVector) -> Any:
+    """Minimise `rmse` by SciPy's BFGS with finite differences, starting from no correction.
+
+    Takes arrays of shape ``(size,)``. The result's ``x`` has slope and offset, ``fun`` the error.
+    """
+    return scipy.optimize.minimize(rmse, NO_CORRECTION, (reference, reading), method="BFGS")
+
+
+def fit_by_jax(reference: Vector, reading: Vector) -> Any:
+    """Minimise `rmse` by JAX's BFGS with gradients; as `fit_by_scipy`, and can be compiled."""
+    start = jnp.asarray(NO_CORRECTION)
+    return jax.scipy.optimize.minimize(rmse, start, (reference, reading), method="BFGS")
 
 
 def least_squares(reference: NumPyVector, reading: NumPyVector) -> NumPyVector:

@@ -24,6 +24,17 @@ OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType
 )
 
 
+#: By name of the computation, a function of a module and of an array of any size, for the matrix
+#: product a square matrix.
+COMPUTATIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "dot": lambda xp, x: xp.dot(x, x),
+        "polynomial": lambda _, x: polynomial(x),
+        "matrix product": lambda xp, x: xp.matmul(x, x),
+    }
+)
+
+
 def inputs(operation: str, size: int) -> tuple[npt.NDArray[np.float32], ...]:
     """Draw the arguments of an operation from the standard normal distribution, in float32.
 

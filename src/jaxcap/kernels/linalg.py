@@ -36,12 +36,6 @@ def mean_and_sum(x: Any) -> tuple[Any, Any]:
     return x.mean(), x.sum()
 
 
-def inverse(a: Matrix) -> Array:
-    """Inverse of ``a`` with shape ``(n, n)``, by JAX. A singular matrix gives infinities or NaN."""
-    result: Array = jnp.linalg.inv(a)
-    return result
-
-
 def offsets_from_identity(a: NumPyMatrix) -> NumPyMatrix:
     """Absolute differences of ``a`` with shape ``(n, n)`` from the identity, in float64."""
     return abs(np.asarray(a, np.float64) - np.eye(len(a)))
@@ -53,12 +47,6 @@ def product(a: Matrix, b: Matrix) -> Array:
     NumPy arrays are copied to JAX's default device in each call.
     """
     return jnp.matmul(a, b)
-
-
-def product_numpy(a: NumPyMatrix, b: NumPyMatrix) -> NumPyMatrix:
-    """Matrix product of ``a`` with shape ``(m, k)`` and ``b`` with shape ``(k, n)``, by NumPy."""
-    product: NumPyMatrix = np.matmul(a, b)
-    return product
 
 
 def product_flops(m: int, k: int, n: int) -> int:

@@ -33,17 +33,13 @@ def cosines(x: Array, steps: Array | int) -> Array:
     return result
 
 
-def next_power_of_two(n: int) -> int:
-    """Smallest power of two that is not below the positive integer ``n``."""
-    return 1 << (n - 1).bit_length()
-
-
 def padded(x: Vector) -> Vector:
     """Append zeros to ``x`` with shape ``(n,)`` until its length is a power of two.
 
     NumPy does this, because JAX would compile the padding for each length.
     """
-    return np.pad(x, (0, next_power_of_two(len(x)) - len(x)))
+    next_power_of_two = 1 << (len(x) - 1).bit_length()
+    return np.pad(x, (0, next_power_of_two - len(x)))
 
 
 def mean_of_first(x: Array | Vector, count: Array | int) -> Array:

@@ -3,7 +3,7 @@
 Keys are arrays of the dtype of `jax.random.key`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 from jax import Array
@@ -22,10 +22,38 @@ def my_model(keys: Sequence[Array] | Array) -> Array:
     return 14 * jax.random.normal(keys[0]) ** 2 + 13 * jax.random.normal(keys[1])
 
 
+def looped(
+    model: Callable[[Sequence[Array]], Array], key: Array, loops: int, *, awaited: bool = False
+) -> list[Array]:
+    """Split a key and evaluate a model in a Python loop, which waits for each value if ``awaited``.
+
+    Returns ``loops`` values.
+    """
+    values = []
+    for _ in range(loops):
+        key, *subkeys = jax.random.split(key, 3)
+        value = model(subkeys)
+        if awaited:
+            value.block_until_ready()
+        values.append(value)
+    return values
+
+
 def step(key: Array) -> tuple[Array, Array]:
     """Split a key and evaluate `my_model`; return the next key and the value."""
     key, *subkeys = jax.random.split(key, 3)
     return key, my_model(subkeys)
+
+
+def looped_steps(
+    step: Callable[[Array], tuple[Array, Array]], key: Array, loops: int
+) -> list[Array]:
+    """Values of ``loops`` calls of `step`, or of it compiled, in a Python loop."""
+    values = []
+    for _ in range(loops):
+        key, value = step(key)
+        values.append(value)
+    return values
 
 
 def chained(key: Array, loops: int) -> Array:

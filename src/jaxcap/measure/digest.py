@@ -13,25 +13,27 @@ import jaxcap
 
 ROOT = Path(jaxcap.__file__).parent
 
-# What a measurement depends on. The other parts of jaxcap keep, check and show what was measured.
-_MEASURED = {"experiments", "kernels", "mnist", "prng", "transforms"}
-_MEASURING = {
-    f"jaxcap.measure.{name}"
-    for name in [
-        "allocator",
-        "arrays",
-        "compilation",
-        "experiment",
-        "processes",
-        "timing",
-        "worker",
-    ]
+# What a measurement depends on: what it times, and what times it. The other parts of jaxcap keep,
+# check and show what was measured.
+_TIMED_PACKAGES = {"experiments", "kernels", "mnist", "prng", "transforms"}
+_TIMING_MODULES = {
+    "jaxcap.measure.allocator",
+    "jaxcap.measure.arrays",
+    "jaxcap.measure.compilation",
+    "jaxcap.measure.experiment",
+    "jaxcap.measure.processes",
+    "jaxcap.measure.timing",
+    "jaxcap.measure.worker",
 }
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @cache
 def digest(module: str) -> str:
-    """Digest the `sources` that measurements of a module's functions depend on.
+    """Digest the code of the `sources` that measurements of a module's functions depend on.
+
+    Comments, docstrings and line breaks don't count, since no timing depends on them.
 
     Parameters
     ----------
@@ -41,10 +43,32 @@ def digest(module: str) -> str:
     Returns
     -------
     str
-        12 hexadecimal digits.
+        12 hexadecimal digits, the same for all versions of Python.
     """
-    text = "\n".join(f"{name}\n{source}" for name, source in sorted(sources(module).items()))
-    return sha256(text.encode()).hexdigest()[:12]
+    lines = [f"{name} {_code(source)}\n" for name, source in sorted(sources(module).items())]
+    return sha256("".join(lines).encode()).hexdigest()[:12]
+
+
+@cache
+def _code(source: str) -> str:
+    """Write a source's syntax tree as text, without docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return _dump(tree)
+
+
+def _dump(node: object) -> str:
+    """Write a syntax tree as `ast.dump` does, without the empty fields that newer Pythons add."""
+    if isinstance(node, list):
+        return f"[{', '.join(map(_dump, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = [
+        f"{name}={_dump(value)}" for name, value in ast.iter_fields(node) if value not in (None, [])
+    ]
+    return f"{type(node).__name__}({', '.join(fields)})"
 
 
 def sources(module: str) -> dict[str, str]:
@@ -58,19 +82,18 @@ def sources(module: str) -> dict[str, str]:
         Source text by name of the module.
     """
     texts: dict[str, str] = {}
-    waiting = {module, *_MEASURING}
+    waiting = {module, *_TIMING_MODULES}
     while waiting:
         name = waiting.pop()
         if path := _path(name):
             texts[name] = path.read_text(encoding="utf-8")
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            waiting |= set(filter(_is_measured, _imports(texts[name], package))) - set(texts)
+            waiting |= set(filter(_is_timed, _imports(texts[name], package))) - set(texts)
     return texts
 
 
-def _is_measured(module: str) -> bool:
-    package, _, rest = module.partition(".")
-    return package == "jaxcap" and rest.partition(".")[0] in _MEASURED
+def _is_timed(module: str) -> bool:
+    return module.startswith(tuple(f"jaxcap.{package}" for package in _TIMED_PACKAGES))
 
 
 @cache
@@ -96,5 +119,5 @@ def _path(module: str) -> Path | None:
     if package != "jaxcap":
         file = getattr(sys.modules.get(module), "__file__", None)
         return Path(file) if file else None
-    place = ROOT.joinpath(*names)
-    return next(filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py")), None)
+    base = ROOT.joinpath(*names)
+    return next(filter(Path.is_file, (base.with_suffix(".py"), base / "__init__.py")), None)

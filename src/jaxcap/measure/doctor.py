@@ -19,10 +19,10 @@ from jaxcap.measure.nvidia import PLUGIN, cuda_plugins, nvidia_driver
 # The oldest drivers that run programs for CUDA 12 and 13, according to JAX's installation guide.
 OLDEST_DRIVER = {"12": "525", "13": "580"}
 
-_NO_PREALLOCATION = ("false", "0")
 _PLATFORMS = "JAX_PLATFORMS"
-# Values of variables that let JAX use a GPU.
-_ALLOWS_GPU = {_PLATFORMS: r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
+_PREALLOCATE = "XLA_PYTHON_CLIENT_PREALLOCATE"
+# The values of variables with which JAX may use a GPU.
+_ALLOWING_GPU = {_PLATFORMS: r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
 
 
 class Finding(NamedTuple):
@@ -96,8 +96,7 @@ def examine() -> Facts:
     # Of versions, of libraries, of backends; the last for CUDA where its plugin isn't installed.
     except (ImportError, OSError, RuntimeError, AssertionError) as error:
         failure = str(error).strip().partition("\n")[0] or "no reason given"
-    has_torch = find_spec("torch") is not None
-    names = (*_ALLOWS_GPU, "XLA_PYTHON_CLIENT_PREALLOCATE")
+    names = (*_ALLOWING_GPU, _PREALLOCATE)
     return Facts(
         jax=_version("jax"),
         jaxlib=_version("jaxlib"),
@@ -106,8 +105,8 @@ def examine() -> Facts:
         imports="jax" in sys.modules,
         driver=nvidia_driver() or ("" if shutil.which("nvidia-smi") else None),
         plugins=cuda_plugins(),
-        torch=_version("torch") if has_torch else None,
-        torch_sees_gpu=has_torch and _torch_sees_gpu(),
+        torch=_version("torch") if find_spec("torch") else None,
+        torch_sees_gpu=_torch_sees_gpu(),
         variables={name: os.environ[name] for name in names if name in os.environ},
     )
 
@@ -129,13 +128,15 @@ def _jax(facts: Facts) -> Finding:
     state = f"jax {facts.jax}, jaxlib {facts.jaxlib}"
     if facts.backend:
         return Finding("JAX", state)
-    state += f"; it doesn't start: {facts.failure}"
-    has_driver = facts.driver is not None
     if not facts.imports:
-        return Finding("JAX", state, _reinstall(facts))
-    if facts.variables.get(_PLATFORMS) and not (has_driver and _allows_gpu(facts, _PLATFORMS)):
-        return _variable("JAX", state, facts, _PLATFORMS)
-    return _no_gpu("JAX", state, facts) if has_driver else Finding("JAX", state, _reinstall(facts))
+        remedy = _reinstall(facts)
+    elif facts.driver is not None:
+        remedy = _reach_gpu(facts)
+    elif facts.variables.get(_PLATFORMS):
+        remedy = _unset(facts, _PLATFORMS)
+    else:
+        remedy = _reinstall(facts)
+    return Finding("JAX", f"{state}; it doesn't start: {facts.failure}", remedy)
 
 
 def _accelerator(facts: Facts) -> Finding:
@@ -144,29 +145,8 @@ def _accelerator(facts: Facts) -> Finding:
     state = f"{'no' if facts.driver is None else 'an'} NVIDIA driver"
     if facts.backend is None:  # the line on JAX has the remedy
         return Finding("Accelerator", state)
-    if facts.driver is None:
-        return Finding("Accelerator", f"{state}; JAX computes on {facts.backend.upper()}")
-    return _no_gpu("Accelerator", f"{state}, and JAX computes on {facts.backend.upper()}", facts)
-
-
-def _no_gpu(subject: str, state: str, facts: Facts) -> Finding:
-    """Find out why JAX doesn't use a GPU whose driver is there."""
-    if not facts.plugins:
-        remedy = "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'"
-        return Finding(subject, state, remedy)
-    for name in _ALLOWS_GPU:
-        if not _allows_gpu(facts, name):
-            return _variable(subject, state, facts, name)
-    return Finding(subject, state, "see whether nvidia-smi lists the GPU")
-
-
-def _allows_gpu(facts: Facts, variable: str) -> bool:
-    value = facts.variables.get(variable)
-    return value is None or re.fullmatch(_ALLOWS_GPU[variable], value) is not None
-
-
-def _variable(subject: str, state: str, facts: Facts, name: str) -> Finding:
-    return Finding(subject, f"{state}; {name} is {facts.variables[name]!r}", f"unset {name}")
+    state = f"{state}; JAX computes on {facts.backend.upper()}"
+    return Finding("Accelerator", state, "" if facts.driver is None else _reach_gpu(facts))
 
 
 def _plugins(facts: Facts) -> Finding:
@@ -187,19 +167,32 @@ def _driver(facts: Facts, driver: str) -> Finding:
 def _torch(facts: Facts) -> Finding:
     if facts.torch is None:
         return Finding("PyTorch", "not installed; only comparisons with it need it")
-    state = f"{facts.torch}, {'sees' if facts.torch_sees_gpu else 'sees no'} GPU"
-    if facts.backend == "gpu" and not facts.torch_sees_gpu:
-        remedy = "install PyTorch for CUDA (https://pytorch.org/get-started), or compare on the CPU"
-        return Finding("PyTorch", state, remedy)
-    return Finding("PyTorch", state)
+    if facts.torch_sees_gpu:
+        return Finding("PyTorch", f"{facts.torch}, sees GPU")
+    remedy = "install PyTorch for CUDA (https://pytorch.org/get-started), or compare on the CPU"
+    is_needed = facts.backend == "gpu"
+    return Finding("PyTorch", f"{facts.torch}, sees no GPU", remedy if is_needed else "")
 
 
 def _memory(facts: Facts) -> Finding:
-    name = "XLA_PYTHON_CLIENT_PREALLOCATE"
-    if facts.variables.get(name, "").lower() in _NO_PREALLOCATION:
+    if facts.variables.get(_PREALLOCATE, "").lower() in ("false", "0"):
         return Finding("GPU memory", "JAX takes what it needs")
     state = "JAX takes three quarters of it when it starts, which may leave PyTorch too little"
-    return Finding("GPU memory", state, f"export {name}=false")
+    return Finding("GPU memory", state, f"export {_PREALLOCATE}=false")
+
+
+def _reach_gpu(facts: Facts) -> str:
+    """Return what to do if JAX doesn't use a GPU whose driver is there."""
+    for name, allowing in _ALLOWING_GPU.items():
+        if name in facts.variables and not re.fullmatch(allowing, facts.variables[name]):
+            return _unset(facts, name)
+    if not facts.plugins:
+        return "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'"
+    return "see whether nvidia-smi lists the GPU"
+
+
+def _unset(facts: Facts, variable: str) -> str:
+    return f"unset {variable}, which is {facts.variables[variable]!r}"
 
 
 def _reinstall(facts: Facts) -> str:

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
-from typing import Any
 
 import jax
 
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.processes import run_in_processes
+from jaxcap.measure.processes import Task, run_in_processes
+from jaxcap.measure.timing import Variants
 from jaxcap.results import Allocator, Parameter, ResultSet
 
 Point = Mapping[str, Parameter]
 Points = Sequence[Point]
-Prepare = Callable[..., Mapping[str, Callable[[], Any]]]
+Prepare = Callable[..., Variants]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Experiment:
     quick
         Points for a CPU.
     full
-        Points for an accelerator.
+        Points for an accelerator, if they are others.
     empty_caches
         See `jaxcap.measure.timing.compare`.
     title
@@ -50,14 +50,15 @@ class Experiment:
     name: str
     prepare: Prepare
     quick: Points
-    full: Points
+    full: Points = ()
     empty_caches: bool = True
     title: str = ""
 
     @property
     def points(self) -> Points:
         """The points suited to this machine's default device."""
-        return self.quick if jax.default_backend() == "cpu" else self.full
+        has_accelerator = jax.default_backend() != "cpu"
+        return self.full if self.full and has_accelerator else self.quick
 
     @property
     def code(self) -> str:
@@ -133,20 +134,21 @@ class Experiment:
             raise ValueError(f"processes must be at least 1, got {processes}")
         if not 0 < budget_s < inf:
             raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
-        points = [validate_labels(point, experiment=self.name) for point in points]
-        for number, point in enumerate(points):
-            if point in points[:number]:
-                raise ValueError(f"experiment {self.name!r} is given the point {point} twice")
-        task = {
-            "name": self.name,
-            "reference": self.reference,
-            "code": self.code,
-            "points": points,
-            "budget_s": budget_s,
-            "allocator": allocator,
-            "empty_caches": self.empty_caches,
-        }
-        return run_in_processes(task, processes=processes, on_process=on_process)
+        distinct: list[dict[str, Parameter]] = []
+        for point in points:
+            plain = validate_labels(point, experiment=self.name)
+            if plain in distinct:
+                raise ValueError(f"experiment {self.name!r} is given the point {plain} twice")
+            distinct.append(plain)
+        task = Task(
+            name=self.name,
+            reference=self.reference,
+            points=tuple(distinct),
+            budget_s=budget_s,
+            allocator=allocator,
+            empty_caches=self.empty_caches,
+        )
+        return run_in_processes(task, processes=processes, code=self.code, on_process=on_process)
 
 
 def grid(**values: Iterable[Parameter]) -> Points:

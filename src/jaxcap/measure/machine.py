@@ -10,7 +10,8 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -35,7 +36,7 @@ def capture() -> Environment:
         cpu=cpu_name(),
         cores=_cores(),
         cache_bytes=_cache_bytes(),
-        versions=dict(_installed()),
+        versions=dict(_versions()),
         flags=_flags(),
         python=platform.python_version(),
         os=_os(),
@@ -103,28 +104,17 @@ def free_memory_bytes(platform: str) -> int | None:
 
 
 @cache  # every comparison needs them, and finding them reads a file for each package
-def _installed() -> tuple[tuple[str, str], ...]:
-    return tuple(_versions())
-
-
-def _versions() -> Iterator[tuple[str, str]]:
+def _versions() -> Mapping[str, str]:
+    versions = {}
     for name in LIBRARIES:
-        try:
-            yield name, metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    yield from sorted(cuda_plugins().items())
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions | dict(sorted(cuda_plugins().items()))
 
 
 def _flags() -> dict[str, str]:
-    flags = {
-        name: str(getattr(jax.config, name))
-        for name in (
-            "jax_enable_x64",
-            "jax_default_matmul_precision",
-            "jax_threefry_partitionable",
-        )
-    }
+    names = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
+    flags = {name: str(getattr(jax.config, name)) for name in names}
     xla = os.environ.get("XLA_FLAGS", "")
     if xla:
         # A path, as a flag's value or as the file to read flags from, may identify a person.
@@ -137,21 +127,15 @@ def _commit() -> str | None:
     if commit := os.environ.get("JAXCAP_COMMIT"):
         return commit
     here = Path(__file__)
-
-    def git(*command: str) -> str | None:
-        try:
-            finished = subprocess.run(
-                ["git", "-C", here.parent, *command],
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return finished.stdout.strip() if finished.returncode == 0 else None
-
-    # An installed copy may lie inside somebody else's repository: only tracked sources count.
-    if git("ls-files", "--error-unmatch", here.name) is None:
+    try:
+        # An installed copy may lie inside somebody else's repository: only tracked sources count.
+        _git(here.parent, "ls-files", "--error-unmatch", here.name)
+        return _git(here.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+    except (OSError, subprocess.SubprocessError):
         return None
-    return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+
+
+def _git(folder: Path, *command: str) -> str:
+    return subprocess.run(
+        ["git", "-C", folder, *command], capture_output=True, text=True, timeout=10, check=True
+    ).stdout.strip()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from jaxcap.results import Parameter
-from jaxcap.results.environment import FrozenModel, PrintableText
+from jaxcap.results.environment import PrintableText
 
-
-class _Labels(FrozenModel):
-    experiment: Annotated[PrintableText, Field(pattern=r"^[^/\\]*$")]  # files are named after it
-    variants: tuple[PrintableText, ...]
-    parameters: dict[PrintableText, Parameter]
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+_NAME = TypeAdapter(PrintableText, config=_STRICT)
+_PARAMETER = TypeAdapter(tuple[PrintableText, Parameter], config=_STRICT)
 
 
 def validate_labels(
@@ -28,30 +26,34 @@ def validate_labels(
     parameters
         Values by name. Scalars of NumPy are converted.
     experiment, variants
-        Names.
+        Names. That of the experiment must have no slash, because files are named after it.
 
     Raises
     ------
     ValueError
         If a result could not record one of them.
     """
-    plain = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in parameters.items()
-    }
-    try:
-        labels = {"experiment": experiment, "variants": tuple(variants), "parameters": plain}
-        _Labels.model_validate(labels, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        kind, *key = first["loc"]
-        if kind == "parameters":
-            raise ValueError(
-                f"parameter {key[0]!r} is {plain[str(key[0])]!r}: give a finite number, a boolean or a "
-                "printable text, under a name that is a printable text"
-            ) from None
+    if not _is_valid(_NAME, experiment) or {"/", "\\"} & set(experiment):
         raise ValueError(
-            f"{kind} cannot be named {first['input']!r}: choose a printable text"
-            f"{' without slashes' if kind == 'experiment' else ''}"
-        ) from None
+            f"experiment cannot be named {experiment!r}: choose a printable text without slashes"
+        )
+    for variant in variants:
+        if not _is_valid(_NAME, variant):
+            raise ValueError(f"variants cannot be named {variant!r}: choose a printable text")
+    plain = {}
+    for name, value in parameters.items():
+        plain[name] = value.item() if isinstance(value, np.generic) else value
+        if not _is_valid(_PARAMETER, (name, plain[name])):
+            raise ValueError(
+                f"parameter {name!r} is {plain[name]!r}: give a finite number, a boolean or a "
+                "printable text, under a name that is a printable text"
+            )
     return plain
+
+
+def _is_valid(kind: TypeAdapter[Any], value: object) -> bool:
+    try:
+        kind.validate_python(value)
+    except ValidationError:
+        return False
+    return True

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Self
 
 from jaxcap.measure import machine
 from jaxcap.measure.timing import sweep
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import Allocator, Parameter, Result, ResultSet
+from jaxcap.results.environment import FrozenModel
 
-# A fresh process hangs if it takes longer: so long to start, and at each point so long and so many
-# budgets. First calls may take minutes, and the fewest rounds far more than the budget.
+# A fresh process counts as hanging when it takes longer than this to start, and at each point longer
+# than this plus that many budgets. First calls may take minutes, and the fewest rounds far more than
+# the budget.
 START_LIMIT_S, POINT_LIMIT_S, BUDGETS_LIMIT = 600, 1200, 100
 
 
@@ -24,80 +26,138 @@ class ProcessError(RuntimeError):
     """A fresh process failed to measure; the message ends with the last line that it printed."""
 
 
+class Task(FrozenModel):
+    """What a fresh process measures.
+
+    Attributes
+    ----------
+    name
+        Name of the experiment.
+    reference
+        Where the process finds the function that prepares the variants, as ``"module:name"``.
+    points
+        The sets of parameters to measure with.
+    budget_s, allocator, empty_caches
+        See `jaxcap.measure.timing.compare`.
+    """
+
+    name: str
+    reference: str
+    points: tuple[dict[str, Parameter], ...]
+    budget_s: float
+    allocator: Allocator
+    empty_caches: bool
+
+    @property
+    def limit_s(self) -> float:
+        """The time, in seconds, after which a process that works on the task counts as hanging."""
+        return START_LIMIT_S + len(self.points) * (POINT_LIMIT_S + BUDGETS_LIMIT * self.budget_s)
+
+    def run(self) -> ResultSet:
+        """Measure all points in this process."""
+        return sweep(
+            resolve_name(self.reference),
+            self.points,
+            experiment=self.name,
+            budget_s=self.budget_s,
+            allocator=self.allocator,
+            empty_caches=self.empty_caches,
+            precision=0,
+        )
+
+
+class Worker:
+    """A fresh process that carries out one task, and ends no later than this process."""
+
+    def __init__(self, commit: str) -> None:
+        stdin, self._stdin = os.pipe()  # the system closes this end when this process dies
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "jaxcap.measure.worker"],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_environment(commit),
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+            )
+        finally:
+            os.close(stdin)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._stdin)
+        with self._process:
+            self._process.kill()
+
+    def send(self, task: Task) -> None:
+        """Hand a task to the process."""
+        with suppress(BrokenPipeError):  # it has failed already, and `receive` says why
+            os.write(self._stdin, f"{task.model_dump_json()}\n".encode())
+
+    def receive(self, task: Task) -> ResultSet:
+        """Wait for the results of the task that was sent.
+
+        Raises
+        ------
+        ProcessError
+            If the process fails or hangs.
+        """
+        try:
+            output, errors = self._process.communicate(timeout=task.limit_s)
+        except subprocess.TimeoutExpired:
+            raise ProcessError(
+                f"experiment {task.name!r} was stopped after {task.limit_s:,.0f} s in a fresh "
+                "process, which is far more than its budget: measure it in this process to see "
+                "where it hangs"
+            ) from None
+        if self._process.returncode != 0 or not output:
+            last_line = (errors.strip().splitlines() or ["it printed nothing"])[-1]
+            raise ProcessError(
+                f"experiment {task.name!r} failed in a fresh process "
+                f"(exit code {self._process.returncode}): {last_line}"
+            )
+        return ResultSet.model_validate_json(output, strict=True)
+
+
 def run_in_processes(
-    task: Mapping[str, Any], *, processes: int, on_process: Callable[[], object] | None
+    task: Task, *, processes: int, code: str, on_process: Callable[[], object] | None
 ) -> ResultSet:
     """Carry out a task in fresh processes, one after another, and pool what they measured.
 
-    Parameters
-    ----------
-    task
-        See `run_task`; it must fit into JSON.
-    processes, on_process
-        See `jaxcap.measure.experiment.Experiment.run`.
-
-    Raises
-    ------
-    ProcessError
-        If a process fails or hangs.
+    ``code`` is the digest that the results record. For the other parameters and the errors see
+    `jaxcap.measure.experiment.Experiment.run`.
     """
+    from rich.console import Console
+    from rich.progress import track
+
     # The same for all processes, even if somebody commits in the meantime.
     commit = machine.capture().commit or ""
-    # A caller with a callback has a progress display already.
-    repeats = range(processes) if on_process else _with_progress(processes, task["name"])
+    console = Console(stderr=True)
+    repeats = track(
+        range(processes),
+        description=f"{task.name}: fresh processes",
+        console=console,
+        auto_refresh=False,  # a thread would take time from the samples
+        transient=True,
+        # A caller with a callback has a progress display already.
+        disable=on_process is not None or not console.is_terminal,
+    )
     sets = []
     for _ in repeats:
-        sets.append(_run_process(task, commit))
+        sets.append(_run_in_process(task, commit))
         if on_process:
             on_process()
-    return _pool(sets, task["code"])
+    return _pool(sets, code)
 
 
-def run_task(task: Mapping[str, Any]) -> ResultSet:
-    """Measure all points of a task in this process: what a fresh process does."""
-    return sweep(
-        resolve_name(task["reference"]),
-        task["points"],
-        experiment=task["name"],
-        budget_s=task["budget_s"],
-        allocator=task["allocator"],
-        empty_caches=task["empty_caches"],
-        precision=0,
-    )
-
-
-def _run_process(task: Mapping[str, Any], commit: str) -> ResultSet:
-    limit_s = START_LIMIT_S + len(task["points"]) * (
-        POINT_LIMIT_S + BUDGETS_LIMIT * task["budget_s"]
-    )
-    stdin, parent_is_alive = os.pipe()  # the system closes this end when the parent dies
-    try:
-        finished = subprocess.run(
-            [sys.executable, "-P", "-m", "jaxcap.measure.worker", json.dumps(task)],
-            stdin=stdin,
-            env=_environment(commit),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=limit_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ProcessError(
-            f"experiment {task['name']!r} was stopped after {limit_s:,.0f} s in a fresh process, "
-            "which is far more than its budget: measure it in this process to see where it hangs"
-        ) from None
-    finally:
-        os.close(stdin)
-        os.close(parent_is_alive)
-    if finished.returncode != 0 or not finished.stdout:
-        last_line = (finished.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        raise ProcessError(
-            f"experiment {task['name']!r} failed in a fresh process "
-            f"(exit code {finished.returncode}): {last_line}"
-        )
-    return ResultSet.model_validate_json(finished.stdout, strict=True)
+def _run_in_process(task: Task, commit: str) -> ResultSet:
+    with Worker(commit) as worker:
+        worker.send(task)
+        return worker.receive(task)
 
 
 def _environment(commit: str) -> dict[str, str]:
@@ -127,22 +187,3 @@ def _pool(sets: Sequence[ResultSet], code: str) -> ResultSet:
         raise ProcessError("fresh processes prepared different variants, or in another order")
     same_results = zip(*(results.results for results in sets), strict=True)
     return first.model_copy(update={"results": tuple(map(pooled, same_results))})
-
-
-def _with_progress(processes: int, name: str) -> Iterable[int]:
-    """Count processes, with a bar on a terminal.
-
-    It is drawn between processes only, because a thread would take time from the samples.
-    """
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(
-        range(processes),
-        description=f"{name}: fresh processes",
-        console=console,
-        auto_refresh=False,
-        transient=True,
-        disable=not console.is_terminal,
-    )

@@ -51,7 +51,7 @@ class Timeline:
         )
 
 
-def record(
+def record_timeline(
     fn: Callable[[Array], Array],
     x: Array,
     *,

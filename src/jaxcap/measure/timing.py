@@ -64,27 +64,16 @@ def measure(
     allocator: Allocator = "steady",
     clock: Clock = time.perf_counter,
 ) -> Result:
-    """Time ``fn(*args)``.
+    """Time ``fn(*args)``, as `compare` times a single variant.
 
     Parameters
     ----------
     fn
-        Any callable. Its result may be a pytree of NumPy, JAX or PyTorch arrays of any shapes
-        and dtypes; the clock stops when all of them are computed.
-    *args
-        Passed to each call.
-    experiment, variant, parameters
-        Recorded in the result; the variant is named after ``fn`` if not given.
-    budget_s
-        Seconds of sampling, exceeded only to take the six samples that an interval needs.
-    precision
-        Sampling ends early when the interval reaches no further than this share of the median to
-        either side. Zero uses the whole budget.
-    allocator
-        ``"steady"`` keeps freed memory in the process, for the rest of its life (see
-        `~jaxcap.measure.allocator.use_allocator`). The result names the allocator in effect.
-    clock
-        Returns seconds; for tests.
+        Any callable.
+    variant
+        Its name in the result, which by default is that of ``fn``.
+    *args, experiment, parameters, budget_s, precision, allocator, clock
+        See `compare`, also for the errors.
 
     Returns
     -------
@@ -92,13 +81,6 @@ def measure(
         With one run. Its interval covers repeats inside this process, which agree better with
         one another than with the next process. To cover that one too, run an
         `~jaxcap.measure.experiment.Experiment`.
-
-    Raises
-    ------
-    MeasurementError
-        If ``fn`` raises, or donates its arguments and so cannot be called again.
-    ValueError
-        If the budget is not positive, or a result cannot record a name or parameter.
     """
     name = variant or str(getattr(fn, "__name__", type(fn).__name__))
     return compare(
@@ -136,15 +118,23 @@ def compare(
     Parameters
     ----------
     variants
-        Callables by name.
+        Callables by name. A result may be a pytree of NumPy, JAX or PyTorch arrays of any shapes
+        and dtypes; the clock stops when all of them are computed.
     *args
         Passed to each call of each variant.
     experiment, parameters
         Recorded in the results.
     budget_s
-        Seconds of sampling for each variant.
-    precision, allocator, clock
-        See `measure`; sampling ends when all variants are precise enough.
+        Seconds of sampling for each variant, exceeded only to take the six samples that an
+        interval needs.
+    precision
+        Sampling ends early when the interval of each variant reaches no further than this share of
+        the median to either side. Zero uses the whole budget.
+    allocator
+        ``"steady"`` keeps freed memory in the process, for the rest of its life (see
+        `~jaxcap.measure.allocator.use_allocator`). The results name the allocator in effect.
+    clock
+        Returns seconds; for tests.
     empty_caches
         Whether to empty JAX's caches before each first call, so that it is the first in every
         respect. All variants but the last are then compiled again. Where the variants share no
@@ -171,32 +161,15 @@ def compare(
         raise ValueError("variants is empty: give at least one callable by name")
     parameters = validate_labels(parameters or {}, experiment=experiment, variants=variants)
     allocator = use_allocator(allocator)
-    here = machine.capture()
-    samplers = [_Sampler(name, fn, args, clock) for name, fn in variants.items()]
+    environment = machine.capture()
+    comparison = Comparison(variants, args, clock)
     with persistent_cache_disabled():
-        for sampler in samplers:
-            sampler.call_first(empty_caches=empty_caches)
-        for sampler in samplers:
-            sampler.warm_up(budget_s / MAX_ROUNDS)
+        comparison.call_first(empty_caches=empty_caches)
+        comparison.warm_up(budget_s / MAX_ROUNDS)
         with _no_garbage_collection():
-            _take_turns(samplers, budget_s * len(samplers), precision, clock, on_round)
-    comparison = uuid4().hex[:12]
-    results = tuple(
-        Result(
-            experiment=experiment,
-            variant=sampler.name,
-            parameters=parameters,
-            device=sampler.device,
-            comparison=comparison,
-            allocator=allocator,
-            working_set_bytes=sampler.working_set_bytes,
-            flops=sampler.cost and sampler.cost.flops,
-            bytes_moved=sampler.cost and sampler.cost.bytes_moved,
-            runs=(sampler.run(),),
-        )
-        for sampler in samplers
-    )
-    return ResultSet(environment=here, results=results)
+            _sample_until_precise(comparison, budget_s * len(variants), precision, clock, on_round)
+    results = comparison.results(experiment, parameters, allocator)
+    return ResultSet(environment=environment, results=results)
 
 
 def sweep(
@@ -265,14 +238,91 @@ def time_sequence(
     return [Estimate.from_runs([times], unit="s") for times in samples]
 
 
+class Comparison:
+    """Variants that take turns in this process, and the samples taken of them so far."""
+
+    def __init__(self, variants: Variants, args: tuple[Any, ...], clock: Clock) -> None:
+        reading_s = reading_time(clock)
+        self._samplers = [
+            _Sampler(name, fn, args, clock, reading_s) for name, fn in variants.items()
+        ]
+        self._order = self._samplers.copy()
+        self._shuffle = random.Random().shuffle  # the user's own random state stays as it is
+
+    def call_first(self, *, empty_caches: bool) -> None:
+        """Time the first call of each variant."""
+        for sampler in self._samplers:
+            sampler.call_first(empty_caches=empty_caches)
+
+    def warm_up(self, sample_s: float) -> None:
+        """Prepare each variant for samples that last at least ``sample_s`` seconds."""
+        for sampler in self._samplers:
+            sampler.warm_up(sample_s)
+
+    def sample(self) -> None:
+        """Sample each variant once, in a new random order."""
+        self._shuffle(self._order)
+        for sampler in self._order:
+            sampler.sample()
+
+    def is_precise(self, precision: float) -> bool:
+        """Whether no interval reaches further than this share of its median to either side."""
+        return all(sampler.is_precise(precision) for sampler in self._samplers)
+
+    def results(
+        self, experiment: str, parameters: dict[str, Parameter], allocator: Allocator
+    ) -> tuple[Result, ...]:
+        """Return one result for each variant."""
+        comparison = uuid4().hex[:12]
+        return tuple(
+            Result(
+                experiment=experiment,
+                variant=sampler.name,
+                parameters=parameters,
+                device=sampler.device,
+                comparison=comparison,
+                allocator=allocator,
+                working_set_bytes=sampler.working_set_bytes,
+                flops=sampler.cost and sampler.cost.flops,
+                bytes_moved=sampler.cost and sampler.cost.bytes_moved,
+                runs=(sampler.run(),),
+            )
+            for sampler in self._samplers
+        )
+
+
+def _sample_until_precise(
+    comparison: Comparison,
+    budget_s: float,
+    precision: float,
+    clock: Clock,
+    on_round: Callable[[], object] | None,
+) -> None:
+    next_look: float = FIRST_LOOK
+    is_precise = False
+    start = clock()
+    for rounds in range(1, MAX_ROUNDS + 1):
+        comparison.sample()
+        if on_round:
+            on_round()
+        if rounds >= MIN_ROUNDS and clock() - start >= budget_s:
+            return
+        if rounds >= next_look:
+            next_look *= NEXT_LOOK
+            was_precise, is_precise = is_precise, comparison.is_precise(precision)
+            if was_precise and is_precise:
+                return
+
+
 @dataclass
 class _Sampler:
-    """One variant, its calibration, and the samples taken so far."""
+    """One variant, how it is sampled, and the samples taken so far."""
 
     name: str
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     clock: Clock
+    reading_s: float
     # From the first call:
     wait: Wait | None = field(init=False)
     first_call_s: float = field(init=False)
@@ -298,24 +348,23 @@ class _Sampler:
             self.first_call_s = self.clock() - start
         bound = (self.fn.args, self.fn.keywords) if isinstance(self.fn, partial) else ()
         inputs = (self.args, bound)
-        if any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves(inputs)):
-            raise MeasurementError(
-                f"variant {self.name!r} cannot be called again, because it donates an "
-                "argument's memory: measure it without donation (donate_argnums, donate_argnames)"
-            )
+        self._require_undonated(inputs)
         self.device = device_of_result(result)
         self.working_set_bytes = size_bytes((inputs, result))
 
     def warm_up(self, sample_s: float) -> None:
-        """Compile again if other variants' first calls emptied the caches, and find the sample size.
+        """Compile again if other variants' first calls emptied the caches, and size the samples.
 
         A sample takes at least ``sample_s`` seconds.
         """
         with self._naming_the_variant():
             self._time_calls(1)
             self.cost = cost_analysis(self.fn, *self.args)
-            enough = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
-            while self._time_calls(self.calls)[0] < enough and self.calls < _MAX_CALLS_PER_SAMPLE:
+            shortest_s = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
+            while self.calls < _MAX_CALLS_PER_SAMPLE:
+                total_s, _ = self._time_calls(self.calls)
+                if total_s >= shortest_s:
+                    break
                 self.calls *= 2
 
     def sample(self) -> None:
@@ -342,14 +391,21 @@ class _Sampler:
         )
 
     def _time_calls(self, calls: int) -> tuple[float, float]:
-        """Seconds that ``calls`` calls took in all, and until each had returned."""
-        fn, args, clock, wait = self.fn, self.args, self.clock, self.wait
-        if wait is None:
-            start = clock()
-            for _ in repeat(None, calls):
-                fn(*args)
-            total_s = clock() - start
+        """Seconds that all calls took until their results were ready, and until they returned."""
+        if self.wait is None:
+            total_s = self._time_synchronous_calls(calls)
             return total_s, total_s
+        return self._time_asynchronous_calls(calls, self.wait)
+
+    def _time_synchronous_calls(self, calls: int) -> float:
+        fn, args, clock = self.fn, self.args, self.clock
+        start = clock()
+        for _ in repeat(None, calls):
+            fn(*args)
+        return clock() - start
+
+    def _time_asynchronous_calls(self, calls: int, wait: Wait) -> tuple[float, float]:
+        fn, args, clock = self.fn, self.args, self.clock
         dispatch_s = 0.0
         start = now = clock()
         for _ in repeat(None, calls):
@@ -358,7 +414,18 @@ class _Sampler:
             wait(result)
             del result
             now = clock()
-        return now - start, dispatch_s
+        # Each call contains two readings of the clock, and its dispatch one. Synchronous calls have
+        # none between them, so the readings are taken out. Where a device computes during the first
+        # of them, that takes out up to one reading too much: some 50 ns of a far longer call.
+        readings_s = calls * self.reading_s
+        return max(now - start - 2 * readings_s, 0.0), max(dispatch_s - readings_s, 0.0)
+
+    def _require_undonated(self, inputs: object) -> None:
+        if any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves(inputs)):
+            raise MeasurementError(
+                f"variant {self.name!r} cannot be called again, because it donates an "
+                "argument's memory: measure it without donation (donate_argnums, donate_argnames)"
+            )
 
     @contextmanager
     def _naming_the_variant(self) -> Iterator[None]:
@@ -370,40 +437,20 @@ class _Sampler:
             ) from error
 
 
-def _take_turns(
-    samplers: list[_Sampler],
-    budget_s: float,
-    precision: float,
-    clock: Clock,
-    on_round: Callable[[], object] | None,
-) -> None:
-    order = samplers.copy()
-    shuffle = random.Random().shuffle  # the user's own random state stays as it is
-    next_look: float = FIRST_LOOK
-    is_precise = False
-    start = clock()
-    for rounds in range(1, MAX_ROUNDS + 1):
-        shuffle(order)
-        for sampler in order:
-            sampler.sample()
-        if on_round:
-            on_round()
-        if rounds < MIN_ROUNDS:
-            continue
-        if clock() - start >= budget_s:
-            return
-        if rounds >= next_look:
-            next_look *= NEXT_LOOK
-            was_precise, is_precise = is_precise, all(s.is_precise(precision) for s in samplers)
-            if was_precise and is_precise:
-                return
-
-
-def tick(clock: Clock = time.perf_counter) -> float:
+def tick(clock: Clock) -> float:
     """Return the smallest step, in seconds, by which a clock advances."""
     readings = [clock() for _ in range(100)]
     steps = [b - a for a, b in pairwise(readings) if b > a]
     return min(steps, default=time.get_clock_info("perf_counter").resolution)
+
+
+def reading_time(clock: Clock) -> float:
+    """Return the time, in seconds, that one reading of a clock takes.
+
+    It is that of the fastest of several batches, since other programs can only make a batch slower.
+    """
+    batches = [[clock() for _ in range(101)] for _ in range(10)]
+    return min((readings[-1] - readings[0]) / 100 for readings in batches)
 
 
 def _minor_faults() -> int | None:

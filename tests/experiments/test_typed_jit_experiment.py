@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 
-from jaxcap.experiments.typed import TYPED_JIT, prepare
+from jaxcap.experiments.typed_jit import TYPED_JIT, prepare
 
 
 def test_variants_are_of_one_kind_and_agree() -> None:
@@ -20,6 +20,6 @@ def test_variants_are_of_one_kind_and_agree() -> None:
 
 
 def test_points_fit_the_function_that_a_fresh_process_imports() -> None:
-    assert TYPED_JIT.reference == "jaxcap.experiments.typed:prepare"
+    assert TYPED_JIT.reference == "jaxcap.experiments.typed_jit:prepare"
     for point in (*TYPED_JIT.quick, *TYPED_JIT.full):
         inspect.signature(prepare).bind(**point)

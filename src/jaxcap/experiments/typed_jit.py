@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 
 from jaxcap.kernels.elementwise import wave
-from jaxcap.measure.experiment import Experiment
+from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.timing import Variants
 from jaxcap.transforms import typed_jit
 
 PLAIN, TYPED, CONTROL = "jax.jit", "typed_jit", "jax.jit again"
 
 
-def prepare(size: int) -> Mapping[str, Callable[[], jax.Array]]:
+def prepare(size: int) -> Variants:
     """Prepare calls of ``wave``, compiled three times, on ``size`` float32 numbers from 0 to 12."""
     x = jnp.linspace(0.0, 12.0, size)
     return {
@@ -30,6 +30,5 @@ TYPED_JIT = Experiment(
     name="typed_jit",
     title="What types cost in a call",
     prepare=prepare,
-    quick=({"size": 100},),
-    full=({"size": 100},),
+    quick=grid(size=(100,)),
 )
