@@ -81,7 +81,7 @@ print(run("-c", PROGRAM))
 from jaxcap.mnist import train_flax
 from jaxcap.report.source import Source
 
-Source(train_flax.data_mesh, train_flax.spread, train_flax.put)
+Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
 # Does it learn the same?

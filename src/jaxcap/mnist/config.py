@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 if TYPE_CHECKING:
     from jaxcap.results.tables import Table
-
-
-Steps = TypeVar("Steps", bound=Any)
 
 
 class Settings(BaseModel):
@@ -45,7 +42,7 @@ class Settings(BaseModel):
     dry_run: bool = False
     """Stop each epoch after a few batches, to see whether everything works."""
 
-    def rate(self, epoch: int, step: Steps, steps: int) -> Steps:
+    def rate(self, epoch: int, step: Any, steps: int) -> Any:
         """Return the learning rate of one or several steps.
 
         Parameters
@@ -56,10 +53,14 @@ class Settings(BaseModel):
             Counted from 0 in its epoch: a number, or an array of NumPy or JAX.
         steps
             Number of steps in an epoch.
+
+        Returns
+        -------
+        float or array
+            Of the same shape as ``step``.
         """
         progress = (epoch - 1 + step / steps) / self.num_epochs
-        rate: Steps = self.learning_rate * (1 - progress * self.decay)
-        return rate
+        return self.learning_rate * (1 - progress * self.decay)
 
 
 #: Settings with which both frameworks reach an accuracy of 98.9 % in the test. The default learning
@@ -77,13 +78,16 @@ def explain(error: ValidationError, label: Callable[[str], str] = str) -> str:
     label
         Turns the name of a setting into the name that the user knows.
     """
-    return "; ".join(
-        f"there is no setting {detail['loc'][0]}: choose from {', '.join(Settings.model_fields)}"
-        if detail["type"] == "extra_forbidden"
-        else f"{label(str(detail['loc'][0]))} {detail['msg'].removeprefix('Input ')}, "
-        f"got {detail['input']}"
-        for detail in error.errors()
-    )
+    mistakes = []
+    for detail in error.errors():
+        name = str(detail["loc"][0])
+        if detail["type"] == "extra_forbidden":
+            choices = ", ".join(Settings.model_fields)
+            mistakes.append(f"there is no setting {name}: choose from {choices}")
+        else:
+            expected = detail["msg"].removeprefix("Input ")
+            mistakes.append(f"{label(name)} {expected}, got {detail['input']}")
+    return "; ".join(mistakes)
 
 
 def table() -> Table:
