@@ -53,11 +53,6 @@ class Settings(BaseModel):
             Counted from 0 in its epoch: a number, or an array of NumPy or JAX.
         steps
             Number of steps in an epoch.
-
-        Returns
-        -------
-        float or array
-            Of the same shape as ``step``.
         """
         progress = (epoch - 1 + step / steps) / self.num_epochs
         return self.learning_rate * (1 - progress * self.decay)
@@ -94,12 +89,8 @@ def table() -> Table:
     """Return a table of the settings: default, limits and meaning of each."""
     from jaxcap.results.tables import Table
 
-    rows = [
-        (name, str(field["default"]), _limits(field), field["description"])
-        for name, field in Settings.model_json_schema()["properties"].items()
-    ]
+    rows = []
+    for name, field in Settings.model_json_schema()["properties"].items():
+        limits = f"{field['minimum']:.12g} to {field['maximum']:.12g}" if "minimum" in field else ""
+        rows.append((name, str(field["default"]), limits, field["description"]))
     return Table("Settings of a training", ("setting", "default", "limits", "meaning"), rows)
-
-
-def _limits(schema: dict[str, float]) -> str:
-    return f"{schema['minimum']:.12g} to {schema['maximum']:.12g}" if "minimum" in schema else ""

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import math
 import os
 import zlib
 from collections.abc import Sequence
@@ -50,7 +49,6 @@ SUBSET = Path(__file__).parent / "subset"
 
 _GZIP = b"\x1f\x8b"
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # what gzip raises for damaged data
-_CHUNK_BYTES = 2**16
 _TIMEOUT_S = 10  # how long to wait for a mirror before trying the next
 
 
@@ -238,7 +236,7 @@ def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
     import pooch
     from requests.exceptions import RequestException
 
-    pooch.get_logger().setLevel("WARNING")  # the progress bar says enough
+    pooch.get_logger().setLevel("WARNING")  # the line about progress says enough
     failures = []
     for mirror in mirrors:
         try:
@@ -267,15 +265,8 @@ def _download_uncompressed(url: str, path: str, _: object) -> None:
     """Download a file for pooch, which checks the result and gives it its name."""
     import requests
     from rich.console import Console
-    from rich.progress import track
 
-    response = requests.get(url, stream=True, timeout=_TIMEOUT_S)
+    with Console(stderr=True).status(f"downloading {url}"):
+        response = requests.get(url, timeout=_TIMEOUT_S)
     response.raise_for_status()
-    chunks = track(
-        response.iter_content(_CHUNK_BYTES),
-        url.rpartition("/")[2],
-        total=math.ceil(int(response.headers.get("content-length", 0)) / _CHUNK_BYTES) or None,
-        console=Console(stderr=True),
-        transient=True,
-    )
-    Path(path).write_bytes(gzip.decompress(b"".join(chunks)))
+    Path(path).write_bytes(gzip.decompress(response.content))

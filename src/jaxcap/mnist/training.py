@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsFloat
@@ -210,11 +209,18 @@ def _run_epoch(
     trainer: Trainer, mnist: Mnist, number: int, trained_s: float, *, quiet: bool
 ) -> Epoch:
     """Train for an epoch, after ``trained_s`` seconds of training in earlier ones, and test."""
+    from rich.console import Console
+    from rich.progress import Progress
+
     order = shuffled(len(mnist.train.labels), number, trainer.settings)
-    description = f"epoch {number} of {trainer.settings.num_epochs}"
-    with _progress(description, len(order), hidden=quiet) as on_step:
+    console = Console(stderr=True)
+    hidden = quiet or not console.is_terminal
+    with Progress(console=console, transient=True, disable=hidden) as progress:
+        task = progress.add_task(
+            f"epoch {number} of {trainer.settings.num_epochs}", total=len(order)
+        )
         start = time.perf_counter()
-        loss = float(trainer.train_epoch(order, number, on_step))
+        loss = float(trainer.train_epoch(order, number, partial(progress.advance, task)))
         trained_s += time.perf_counter() - start
         test = evaluate(trainer, mnist.test)
     return Epoch(number, loss, test.loss, test.correct, len(test.predictions), trained_s)
@@ -276,19 +282,6 @@ def _identity(trainer: Trainer) -> dict[str, Any]:
     free = {"batch_size_validation", *(() if trainer.settings.decay else ("num_epochs",))}
     settings = trainer.settings.model_dump(exclude=free)
     return {"trainer": type(trainer).__name__, **settings}
-
-
-@contextmanager
-def _progress(description: str, steps: int, *, hidden: bool) -> Iterator[OnStep]:
-    """Show a progress bar on a terminal, and return the function that advances it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    off = hidden or not console.is_terminal
-    with Progress(console=console, transient=True, disable=off) as progress:
-        task = progress.add_task(description, total=steps)
-        yield partial(progress.advance, task)
 
 
 def _write_log(path: Path, epochs: Iterable[Epoch]) -> None:
