@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-Arrays = Mapping[str, Mapping[str, npt.NDArray[np.float32]]]
+from jaxcap.mnist.training import Weights
 
 _FLATTENED = "dense1"  # the layer whose input is flattened images
 _POOLED = (12, 12, 64)  # rows, columns and channels of these images
@@ -39,7 +37,7 @@ class CNN(nn.Module):
         return logits
 
 
-def from_flax(weights: Arrays) -> dict[str, Tensor]:
+def from_flax(weights: Weights) -> dict[str, Tensor]:
     """Convert Flax's weights to a state dictionary of PyTorch.
 
     Flax stores kernels as (height, width, inputs, outputs) and flattens images with the channels

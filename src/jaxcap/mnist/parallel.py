@@ -1,7 +1,7 @@
 """Train on several devices, of one process or of many.
 
-Each device holds the network and gets its part of each batch; XLA adds up the gradients. So the
-batch, and with it the curve of the loss, is that of one device. On the command line,
+Each device holds the network and gets its part of each batch; XLA adds up the gradients. The batches,
+and with them the loss, are the same as on one device. On the command line,
 ``jaxcap mnist flax --all-devices`` trains like that. To train in several processes, start it once
 for each of them: by ``srun``, which passes them all that they need, or with the same coordinator::
 
@@ -22,8 +22,8 @@ def join(
 ) -> None:
     """Make `jax.devices` list the devices of all processes of a job.
 
-    Call it before anything else asks JAX for devices. On SLURM, and wherever else JAX detects the
-    cluster, it needs no arguments.
+    Call it before anything else asks JAX for devices. On SLURM, and on other clusters that JAX
+    detects, it needs no arguments.
 
     Parameters
     ----------
