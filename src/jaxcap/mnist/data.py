@@ -32,6 +32,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jaxcap.progress import progress_bar
+
 Bytes = npt.NDArray[np.uint8]
 
 #: SHA-256 of the uncompressed files: those of the compressed ones differ from mirror to mirror.
@@ -280,16 +282,14 @@ def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
 def _download_uncompressed(url: str, path: str, _: object) -> None:
     """Download a file for pooch, which checks the result and gives it its name."""
     import requests
-    from rich.console import Console
-    from rich.progress import track
 
     response = requests.get(url, stream=True, timeout=_TIMEOUT_S)
     response.raise_for_status()
-    chunks = track(
-        response.iter_content(_CHUNK_BYTES),
-        url.rpartition("/")[2],
-        total=math.ceil(int(response.headers.get("content-length", 0)) / _CHUNK_BYTES) or None,
-        console=Console(stderr=True),
-        transient=True,
-    )
-    Path(path).write_bytes(gzip.decompress(b"".join(chunks)))
+    size_bytes = int(response.headers.get("content-length", 0))
+    with progress_bar() as bar:
+        chunks = bar.track(
+            response.iter_content(_CHUNK_BYTES),
+            total=math.ceil(size_bytes / _CHUNK_BYTES) or None,
+            description=url.rpartition("/")[2],
+        )
+        Path(path).write_bytes(gzip.decompress(b"".join(chunks)))

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, SupportsFloat
@@ -21,6 +20,7 @@ import scipy.special
 from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Mnist, Split
+from jaxcap.progress import progress_bar
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.tables import Table
 
@@ -176,7 +176,8 @@ def fit(
     for number in range(len(epochs) + 1, settings.num_epochs + 1):
         order = shuffled(len(mnist.train.labels), number, settings)
         description = f"epoch {number} of {settings.num_epochs}"
-        with _progress(description, len(order), hidden=quiet) as on_step:
+        with progress_bar(hidden=quiet, auto_refresh=True) as bar:
+            on_step = partial(bar.advance, bar.add_task(description, total=len(order)))
             start = time.perf_counter()
             loss = float(trainer.train_epoch(order, number, on_step))
             train_s = time.perf_counter() - start
@@ -264,19 +265,6 @@ def _identity(trainer: Trainer) -> dict[str, Any]:
     free = {"batch_size_validation", *(() if trainer.settings.decay else ("num_epochs",))}
     settings = trainer.settings.model_dump(exclude=free)
     return {"trainer": type(trainer).__name__, **settings}
-
-
-@contextmanager
-def _progress(description: str, steps: int, *, hidden: bool) -> Iterator[OnStep]:
-    """Show a progress bar on a terminal, and return the function that advances it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    off = hidden or not console.is_terminal
-    with Progress(console=console, transient=True, disable=off) as progress:
-        task = progress.add_task(description, total=steps)
-        yield partial(progress.advance, task)
 
 
 def _write_log(path: Path, epochs: Iterable[Epoch]) -> None:
