@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 from jaxcap.measure import machine
 from jaxcap.measure.timing import sweep
+from jaxcap.progress import progress_bar
 from jaxcap.results import Result, ResultSet
 
 # A fresh process hangs if it takes longer: so long to start, and at each point so long and so many
@@ -43,13 +44,13 @@ def run_in_processes(
     """
     # The same for all processes, even if somebody commits in the meantime.
     commit = machine.capture().commit or ""
-    # A caller with a callback has a progress display already.
-    repeats = range(processes) if on_process else _with_progress(processes, task["name"])
     sets = []
-    for _ in repeats:
-        sets.append(_run_process(task, commit))
-        if on_process:
-            on_process()
+    # A caller with a callback has a progress bar already.
+    with progress_bar(hidden=on_process is not None) as bar:
+        for _ in bar.track(range(processes), description=f"{task['name']}: fresh processes"):
+            sets.append(_run_process(task, commit))
+            if on_process:
+                on_process()
     return _pool(sets, task["code"])
 
 
@@ -127,22 +128,3 @@ def _pool(sets: Sequence[ResultSet], code: str) -> ResultSet:
         raise ProcessError("fresh processes prepared different variants, or in another order")
     same_results = zip(*(results.results for results in sets), strict=True)
     return first.model_copy(update={"results": tuple(map(pooled, same_results))})
-
-
-def _with_progress(processes: int, name: str) -> Iterable[int]:
-    """Count processes, with a bar on a terminal.
-
-    It is drawn between processes only, because a thread would take time from the samples.
-    """
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(
-        range(processes),
-        description=f"{name}: fresh processes",
-        console=console,
-        auto_refresh=False,
-        transient=True,
-        disable=not console.is_terminal,
-    )

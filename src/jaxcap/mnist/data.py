@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import math
 import os
 import zlib
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from jaxcap.progress import progress_bar
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -49,6 +52,7 @@ SUBSET = Path(__file__).parent / "subset"
 
 _GZIP = b"\x1f\x8b"
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # what gzip raises for damaged data
+_CHUNK_BYTES = 2**16
 _TIMEOUT_S = 10  # how long to wait for a mirror before trying the next
 
 
@@ -236,7 +240,7 @@ def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
     import pooch
     from requests.exceptions import RequestException
 
-    pooch.get_logger().setLevel("WARNING")  # the line about progress says enough
+    pooch.get_logger().setLevel("WARNING")  # the progress bar says enough
     failures = []
     for mirror in mirrors:
         try:
@@ -264,9 +268,14 @@ def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
 def _download_uncompressed(url: str, path: str, _: object) -> None:
     """Download a file for pooch, which checks the result and gives it its name."""
     import requests
-    from rich.console import Console
 
-    with Console(stderr=True).status(f"downloading {url}"):
-        response = requests.get(url, timeout=_TIMEOUT_S)
+    response = requests.get(url, stream=True, timeout=_TIMEOUT_S)
     response.raise_for_status()
-    Path(path).write_bytes(gzip.decompress(response.content))
+    size_bytes = int(response.headers.get("content-length", 0))
+    with progress_bar() as bar:
+        chunks = bar.track(
+            response.iter_content(_CHUNK_BYTES),
+            total=math.ceil(size_bytes / _CHUNK_BYTES) or None,
+            description=url.rpartition("/")[2],
+        )
+        Path(path).write_bytes(gzip.decompress(b"".join(chunks)))

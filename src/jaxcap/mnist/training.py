@@ -21,6 +21,7 @@ import scipy.special
 from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Mnist, Split, mean_and_std
+from jaxcap.progress import progress_bar
 from jaxcap.results.atomic import write_atomically
 
 Order = npt.NDArray[np.int32]
@@ -209,18 +210,12 @@ def _run_epoch(
     trainer: Trainer, mnist: Mnist, number: int, trained_s: float, *, quiet: bool
 ) -> Epoch:
     """Train for an epoch, after ``trained_s`` seconds of training in earlier ones, and test."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     order = shuffled(len(mnist.train.labels), number, trainer.settings)
-    console = Console(stderr=True)
-    hidden = quiet or not console.is_terminal
-    with Progress(console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task(
-            f"epoch {number} of {trainer.settings.num_epochs}", total=len(order)
-        )
+    description = f"epoch {number} of {trainer.settings.num_epochs}"
+    with progress_bar(hidden=quiet, auto_refresh=True) as bar:
+        on_step = partial(bar.advance, bar.add_task(description, total=len(order)))
         start = time.perf_counter()
-        loss = float(trainer.train_epoch(order, number, partial(progress.advance, task)))
+        loss = float(trainer.train_epoch(order, number, on_step))
         trained_s += time.perf_counter() - start
         test = evaluate(trainer, mnist.test)
     return Epoch(number, loss, test.loss, test.correct, len(test.predictions), trained_s)
