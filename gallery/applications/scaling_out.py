@@ -226,7 +226,7 @@ sharing_pays
 #
 #     jax.distributed.initialize()
 #
-# Without SLURM it takes the same three arguments as here: see :func:`jaxcap.mnist.parallel.join`.
+# Without SLURM it takes the same three arguments as here: see :func:`jax.distributed.initialize`.
 # Checkpoints go to a folder that all processes see. If the job is stopped, start it again with the
 # same words, on as many devices as you like, and it goes on after the last complete epoch. Two
 # processes on one machine that share a GPU are no use; on a CPU, as above, they are good for tests.

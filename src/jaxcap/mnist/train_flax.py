@@ -167,7 +167,11 @@ class FlaxTrainer(Trainer):
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
-    """Return a mesh of devices, by default all, that share each batch along an axis ``"data"``."""
+    """Return a mesh of devices, by default all, that share each batch along an axis ``"data"``.
+
+    Each device holds the network and gets its part of each batch; XLA adds up the gradients. The
+    batches, and with them the loss, are the same as on one device.
+    """
     devices = jax.devices() if devices is None else devices
     return jax.make_mesh((len(devices),), ("data",), (AxisType.Auto,), devices=devices)
 
