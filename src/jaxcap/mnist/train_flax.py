@@ -90,6 +90,7 @@ class FlaxTrainer(Trainer):
         Number type that the layers compute in. The weights are float32 in any case.
     mesh
         Devices that share each batch, along an axis ``"data"``; by default the first device alone.
+        Each holds a copy of the weights, and XLA adds up the gradients, so the loss is that of one.
 
     Raises
     ------
@@ -167,11 +168,7 @@ class FlaxTrainer(Trainer):
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
-    """Return a mesh of devices, by default all, that share each batch along an axis ``"data"``.
-
-    Each device holds the network and gets its part of each batch; XLA adds up the gradients. The
-    batches, and with them the loss, are the same as on one device.
-    """
+    """Return a mesh of devices, by default all, that share each batch along an axis ``"data"``."""
     devices = jax.devices() if devices is None else devices
     return jax.make_mesh((len(devices),), ("data",), (AxisType.Auto,), devices=devices)
 
@@ -272,7 +269,7 @@ class NaiveFlaxTrainer(Trainer):
     Parameters
     ----------
     settings, train
-        See `FlaxTrainer`.
+        See `~jaxcap.mnist.training.Trainer`. The seed also determines the initial weights.
     """
 
     def __init__(self, settings: Settings, train: Split) -> None:
