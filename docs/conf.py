@@ -148,6 +148,6 @@ nitpick_ignore_regex = [
         r"(Allocator|Bytes|Clock|Points?|Prepare|Seconds|Variants|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
-    ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText|Steps)"),  # an alias, a type variable
+    ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases
     ("py:class", r"(Array|Figure|Cost)"),  # imported by name
 ]

@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcap import transforms
-from jaxcap.exercises import typecheck
+from jaxcap import transforms, typecheck
 from jaxcap.transforms import typed_grad, typed_jit, typed_value_and_grad, typed_vmap
 
 SNIPPET = Path(__file__).parent / "typing" / "transforms.py"
@@ -227,8 +226,10 @@ def report(request: pytest.FixtureRequest) -> typecheck.Report:
         pytest.skip(f"{checker} is not installed")
     # So that mypy reads JAX only once, pytest keeps this folder between runs.
     cache = request.config.pluginmanager.has_plugin("cacheprovider") and request.config.cache
-    folder = cache.mkdir("mypy") if cache else None
-    return typecheck.check(checker, SNIPPET.read_text(encoding="utf-8"), cache=folder)
+    with pytest.MonkeyPatch.context() as patch:
+        if cache:
+            patch.setenv("MYPY_CACHE_DIR", str(cache.mkdir("mypy")))
+        return typecheck.run_checker(checker, SNIPPET.read_text(encoding="utf-8"))
 
 
 @pytest.mark.typing

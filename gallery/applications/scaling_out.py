@@ -81,7 +81,7 @@ print(run("-c", PROGRAM))
 from jaxcap.mnist import train_flax
 from jaxcap.report.source import Source
 
-Source(train_flax.data_mesh, train_flax.spread, train_flax.put)
+Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
 # Does it learn the same?
@@ -226,7 +226,7 @@ sharing_pays
 #
 #     jax.distributed.initialize()
 #
-# Without SLURM it takes the same three arguments as here: see :func:`jaxcap.mnist.parallel.join`.
+# Without SLURM it takes the same three arguments as here: see :func:`jax.distributed.initialize`.
 # Checkpoints go to a folder that all processes see. If the job is stopped, start it again with the
 # same words, on as many devices as you like, and it goes on after the last complete epoch. Two
 # processes on one machine that share a GPU are no use; on a CPU, as above, they are good for tests.

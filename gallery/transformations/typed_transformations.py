@@ -92,14 +92,14 @@ program = "\n".join((IMPORTS, functions, *questions, *mistakes, *BEYOND))
 # %%
 # What they see
 # -------------
-# The next cell runs both checkers, by :func:`jaxcap.exercises.typecheck.check`. That takes a while, because mypy
+# The next cell runs both checkers, by :func:`jaxcap.typecheck.run_checker`. That takes a while, because mypy
 # reads all of JAX first. To install both: ``python -m pip install mypy "pyright[nodejs]"``.
-from jaxcap.exercises import typecheck
+from jaxcap import typecheck
 
 reports = {}
 for checker in typecheck.CHECKERS:
     if typecheck.is_installed(checker):
-        reports[checker] = typecheck.check(checker, program)
+        reports[checker] = typecheck.run_checker(checker, program)
     else:
         print(f"{checker} is not installed: its part of the tables is empty.")
 

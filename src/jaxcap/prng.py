@@ -1,7 +1,7 @@
-"""Random keys one after another, without naming each, and without hidden state in compiled code.
+"""Random keys one after another, without a name for each, and without hidden state in compiled code.
 
-JAX needs a fresh key for each use. Splitting keys by hand takes a name for each, and an old one is
-easily used again. A `KeyStream` hands them out instead.
+JAX needs a fresh key for each use. Whoever splits keys by hand has to name each of them, and easily
+uses an old one again. A `KeyStream` hands them out instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jax.extend.core import get_opaque_trace_state
 
 # `jax.random.key` keeps 32 bits of a seed, and `jax.random.fold_in` of a number; both drop the rest
 # silently.
-SEEDS = KEYS = 2**32
+_MAX_SEEDS = _MAX_KEYS = 2**32
 
 # Compiled, because op by op it takes several times as long as a split.
 _key_at = jax.jit(jax.random.fold_in)
@@ -77,7 +77,7 @@ class KeyStream(Iterator[Array]):
     """
 
     def __init__(self, seed: int) -> None:
-        self._seed = _integer(seed, "seed", end=SEEDS)
+        self._seed = _integer(seed, "seed", end=_MAX_SEEDS)
         self._path: tuple[str, ...] = ()
         self._drawn = 0
         self._fork_names: set[str] = set()
@@ -102,7 +102,7 @@ class KeyStream(Iterator[Array]):
         ValueError
             If ``n`` is negative, or more keys than the stream has.
         """
-        n = _integer(n, "number of keys", end=KEYS + 1)
+        n = _integer(n, "number of keys", end=_MAX_KEYS + 1)
         first = self._advance(n)
         keys: Array = _keys_at(self._root, np.arange(first, first + n, dtype=np.uint32))
         return keys
@@ -154,7 +154,7 @@ class KeyStream(Iterator[Array]):
         """
         stream = cls(state["seed"])
         stream._path = tuple(state["path"])
-        stream._drawn = _integer(state["drawn"], "number of keys drawn", end=KEYS + 1)
+        stream._drawn = _integer(state["drawn"], "number of keys drawn", end=_MAX_KEYS + 1)
         stream._impl = state["impl"]
         return stream
 
@@ -167,7 +167,7 @@ class KeyStream(Iterator[Array]):
     @cached_property
     def _root(self) -> Array:
         """The key that all others come from. Read it after `_advance`, or it may be traced."""
-        words = [word for name in self._path for word in _words(name)]
+        words = [word for name in self._path for word in _hash_words(name)]
         return reduce(_key_at, words, jax.random.key(self._seed, impl=self._impl))
 
     def _advance(self, n: int) -> int:
@@ -180,10 +180,10 @@ class KeyStream(Iterator[Array]):
                 "inside, split them with jax.random.split"
             )
         first = self._drawn
-        if first + n > KEYS:
+        if first + n > _MAX_KEYS:
             raise ValueError(
-                f"{n} more keys were asked for after {first}, and a stream has {KEYS}: continue with "
-                "a fork of it"
+                f"{n} more keys were asked for after {first}, and a stream has {_MAX_KEYS}: continue "
+                "with a fork of it"
             )
         self._drawn = first + n
         return first
@@ -197,7 +197,7 @@ def _not_tracing() -> object:
         return state
 
 
-def _words(name: str) -> list[np.uint32]:
+def _hash_words(name: str) -> list[np.uint32]:
     """Hash a name to 128 bits, which are the same in each process (unlike those of ``hash``).
 
     With so many bits, no name collides with another, nor with the counters of draws and splits.

@@ -1,9 +1,13 @@
 """JAX's transformations, with types that survive them.
 
 To a type checker, `jax.jit` and `jax.grad` turn any callable into one that takes and returns
-anything. The functions here do the same as JAX's when a program runs: they pass on all arguments and
-return what JAX returns. But mypy and pyright also see the names and types of the arguments, the type
-of the result, and whether the function may be transformed like that.
+anything, so mistakes in a call of the result go unnoticed. The functions here do the same as JAX's
+when a program runs: they pass on all arguments and return what JAX returns. But mypy and pyright also
+see the names and types of the arguments, the type of the result, and whether the function may be
+transformed like that.
+
+Almost all of this module is overloads: signatures that only a type checker reads. What runs is one
+line for each function, and `_apply` at the end.
 
 JAX passes and returns a `jax.Array` even where an annotation says ``float``. Annotate the arguments
 and results of computations with `jax.Array`, or with containers of it, and the types are right.
@@ -36,8 +40,8 @@ _Q = ParamSpec("_Q")
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _R_co = TypeVar("_R_co", covariant=True)
-# Arguments to differentiate by. Without the bound, pyright takes those of a lambda for objects
-# without operators.
+# Arguments to differentiate with respect to. Without the bound, pyright takes those of a lambda for
+# objects without operators.
 _A = TypeVar("_A", bound=Any)
 _B = TypeVar("_B", bound=Any)
 # The result of a function that can be differentiated: a number, and perhaps something else.
@@ -46,6 +50,7 @@ _Aux = TypeVar("_Aux")
 
 _FromFirst: TypeAlias = Callable[Concatenate[_A, _P], _R]
 _FromFirstTwo: TypeAlias = Callable[Concatenate[_A, _B, _P], _R]
+# The ways to write `argnums`.
 _First: TypeAlias = Literal[0]
 _Second: TypeAlias = Literal[1]
 _Both: TypeAlias = tuple[Literal[0], Literal[1]]
@@ -111,7 +116,6 @@ class Jitted(Protocol[_P, _R_co]):
     def __wrapped__(self) -> Callable[_P, _R_co]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co:
         """Call the compiled function, compiling for new shapes, dtypes and static arguments."""
-        ...
 
     # A method is bound to its instance; a static method, which doesn't take the instance, isn't.
     # (mypy 2.4 binds it nevertheless: call static methods through the class.)
@@ -125,19 +129,15 @@ class Jitted(Protocol[_P, _R_co]):
     def __get__(self, instance: object, owner: type) -> Self: ...
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace for arguments like these, and translate to the compiler's input."""
-        ...
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for arguments like these."""
-        ...
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the shapes and dtypes of the result for arguments like these, uncomputed."""
-        ...
 
     def clear_cache(self) -> None:
         """Drop what was compiled."""
-        ...
 
 
 @overload
@@ -163,10 +163,11 @@ def typed_jit(*fun: Any, **options: Any) -> Any:
     return _apply(jax.jit, fun, options)
 
 
-# A gradient has the type of the argument that it is taken with respect to. Overloads come in pairs,
-# without and with `has_aux`, for the `argnums` of which types can say so; for others the gradient could
-# be anything. Decorators have types for the first argument only: more of them would make the messages
-# about a wrong call too long to read. The first overload that matches counts.
+# A gradient has the type of the argument that it is taken with respect to. Type checkers can work that
+# out if `argnums` is written as 0, 1 or (0, 1); in all other cases the gradient is `Any`. Each of these
+# four cases has two overloads, without and with `has_aux`, and the first that matches counts. As
+# decorators, only 0 and "other" have overloads: the message about a wrong call lists all of them, and
+# with more it would be too long to read.
 @overload
 def typed_grad(
     fun: _FromFirst[_A, _P, ArrayLike], argnums: _First = 0, **options: Unpack[PlainOptions]
@@ -352,7 +353,7 @@ def typed_vmap(*fun: Any, **options: Any) -> Any:
 def _apply(
     transformation: Callable[..., Any], fun: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Transform a function, given by position or by name, or return the decorator that will."""
-    if "fun" in options:  # by name, as `jax.jit` doesn't take it
+    """Transform the function, if there is one; otherwise return the decorator that will do it."""
+    if "fun" in options:  # jax.jit takes it by position only
         fun = (*fun, options.pop("fun"))
     return transformation(*fun, **options) if fun else partial(transformation, **options)

@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 
 from jaxcap.cli import cli
 from jaxcap.cli.mnist import flax, pytorch
-from jaxcap.mnist import parallel
 from jaxcap.mnist.config import Settings
 from jaxcap.results import ResultSet
 
@@ -123,13 +122,14 @@ class TestJob:
         result = train("--processes", 2)
         assert result.exit_code == 2
         assert "this process can't join its job" in result.stderr
+        assert "give the address of the coordinator" in result.stderr
         assert result.stderr.count("Error: ") == 1
 
     def test_only_the_first_process_reports(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         joined: list[tuple[object, ...]] = []
-        monkeypatch.setattr(parallel, "join", lambda *job: joined.append(job))
+        monkeypatch.setattr("jax.distributed.initialize", lambda *job: joined.append(job))
         monkeypatch.setattr("jax.process_index", lambda: 1)
         job = ("--coordinator", "localhost:1", "--processes", 2, "--process", 1)
         log = tmp_path / "log.jsonl"

@@ -16,8 +16,6 @@ from typing import Any
 
 import pytest
 
-from jaxcap.mnist import parallel
-
 Start = Callable[..., subprocess.Popen[str]]
 
 SLURM_PORTS = range(2**16 - 2**12, 2**16)
@@ -164,8 +162,3 @@ def test_a_batch_that_devices_cannot_share_is_refused(start: Start) -> None:
     _, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 2
     assert "batch_size_training is 30, which 8 devices can't share" in err.splitlines()[-1]
-
-
-def test_a_process_without_a_job_says_what_is_missing() -> None:
-    with pytest.raises(parallel.JobError, match="give the address of the coordinator"):
-        parallel.join(processes=2)

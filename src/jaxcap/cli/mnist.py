@@ -256,12 +256,14 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
     """Join the other processes of a job, and return whether this is the first."""
     import jax
 
-    from jaxcap.mnist.parallel import JobError, join
-
     try:
-        join(coordinator, processes, process)
-    except JobError as error:
-        raise InputError(str(error)) from error
+        jax.distributed.initialize(coordinator, processes, process)
+    except (ValueError, RuntimeError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"this process can't join its job ({reason}): give the address of the coordinator, the "
+            "number of processes and that of this one, or start it by srun"
+        ) from error
     return jax.process_index() == 0
 
 

@@ -7,6 +7,7 @@ wrong answer, with a message that says what is expected without giving it away.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import isclose
 from typing import Any
 
@@ -20,6 +21,8 @@ from jaxcap.results import ResultSet
 FOO = {False: 2.3250647, True: 1.8121928}
 
 Grader = Callable[[Any], str]
+
+_close = partial(isclose, rel_tol=1e-6)
 
 
 class WrongError(Exception):
@@ -113,7 +116,7 @@ def foo(answer: Any) -> str:
 
 
 def derivative(answer: Any) -> str:
-    """Grade a derivative of 14x³ + 13x by its values at a few places."""
+    """Grade a derivative of 14x³ + 13x by its values at a few points."""
     for x in (0.0, 1.0, -2.5, 17.0):
         if not _close(_float(_call(answer, x)), 42 * x**2 + 13):
             raise WrongError(
@@ -138,12 +141,12 @@ def type_error(answer: Any) -> str:
 
 def model(answer: Any) -> str:
     """Grade a function that draws 14a² + 13b from two keys."""
-    first, second = keys = list(jax.random.split(jax.random.PRNGKey(1)))
-    normal = jax.random.normal
+    keys = list(jax.random.split(jax.random.PRNGKey(1)))
+    a, b = (float(jax.random.normal(key)) for key in keys)
     value = _float(_call(answer, keys))
-    if _close(value, float(14 * normal(first) ** 2 + 13 * normal(first))):
+    if isclose(value, 14 * a**2 + 13 * a, rel_tol=1e-5):
         raise WrongError("both draws use the first key, so both are the same number.")
-    if not _close(value, float(14 * normal(first) ** 2 + 13 * normal(second)), tolerance=1e-5):
+    if not isclose(value, 14 * a**2 + 13 * b, rel_tol=1e-5):
         raise WrongError(
             "expected 14 a² + 13 b, where a is drawn with the first key and b with the second."
         )
@@ -255,10 +258,6 @@ def _float(answer: Any) -> float:
         return float(answered(answer))
     except (TypeError, ValueError):
         raise WrongError(f"expected a number, got {_kind(answer)}.") from None
-
-
-def _close(a: float, b: float, tolerance: float = 1e-6) -> bool:
-    return isclose(a, b, rel_tol=tolerance)
 
 
 def _kind(answer: Any) -> str:

@@ -45,8 +45,8 @@ def trainer_factories(*, compiled: bool = True) -> Mapping[str, TrainerFactory]:
     on_cpu = jax.default_backend() == "cpu"
     factories: dict[str, TrainerFactory] = {
         NAIVE: NaiveFlaxTrainer,
-        STEPS: partial(FlaxTrainer, at_once=1, patches=False),
-        PATCHES: partial(FlaxTrainer, at_once=1, patches=True),
+        STEPS: partial(FlaxTrainer, steps_per_program=1, patches=False),
+        PATCHES: partial(FlaxTrainer, steps_per_program=1, patches=True),
         SCAN_PATCHES: partial(FlaxTrainer, patches=True),
         LOADER: partial(_torch, loop="loader"),
         DEVICE: partial(_torch, loop="device"),

@@ -12,6 +12,7 @@ from pkgutil import resolve_name
 from typing import Self
 
 from jaxcap.measure import machine
+from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.timing import sweep
 from jaxcap.results import Allocator, Parameter, Result, ResultSet
 from jaxcap.results.environment import FrozenModel
@@ -131,26 +132,15 @@ def run_in_processes(
     ``code`` is the digest that the results record. For the other parameters and the errors see
     `jaxcap.measure.experiment.Experiment.run`.
     """
-    from rich.console import Console
-    from rich.progress import track
-
     # The same for all processes, even if somebody commits in the meantime.
     commit = machine.capture().commit or ""
-    console = Console(stderr=True)
-    repeats = track(
-        range(processes),
-        description=f"{task.name}: fresh processes",
-        console=console,
-        auto_refresh=False,  # a thread would take time from the samples
-        transient=True,
-        # A caller with a callback has a progress display already.
-        disable=on_process is not None or not console.is_terminal,
-    )
     sets = []
-    for _ in repeats:
-        sets.append(_run_in_process(task, commit))
-        if on_process:
-            on_process()
+    # A caller with a callback has a progress bar already.
+    with progress_bar(hidden=on_process is not None) as bar:
+        for _ in bar.track(range(processes), description=f"{task.name}: fresh processes"):
+            sets.append(_run_in_process(task, commit))
+            if on_process:
+                on_process()
     return _pool(sets, code)
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: a saved one is always complete, whenever the machine went down."""
+"""Checkpoints of a training: a crash at any moment leaves the last complete one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Checkpoints:
     Raises
     ------
     CheckpointError
-        If the folder can't be used; the methods raise it if a file in it can't be.
+        If the folder can't be used. The methods raise it too, if they can't read or write a file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -47,9 +47,10 @@ class Checkpoints:
 
         state = args.StandardSave({str(index): array for index, array in enumerate(arrays)})
         with self._explaining("written"):
-            # The name "about" is in the checkpoints of all versions.
-            items = args.Composite(state=state, about=args.JsonSave(metadata))
-            self._manager.save(step, args=items)
+            # Existing checkpoints have the name "about" too.
+            self._manager.save(
+                step, args=args.Composite(state=state, about=args.JsonSave(metadata))
+            )
 
     def newest(self) -> tuple[Arrays, Any] | None:
         """Return the arrays and the metadata of the newest checkpoint, if there is one."""

@@ -1,8 +1,8 @@
-"""MNIST, 70,000 handwritten digits, from the first place that has them.
+"""MNIST, 70,000 handwritten digits, from the first source that has them.
 
-The places are, in this order: the folder that the environment variable ``JAXCAP_MNIST_DIR`` names,
-the user's cache, the network, and a subset that comes with this package. Every file must have the
-hash below, whatever it comes from, so damaged data are never trained on.
+The sources are, in this order: the folder that the environment variable ``JAXCAP_MNIST_DIR`` names,
+the user's cache, the network, and a subset that comes with this package. Files of the complete data
+must have the hashes below wherever they come from, so damaged data are never trained on.
 
 MNIST is due to Yann LeCun, Corinna Cortes and Christopher J. C. Burges. Copyright Yann LeCun and
 Corinna Cortes; distributed under CC BY-SA 3.0, which holds for the subset too.
@@ -23,7 +23,7 @@ import hashlib
 import math
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -31,6 +31,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from jaxcap.progress import progress_bar
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -41,13 +43,6 @@ SHA256 = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
-#: The same of the subset.
-SUBSET_SHA256 = {
-    "train-images-idx3-ubyte": "96448e792027ae8c3d693bf7f6685beb422442276734ffe24b7860a3581dcb08",
-    "train-labels-idx1-ubyte": "dfa6309ccbfc44ab3df730fa9d1b133e2baeb0fe7db8e4bbdcd05d3e5bd811ea",
-    "t10k-images-idx3-ubyte": "780e99a56e963f3affe4791a03545a6ddbdc0904dd880c7f3c50753282177303",
-    "t10k-labels-idx1-ubyte": "b547e409b08f1d55c77b7f0964dfb27202f97c41c014d9427a3acecfcf6a7129",
-}
 MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
@@ -55,19 +50,14 @@ MIRRORS = (
 FOLDER_VARIABLE = "JAXCAP_MNIST_DIR"
 SUBSET = Path(__file__).parent / "subset"
 
-ROWS = COLUMNS = 28
-CLASSES = 10
-
 _GZIP = b"\x1f\x8b"
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # what gzip raises for damaged data
-# A file begins with a magic number and the size of each dimension, of four bytes each.
-_IMAGES_HEADER, _LABELS_HEADER = 4 * (1 + 3), 4 * (1 + 1)
 _CHUNK_BYTES = 2**16
 _TIMEOUT_S = 10  # how long to wait for a mirror before trying the next
 
 
 class DataError(ValueError):
-    """The data can't be had or are not those of MNIST; the message says what to do."""
+    """MNIST can't be loaded, or the files hold something else; the message says what to do."""
 
 
 class Split(NamedTuple):
@@ -96,7 +86,7 @@ class Mnist:
     test
         Other images, to test with.
     source
-        The place that the images come from, in words.
+        Where the images come from, in words.
     complete
         Whether these are all 60,000 and 10,000 images.
     """
@@ -125,18 +115,19 @@ def load(want: Literal["any", "complete", "subset"] = "any") -> Mnist:
     Parameters
     ----------
     want
-        ``"complete"`` looks in the folder, in the cache and in the network, in this order;
-        ``"subset"`` takes the subset; ``"any"`` takes the subset only if the complete files can't be
-        downloaded, and then the ``source`` of the result says why.
+        ``"complete"`` tries the folder, the cache and the network, in this order; ``"subset"`` takes
+        the subset; ``"any"`` takes the subset only if the complete files can't be downloaded, and
+        then the ``source`` of the result says why.
 
     Raises
     ------
     DataError
-        If the folder that the variable names doesn't hold MNIST, or if the complete files are wanted
-        and can't be downloaded.
+        If the folder named by the variable doesn't hold MNIST, or if ``want`` is ``"complete"`` and
+        the files can't be downloaded.
     """
+    subset = "the class-balanced subset of this package"
     if want == "subset":
-        return _subset()
+        return _read(SUBSET, subset, complete=False)
     if folder := os.environ.get(FOLDER_VARIABLE):
         return read_folder(Path(folder))
     try:
@@ -144,7 +135,7 @@ def load(want: Literal["any", "complete", "subset"] = "any") -> Mnist:
     except DataError as error:
         if want == "complete":
             raise
-        return _subset(f", because {error}")
+        return _read(SUBSET, f"{subset}, because {error}", complete=False)
 
 
 def read_folder(folder: Path) -> Mnist:
@@ -155,21 +146,21 @@ def read_folder(folder: Path) -> Mnist:
     DataError
         If one of them is missing, can't be read or is not MNIST's.
     """
-    return _read(folder, SHA256, "from a folder on this machine", complete=True)
+    return _read(folder, "from a folder on this machine", complete=True)
 
 
 def download(cache: Path | None = None, mirrors: Sequence[str] | None = None) -> Mnist:
     """Read the files from a cache, after downloading those that it lacks.
 
-    A file is checked before it gets its name in the cache. So a download that breaks off is repeated
-    the next time, and the files that were complete are kept.
+    A file is stored in the cache only after its hash was checked. An interrupted download is
+    repeated the next time, and files that were complete are kept.
 
     Parameters
     ----------
     cache
         A folder; by default one in the user's own cache.
     mirrors
-        Addresses of folders, tried one after the other; ``MIRRORS`` by default.
+        URLs of folders, tried one after the other; ``MIRRORS`` by default.
 
     Raises
     ------
@@ -180,8 +171,8 @@ def download(cache: Path | None = None, mirrors: Sequence[str] | None = None) ->
 
     cache = cache or pooch.os_cache("jaxcap") / "mnist"
     for name in SHA256:
-        _fetch(name, cache, MIRRORS if mirrors is None else mirrors)
-    return _read(cache, SHA256, "downloaded and checked", complete=True)
+        _fetch(name, cache, mirrors or MIRRORS)
+    return _read(cache, "downloaded and checked", complete=True)
 
 
 def mean_and_std(images: Bytes) -> tuple[float, float]:
@@ -201,50 +192,47 @@ def balanced(split: Split, per_class: int) -> Split:
     ValueError
         If there are fewer images of a digit.
     """
-    counts = np.bincount(split.labels, minlength=CLASSES)
+    counts = np.bincount(split.labels, minlength=10)
     if counts.min() < per_class:
         raise ValueError(f"wanted {per_class} images of each digit, there are {counts.tolist()}")
-    chosen = [np.flatnonzero(split.labels == digit)[:per_class] for digit in range(CLASSES)]
+    chosen = [np.flatnonzero(split.labels == digit)[:per_class] for digit in range(10)]
     indices = np.sort(np.concatenate(chosen))
     return Split(split.images[indices], split.labels[indices])
 
 
-def _subset(reason: str = "") -> Mnist:
-    source = f"the class-balanced subset of this package{reason}"
-    return _read(SUBSET, SUBSET_SHA256, source, complete=False)
-
-
-def _read(folder: Path, hashes: Mapping[str, str], source: str, *, complete: bool) -> Mnist:
-    arrays = [_read_file(folder, name, sha256) for name, sha256 in hashes.items()]
+def _read(folder: Path, source: str, *, complete: bool) -> Mnist:
+    arrays = [_read_file(folder, name, check_hash=complete) for name in SHA256]
     return Mnist(Split(*arrays[:2]), Split(*arrays[2:]), source, complete)
 
 
-def _read_file(folder: Path, name: str, sha256: str) -> Bytes:
-    """Read images or labels in IDX format, compressed or not, if the content has the hash."""
-    paths = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if not paths:
-        raise DataError(
-            f"there is no {name} or {name}.gz in {folder}: put all four files of MNIST there"
-            + (f", or unset {FOLDER_VARIABLE}" if os.environ.get(FOLDER_VARIABLE) else "")
-        )
-    path = paths[0]
+def _read_file(folder: Path, name: str, *, check_hash: bool) -> Bytes:
+    """Read images or labels in IDX format, compressed or not."""
+    path = folder / name
+    if not path.is_file():
+        path = folder / f"{name}.gz"
     try:
         content = path.read_bytes()
         if content.startswith(_GZIP):
             content = gzip.decompress(content)
+    except FileNotFoundError:
+        raise DataError(
+            f"there is no {name} or {name}.gz in {folder}: put all four files of MNIST there"
+            + (f", or unset {FOLDER_VARIABLE}" if os.environ.get(FOLDER_VARIABLE) else "")
+        ) from None
     except _DAMAGED as error:
         raise DataError(f"{path} is damaged or incomplete ({error}): replace it") from error
     except OSError as error:
         raise DataError(f"{path} can't be read: {error.strerror}") from error
-    if (digest := hashlib.sha256(content).hexdigest()) != sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if check_hash and digest != SHA256[name]:
         raise DataError(
-            f"{path} is not MNIST's {name}: its content should have the SHA-256 {sha256[:12]}…, and "
-            f"has {digest[:12]}…: replace it"
+            f"{path} is not MNIST's {name}: its content should have the SHA-256 "
+            f"{SHA256[name][:12]}…, and has {digest[:12]}…: replace it"
         )
+    # The header: a magic number and the size of each dimension, of four bytes each.
     if "images" in name:
-        pixels = np.frombuffer(content, np.uint8, offset=_IMAGES_HEADER)
-        return pixels.reshape(-1, ROWS, COLUMNS)
-    return np.frombuffer(content, np.uint8, offset=_LABELS_HEADER)
+        return np.frombuffer(content, np.uint8, offset=16).reshape(-1, 28, 28)
+    return np.frombuffer(content, np.uint8, offset=8)
 
 
 def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
@@ -280,16 +268,14 @@ def _fetch(name: str, cache: Path, mirrors: Sequence[str]) -> None:
 def _download_uncompressed(url: str, path: str, _: object) -> None:
     """Download a file for pooch, which checks the result and gives it its name."""
     import requests
-    from rich.console import Console
-    from rich.progress import track
 
     response = requests.get(url, stream=True, timeout=_TIMEOUT_S)
     response.raise_for_status()
-    chunks = track(
-        response.iter_content(_CHUNK_BYTES),
-        url.rpartition("/")[2],
-        total=math.ceil(int(response.headers.get("content-length", 0)) / _CHUNK_BYTES) or None,
-        console=Console(stderr=True),
-        transient=True,
-    )
-    Path(path).write_bytes(gzip.decompress(b"".join(chunks)))
+    size_bytes = int(response.headers.get("content-length", 0))
+    with progress_bar() as bar:
+        chunks = bar.track(
+            response.iter_content(_CHUNK_BYTES),
+            total=math.ceil(size_bytes / _CHUNK_BYTES) or None,
+            description=url.rpartition("/")[2],
+        )
+        Path(path).write_bytes(gzip.decompress(b"".join(chunks)))

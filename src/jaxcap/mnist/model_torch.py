@@ -1,17 +1,15 @@
-"""The network of `jaxcap.mnist.model` in PyTorch, and conversion of its weights to and from Flax."""
+"""The network of `jaxcap.mnist.model` in PyTorch, and conversion of weights from Flax."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-Arrays = Mapping[str, Mapping[str, npt.NDArray[np.float32]]]
+from jaxcap.mnist.training import Weights
 
 _FLATTENED = "dense1"  # the layer whose input is flattened images
 _POOLED = (12, 12, 64)  # rows, columns and channels of these images
@@ -39,7 +37,7 @@ class CNN(nn.Module):
         return logits
 
 
-def from_flax(weights: Arrays) -> dict[str, Tensor]:
+def from_flax(weights: Weights) -> dict[str, Tensor]:
     """Convert Flax's weights to a state dictionary of PyTorch.
 
     Flax stores kernels as (height, width, inputs, outputs) and flattens images with the channels
@@ -60,19 +58,3 @@ def from_flax(weights: Arrays) -> dict[str, Tensor]:
         state[f"{layer}.weight"] = torch.from_numpy(kernel.copy())
         state[f"{layer}.bias"] = torch.from_numpy(bias.copy())
     return state
-
-
-def to_flax(state: Mapping[str, Tensor]) -> Arrays:
-    """Convert a state dictionary of PyTorch to Flax's weights: the inverse of `from_flax`."""
-    rows, columns, channels = _POOLED
-    weights: dict[str, dict[str, npt.NDArray[np.float32]]] = {}
-    for name, tensor in state.items():
-        layer, kind = name.split(".")
-        array = tensor.detach().cpu().numpy()
-        if name == f"{_FLATTENED}.weight":
-            array = array.reshape(-1, channels, rows, columns).transpose(2, 3, 1, 0)
-            array = array.reshape(math.prod(_POOLED), -1)
-        elif kind == "weight":
-            array = array.transpose(2, 3, 1, 0) if array.ndim == 4 else array.T
-        weights.setdefault(layer, {})["kernel" if kind == "weight" else "bias"] = array.copy()
-    return weights

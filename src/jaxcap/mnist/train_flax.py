@@ -16,21 +16,22 @@ from flax import nnx
 from jax import Array
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from typing_extensions import override
 
 from jaxcap.kernels.convolution import by_products, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
-from jaxcap.mnist.data import Bytes, Split, mean_and_std
+from jaxcap.mnist.data import Bytes, Split
 from jaxcap.mnist.model import CNN
-from jaxcap.mnist.training import Logits, OnStep, Order, Weights, ignore, shuffled
+from jaxcap.mnist.training import Logits, OnStep, Order, Trainer, Weights, ignore, shuffled
 
-_AT_ONCE_ON_CPU = 32
+_STEPS_PER_PROGRAM_ON_CPU = 32
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Network:
-    """Everything that training leaves as it is.
+    """Everything that training doesn't change.
 
     Attributes
     ----------
@@ -39,18 +40,18 @@ class Network:
     dropout
         Whether training drops activations.
     copies
-        Puts a copy of an array on each device.
+        Sharding that puts a copy of an array on each device.
     momentum
         Momentum of the gradient descent.
     mean, std
         Mean and standard deviation of the training images' pixels.
     """
 
-    # The program depends on these: another value means to compile anew.
+    # The program depends on these: another value compiles it anew.
     graph: nnx.GraphDef[CNN] = field(metadata={"static": True})
     dropout: bool = field(metadata={"static": True})
     copies: NamedSharding = field(metadata={"static": True})
-    # The program computes with these.
+    # The program takes these as arguments.
     momentum: float
     mean: float
     std: float
@@ -72,16 +73,14 @@ class State(NamedTuple):
     optimizer: optax.OptState
 
 
-class FlaxTrainer:
+class FlaxTrainer(Trainer):
     """Trains `jaxcap.mnist.model.CNN` on images that stay on the device.
 
     Parameters
     ----------
-    settings
-        How to train; their seed also determines the initial weights.
-    train
-        Images to train on.
-    at_once
+    settings, train
+        See `~jaxcap.mnist.training.Trainer`. The seed also determines the initial weights.
+    steps_per_program
         Number of steps that are compiled to one program: 1 to start each step from Python. By default
         all steps of an epoch, but on a CPU so few that a progress bar can move.
     patches
@@ -91,6 +90,7 @@ class FlaxTrainer:
         Number type that the layers compute in. The weights are float32 in any case.
     mesh
         Devices that share each batch, along an axis ``"data"``; by default the first device alone.
+        Each holds a copy of the weights, and XLA adds up the gradients, so the loss is that of one.
 
     Raises
     ------
@@ -103,39 +103,41 @@ class FlaxTrainer:
         settings: Settings,
         train: Split,
         *,
-        at_once: int | None = None,
+        steps_per_program: int | None = None,
         patches: bool | None = None,
         dtype: Any = jnp.float32,
         mesh: Mesh | None = None,
     ) -> None:
-        mesh = mesh or data_mesh(jax.devices()[:1])
-        on_cpu = mesh.devices.flat[0].platform == "cpu"
-        self.settings = settings
-        self._mesh = mesh
-        self._at_once = at_once or (_AT_ONCE_ON_CPU if on_cpu else None)
-        _require_equal_parts(settings, mesh.size)
+        super().__init__(settings, train)
+        self._mesh = mesh or data_mesh(jax.devices()[:1])
+        _require_equal_parts(settings, self._mesh.size)
+        on_cpu = self._mesh.devices.flat[0].platform == "cpu"
+        if steps_per_program is None and on_cpu:
+            steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
+        self._steps_per_program = steps_per_program
         patches = on_cpu if patches is None else patches
         layers: Any = {"convolve": by_products, "pool": max_pool} if patches else {}
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
             settings.dropout,
-            spread(mesh),
+            sharding(self._mesh),
             settings.momentum,
-            *mean_and_std(train.images),
+            self._mean,
+            self._std,
         )
         state = State(params, self._network.optimizer(settings.learning_rate).init(params))
         self._state, self._train = put((state, train), self._network.copies)
 
+    @override
     def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ignore) -> Array:
-        """Make a step for each row of ``order``, and return their mean loss."""
         key = jax.random.fold_in(jax.random.key(self.settings.seed), epoch)
-        at_once = self._at_once or len(order)
+        size = self._steps_per_program or len(order)
         losses = []
-        for start in range(0, len(order), at_once):
-            numbers = np.arange(start, min(start + at_once, len(order)))
+        for start in range(0, len(order), size):
+            numbers = np.arange(start, min(start + size, len(order)))
             rates = self.settings.rate(epoch, numbers, len(order)).astype(np.float32)
-            indices = put(order[numbers], spread(self._mesh, None, "data"))
+            indices = put(order[numbers], sharding(self._mesh, None, "data"))
             self._state, step_losses = steps(
                 self._network, self._state, self._train, numbers, indices, rates, key
             )
@@ -143,31 +145,24 @@ class FlaxTrainer:
             on_step(len(numbers))
         return jnp.concatenate(losses).mean()
 
-    def logits(self, images: Bytes) -> Logits:
-        """Return logits of shape (n, 10) for images of shape (n, 28, 28)."""
-        batch = self.settings.batch_size_validation
-        parts = []
-        for start in range(0, len(images), batch):
-            part = images[start : start + batch]
-            # Always the same shape, so that there is only one program.
-            padded = np.zeros((batch, *images.shape[1:]), np.uint8)
-            padded[: len(part)] = part
-            logits = predict(
-                self._network, self._state.params, put(padded, spread(self._mesh, "data"))
-            )
-            parts.append(np.asarray(logits)[: len(part)])
-        return np.concatenate(parts)
+    @override
+    def _batch_logits(self, images: Bytes) -> Logits:
+        # Always the same shape, so that there is only one program.
+        padding = self.settings.batch_size_validation - len(images)
+        padded = put(np.pad(images, [(0, padding), (0, 0), (0, 0)]), sharding(self._mesh, "data"))
+        logits = compiled_logits(self._network, self._state.params, padded)
+        return np.asarray(logits)[: len(images)]
 
     def weights(self) -> Weights:
         """Return kernel and bias of each layer, as NumPy arrays."""
         return _as_numpy(self._state.params)
 
+    @override
     def state(self) -> Arrays:
-        """Return weights and momentum."""
         return [np.asarray(leaf) for leaf in jax.tree.leaves(self._state)]
 
+    @override
     def restore(self, state: Arrays) -> None:
-        """Continue from what `state` returned."""
         tree = jax.tree.structure(self._state)
         self._state = put(jax.tree.unflatten(tree, state), self._network.copies)
 
@@ -188,23 +183,23 @@ def _as_numpy(params: Any) -> Weights:
     return weights
 
 
-def spread(mesh: Mesh, *axes: str | None) -> NamedSharding:
-    """Return how to spread an array: split along the axis named ``"data"``, or else copied."""
+def sharding(mesh: Mesh, *axes: str | None) -> NamedSharding:
+    """Return where an array goes: split along the axis named ``"data"``, or else copied."""
     return NamedSharding(mesh, P(*axes))  # type: ignore[no-untyped-call]
 
 
 def put(tree: Any, sharding: NamedSharding) -> Any:
     """Put arrays, which each process has in full, on the devices of all processes."""
 
-    def place(leaf: Any) -> Array:
+    def put_leaf(leaf: Any) -> Array:
         array = np.asarray(leaf)
         return jax.make_array_from_callback(array.shape, sharding, array.__getitem__)
 
-    return jax.tree.map(place, tree)
+    return jax.tree.map(put_leaf, tree)
 
 
 @jax.jit
-def predict(network: Network, params: Any, images: Array) -> Array:
+def compiled_logits(network: Network, params: Any, images: Array) -> Array:
     """Return the logits of images, with a copy on each device."""
     logits: Array = jax.lax.with_sharding_constraint(  # type: ignore[no-untyped-call]
         network.logits(params, images), network.copies
@@ -265,7 +260,7 @@ def _require_equal_parts(settings: Settings, devices: int) -> None:
             )
 
 
-class NaiveFlaxTrainer:
+class NaiveFlaxTrainer(Trainer):
     """Trains the same network as a first version would: correct, and slow.
 
     It normalises each batch on the host in float32 and sends it to the device, walks the model in
@@ -274,20 +269,19 @@ class NaiveFlaxTrainer:
     Parameters
     ----------
     settings, train
-        See `FlaxTrainer`.
+        See `~jaxcap.mnist.training.Trainer`. The seed also determines the initial weights.
     """
 
     def __init__(self, settings: Settings, train: Split) -> None:
-        self.settings = settings
-        self._mean, self._std = mean_and_std(train.images)
+        super().__init__(settings, train)
         self._images, self._labels = self._normalised(train.images), train.labels.astype(np.int32)
         self._model = CNN(nnx.Rngs(settings.seed))
         steps_of_epoch = len(shuffled(len(train.labels), 1, settings))
         descent = optax.sgd(lambda step: settings.rate(1, step, steps_of_epoch), settings.momentum)
         self._optimizer = nnx.Optimizer(self._model, descent, wrt=nnx.Param)
 
+    @override
     def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ignore) -> Array:
-        """Make a step for each row of ``order``, and return their mean loss."""
         rngs = nnx.Rngs(jax.random.fold_in(jax.random.key(self.settings.seed), epoch))
         losses = []
         for indices in order:
@@ -299,20 +293,17 @@ class NaiveFlaxTrainer:
             on_step(1)
         return jnp.asarray(np.mean(losses))
 
-    def logits(self, images: Bytes) -> Logits:
-        """Return logits of shape (n, 10) for images of shape (n, 28, 28)."""
-        batch = self.settings.batch_size_validation
-        parts = [images[start : start + batch] for start in range(0, len(images), batch)]
-        logits = [_naive_logits(self._model, jnp.asarray(self._normalised(part))) for part in parts]
-        return np.concatenate([np.asarray(part) for part in logits])
+    @override
+    def _batch_logits(self, images: Bytes) -> Logits:
+        return np.asarray(_naive_logits(self._model, jnp.asarray(self._normalised(images))))
 
+    @override
     def state(self) -> Arrays:
-        """Return weights and momentum."""
         both = nnx.state((self._model, self._optimizer))
         return [np.asarray(leaf) for leaf in jax.tree.leaves(both)]
 
+    @override
     def restore(self, state: Arrays) -> None:
-        """Continue from what `state` returned."""
         tree = jax.tree.structure(nnx.state((self._model, self._optimizer)))
         nnx.update((self._model, self._optimizer), jax.tree.unflatten(tree, state))
 

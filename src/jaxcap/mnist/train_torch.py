@@ -10,23 +10,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
+from typing_extensions import override
 
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
-from jaxcap.mnist.data import Bytes, Split, mean_and_std
-from jaxcap.mnist.model_torch import CNN, from_flax, to_flax
-from jaxcap.mnist.training import Logits, OnStep, Order, Weights, ignore
+from jaxcap.mnist.data import Bytes, Split
+from jaxcap.mnist.model_torch import CNN, from_flax
+from jaxcap.mnist.training import Logits, OnStep, Order, Trainer, Weights, ignore
 
 
-class TorchTrainer:
+class TorchTrainer(Trainer):
     """Trains `jaxcap.mnist.model_torch.CNN`.
 
     Parameters
     ----------
-    settings
-        How to train.
-    train
-        Images to train on.
+    settings, train
+        See `~jaxcap.mnist.training.Trainer`.
     weights
         Initial kernel and bias of each layer, in Flax's layout.
     loop
@@ -55,7 +54,7 @@ class TorchTrainer:
         dtype: torch.dtype = torch.float32,
         device: str | None = None,
     ) -> None:
-        self.settings = settings
+        super().__init__(settings, train)
         self._loop, self._dtype = loop, dtype
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         if loop == "compiled" and not can_compile(self._device.type):
@@ -66,20 +65,19 @@ class TorchTrainer:
         self._optimizer = torch.optim.SGD(
             self._model.parameters(), settings.learning_rate, settings.momentum
         )
-        self._mean, self._std = mean_and_std(train.images)
         self._train = train
         self._images = torch.tensor(train.images, device=self._device)
         self._labels = torch.tensor(train.labels, device=self._device)
-        self._loss = torch.compile(self._loss_of) if loop == "compiled" else self._loss_of
+        self._loss = torch.compile(self._mean_loss) if loop == "compiled" else self._mean_loss
 
+    @override
     def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ignore) -> Tensor:
-        """Make a step for each row of ``order``, and return their mean loss."""
         self._model.train(self.settings.dropout)  # the mode affects dropout only
-        batches = self._loaded(order) if self._loop == "loader" else self._on_device(order)
+        make_batches = self._loader_batches if self._loop == "loader" else self._device_batches
         total = torch.zeros((), device=self._device)
         with torch.random.fork_rng():
             torch.manual_seed(self.settings.seed * 2**20 + epoch)
-            for step, (images, labels) in enumerate(batches):
+            for step, (images, labels) in enumerate(make_batches(order)):
                 (group,) = self._optimizer.param_groups
                 group["lr"] = self.settings.rate(epoch, step, len(order))
                 self._optimizer.zero_grad()
@@ -90,29 +88,24 @@ class TorchTrainer:
                 on_step(1)
         return total / len(order)
 
+    @override
     @torch.no_grad()
-    def logits(self, images: Bytes) -> Logits:
-        """Return logits of shape (n, 10) for images of shape (n, 28, 28)."""
+    def _batch_logits(self, images: Bytes) -> Logits:
         self._model.eval()
-        parts = torch.split(torch.tensor(images), self.settings.batch_size_validation)
+        normalised = self._normalised(torch.tensor(images, device=self._device))
         with self._autocast():
-            logits = [self._model(self._normalised(part.to(self._device))) for part in parts]
-        return torch.cat(logits).float().cpu().numpy()
+            logits: Tensor = self._model(normalised)
+        return logits.float().cpu().numpy()
 
-    def weights(self) -> Weights:
-        """Return kernel and bias of each layer, in Flax's layout."""
-        return to_flax(self._model.state_dict())
-
+    @override
     def state(self) -> Arrays:
-        """Return weights, and momentum if there is any."""
-        parameters = list(self._model.parameters())
-        tensors = [*parameters]
+        tensors = list(self._model.parameters())
         if self.settings.momentum:  # PyTorch keeps no buffers for a momentum of zero
-            tensors += [self._optimizer.state[p]["momentum_buffer"] for p in parameters]
+            tensors += [self._optimizer.state[p]["momentum_buffer"] for p in tensors]
         return [tensor.detach().cpu().numpy() for tensor in tensors]
 
+    @override
     def restore(self, state: Arrays) -> None:
-        """Continue from what `state` returned."""
         parameters = list(self._model.parameters())
         tensors = [torch.from_numpy(array).to(self._device) for array in state]
         values, buffers = tensors[: len(parameters)], tensors[len(parameters) :]
@@ -122,7 +115,7 @@ class TorchTrainer:
         for parameter, buffer in zip(parameters, buffers, strict=False):
             self._optimizer.state[parameter]["momentum_buffer"] = buffer
 
-    def _loaded(self, order: Order) -> Iterator[tuple[Tensor, Tensor]]:
+    def _loader_batches(self, order: Order) -> Iterator[tuple[Tensor, Tensor]]:
         digits = _Digits(self._train, self._mean, self._std)
         # Its own generator: the loader would otherwise draw from the one that dropout uses.
         loader = DataLoader(
@@ -131,14 +124,14 @@ class TorchTrainer:
         for images, labels in loader:
             yield images.to(self._device), labels.to(self._device)
 
-    def _on_device(self, order: Order) -> Iterator[tuple[Tensor, Tensor]]:
+    def _device_batches(self, order: Order) -> Iterator[tuple[Tensor, Tensor]]:
         for indices in torch.from_numpy(order).to(self._device):
             yield self._normalised(self._images[indices]), self._labels[indices].long()
 
     def _normalised(self, images: Tensor) -> Tensor:
         return (images[:, None] / 255.0 - self._mean) / self._std
 
-    def _loss_of(self, images: Tensor, labels: Tensor) -> Tensor:
+    def _mean_loss(self, images: Tensor, labels: Tensor) -> Tensor:
         with self._autocast():
             return functional.cross_entropy(self._model(images), labels)
 

@@ -1,18 +1,18 @@
-"""Training, whatever the framework: epochs, tests, metrics, checkpoints.
+"""Training in any framework: epochs, tests, metrics, checkpoints.
 
-A trainer knows its framework. What is here is the same for all of them, and so are the order of the
-images and the way in which correct predictions are counted.
+Only a `Trainer` knows its framework. All of them see the images in the same order, and their correct
+predictions are counted in the same way.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,9 @@ import scipy.special
 
 from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
-from jaxcap.mnist.data import Bytes, Mnist, Split
+from jaxcap.mnist.data import Bytes, Mnist, Split, mean_and_std
+from jaxcap.progress import progress_bar
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.tables import Table
 
 Order = npt.NDArray[np.int32]
 Logits = npt.NDArray[np.float32]
@@ -36,12 +36,23 @@ def ignore(_: object) -> None:
     """Do nothing: the default of callbacks."""
 
 
-class Trainer(Protocol):
-    """A network, its optimiser and the images that it is trained on."""
+class Trainer(ABC):
+    """A network, its optimiser and the images that it is trained on.
 
-    settings: Settings
+    Parameters
+    ----------
+    settings
+        How to train.
+    train
+        Images to train on; their mean and standard deviation normalise all images.
+    """
 
-    def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ...) -> SupportsFloat:
+    def __init__(self, settings: Settings, train: Split) -> None:
+        self.settings = settings
+        self._mean, self._std = mean_and_std(train.images)
+
+    @abstractmethod
+    def train_epoch(self, order: Order, epoch: int, on_step: OnStep = ignore) -> SupportsFloat:
         """Make a step for each row of ``order``, and return their mean loss.
 
         Parameters
@@ -56,15 +67,26 @@ class Trainer(Protocol):
         Returns
         -------
         SupportsFloat
-            May still be computed when it is returned: converting it waits for it.
+            Its computation may not have finished: converting it to a float waits for it.
         """
 
     def logits(self, images: Bytes) -> Logits:
         """Return logits of shape (n, 10) for images of shape (n, 28, 28)."""
+        size = self.settings.batch_size_validation
+        starts = range(0, len(images), size)
+        return np.concatenate(
+            [self._batch_logits(images[start : start + size]) for start in starts]
+        )
 
+    @abstractmethod
+    def _batch_logits(self, images: Bytes) -> Logits:
+        """Return the logits of at most ``batch_size_validation`` images."""
+
+    @abstractmethod
     def state(self) -> Arrays:
-        """Return everything that training changes."""
+        """Return everything that training changes: weights and momentum."""
 
+    @abstractmethod
     def restore(self, state: Arrays) -> None:
         """Continue from what `state` returned."""
 
@@ -81,7 +103,7 @@ class Epoch(NamedTuple):
     test_loss
         Mean cross entropy over all test images, in nats.
     test_correct, test_images
-        Number of test images that were recognised, and of all.
+        Number of test images that were recognised, and of all test images.
     train_s
         Seconds of training since the beginning, tests not included.
     """
@@ -167,23 +189,14 @@ def fit(
     ValueError
         If there are fewer images than a step takes.
     """
-    settings = trainer.settings
     saved = Checkpoints(checkpoints) if checkpoints else None
     epochs = _resume(saved, trainer) if saved else []
     on_start(tuple(epochs))
     if log and epochs:
         _write_log(log, epochs)  # its last line may have been lost
-    for number in range(len(epochs) + 1, settings.num_epochs + 1):
-        order = shuffled(len(mnist.train.labels), number, settings)
-        description = f"epoch {number} of {settings.num_epochs}"
-        with _progress(description, len(order), hidden=quiet) as on_step:
-            start = time.perf_counter()
-            loss = float(trainer.train_epoch(order, number, on_step))
-            train_s = time.perf_counter() - start
-            test = evaluate(trainer, mnist.test)
-        train_s += epochs[-1].train_s if epochs else 0.0
-        counts = test.correct, len(test.predictions)
-        epochs.append(Epoch(number, loss, test.loss, *counts, train_s))
+    for number in range(len(epochs) + 1, trainer.settings.num_epochs + 1):
+        trained_s = epochs[-1].train_s if epochs else 0.0
+        epochs.append(_run_epoch(trainer, mnist, number, trained_s, quiet=quiet))
         on_epoch(epochs[-1])
         if saved:
             metadata = {"training": _identity(trainer), "epochs": [list(epoch) for epoch in epochs]}
@@ -193,11 +206,26 @@ def fit(
     return epochs
 
 
+def _run_epoch(
+    trainer: Trainer, mnist: Mnist, number: int, trained_s: float, *, quiet: bool
+) -> Epoch:
+    """Train for an epoch, after ``trained_s`` seconds of training in earlier ones, and test."""
+    order = shuffled(len(mnist.train.labels), number, trainer.settings)
+    description = f"epoch {number} of {trainer.settings.num_epochs}"
+    with progress_bar(hidden=quiet, auto_refresh=True) as bar:
+        on_step = partial(bar.advance, bar.add_task(description, total=len(order)))
+        start = time.perf_counter()
+        loss = float(trainer.train_epoch(order, number, on_step))
+        trained_s += time.perf_counter() - start
+        test = evaluate(trainer, mnist.test)
+    return Epoch(number, loss, test.loss, test.correct, len(test.predictions), trained_s)
+
+
 def shuffled(images: int, epoch: int, settings: Settings) -> Order:
     """Return the indices of images in a new order, of shape (steps, images in a step).
 
     The order is the same for all frameworks and machines. Images that don't fill a step are left
-    out: others in each epoch.
+    out, different ones in each epoch.
 
     Raises
     ------
@@ -224,22 +252,6 @@ def evaluate(trainer: Trainer, split: Split) -> Evaluation:
     return Evaluation(float(losses.mean()), correct, predictions)
 
 
-def table(epochs: Sequence[Epoch], caption: str = "Training") -> Table:
-    """Return a table of epochs."""
-    headers = ("epoch", "training loss", "test loss", "test accuracy", "training time")
-    rows = [
-        (
-            str(epoch.epoch),
-            f"{epoch.train_loss:.4f}",
-            f"{epoch.test_loss:.4f}",
-            f"{epoch.test_correct:,} of {epoch.test_images:,} ({epoch.accuracy:.2%})",
-            f"{epoch.train_s:.1f} s",
-        )
-        for epoch in epochs
-    ]
-    return Table(caption, headers, rows)
-
-
 def _resume(saved: Checkpoints, trainer: Trainer) -> list[Epoch]:
     """Restore a trainer from the newest checkpoint, and return the epochs before it."""
     newest = saved.newest()
@@ -259,24 +271,12 @@ def _resume(saved: Checkpoints, trainer: Trainer) -> list[Epoch]:
 def _identity(trainer: Trainer) -> dict[str, Any]:
     """Return what must be the same for a training to resume from a checkpoint.
 
-    That is everything except how to test and, unless the learning rate depends on it, when to stop.
+    That is everything but the size of test batches and, unless the learning rate depends on it, the
+    number of epochs.
     """
     free = {"batch_size_validation", *(() if trainer.settings.decay else ("num_epochs",))}
     settings = trainer.settings.model_dump(exclude=free)
     return {"trainer": type(trainer).__name__, **settings}
-
-
-@contextmanager
-def _progress(description: str, steps: int, *, hidden: bool) -> Iterator[OnStep]:
-    """Show a progress bar on a terminal, and return the function that advances it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    off = hidden or not console.is_terminal
-    with Progress(console=console, transient=True, disable=off) as progress:
-        task = progress.add_task(description, total=steps)
-        yield partial(progress.advance, task)
 
 
 def _write_log(path: Path, epochs: Iterable[Epoch]) -> None:

