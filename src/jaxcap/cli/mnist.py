@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -38,7 +39,7 @@ def _flag(setting: str) -> str:
     return f"--{setting.replace('_', '-')}"
 
 
-def _setting_option(name: str, setting: FieldInfo) -> Callable[[Function], Function]:
+def _setting_option(name: str, setting: FieldInfo) -> Callable[..., Any]:
     """Make the option for one of `jaxcap.mnist.config.Settings`."""
     flag = _flag(name)
     if setting.annotation is bool:
@@ -96,6 +97,15 @@ def training_command(function: Function) -> click.Command:
     return mnist.command()(function)
 
 
+def _require_host_and_port(
+    _: click.Context, __: click.Parameter, address: str | None
+) -> str | None:
+    port = re.fullmatch(r".+:([0-9]+)", address) if address else None
+    if address and not (port and int(port[1]) < 2**16):  # JAX crashes on some of these
+        raise click.BadParameter(f"{address} is not a host and a port, such as 10.0.0.1:1234.")
+    return address
+
+
 @training_command
 @click.option(
     "--all-devices",
@@ -105,6 +115,7 @@ def training_command(function: Function) -> click.Command:
 @click.option(
     "--coordinator",
     metavar="HOST:PORT",
+    callback=_require_host_and_port,
     help="Train in several processes without srun: the address at which all reach process 0.",
 )
 @click.option("--processes", type=int, help="Number of processes, if there is a coordinator.")
