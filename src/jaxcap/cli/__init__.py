@@ -1,7 +1,7 @@
 """The ``jaxcap`` command.
 
-Its modules import neither JAX nor PyTorch nor Flax, so that help appears at once and results can be
-read where none of them works: a command imports what it measures with when it runs.
+Its modules import no JAX, PyTorch or Flax at the top, so that help takes a fraction of a second, and
+results can be read and an installation examined where one of them is missing or broken.
 """
 
 from __future__ import annotations

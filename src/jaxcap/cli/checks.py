@@ -110,7 +110,7 @@ def _trace(eigen: Any) -> Any:
     return values.sum().real
 
 
-def _close(name: str, found: Any, expected: Any) -> Value:
-    error = np.abs(np.asarray(found, np.float64) - expected).max()
-    holds = bool(error <= _ROUNDING * np.abs(expected).max())
-    return Value(name, text(found), text(expected), holds)
+def _close(name: str, computed: Any, expected: Any) -> Value:
+    error = np.abs(np.asarray(computed, np.float64) - expected).max()
+    agrees = bool(error <= _ROUNDING * np.abs(expected).max())
+    return Value(name, text(computed), text(expected), agrees)

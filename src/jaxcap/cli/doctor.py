@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from jaxcap.cli.output import display, write
-from jaxcap.measure.doctor import diagnose, examine
+from jaxcap.measure import doctor as installation
 from jaxcap.results.environment import provenance
 from jaxcap.results.tables import Table
 
@@ -35,8 +35,8 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
     Does JAX use what this machine has? Looks at the device, the versions of JAX, its plugin and
     the driver, PyTorch, and memory. Exits with 1 if there is a problem, and says what to do.
     """
-    facts = examine()
-    findings = diagnose(facts)
+    facts = installation.examine()
+    findings = installation.diagnose(facts)
     machine: dict[str, str] = {}
     if facts.backend:
         from jaxcap.measure.machine import capture
@@ -53,8 +53,8 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
         if machine:
             display("", Table("What timings depend on", ("", "found"), list(machine.items())))
     if require and facts.backend != require:
-        found = (
+        backend = (
             f"computes on {facts.backend.upper()}" if facts.backend else "has no working backend"
         )
-        raise click.ClickException(f"JAX {found}, and {require.upper()} is required")
+        raise click.ClickException(f"JAX {backend}, and {require.upper()} is required")
     context.exit(1 if any(finding.remedy for finding in findings) else 0)

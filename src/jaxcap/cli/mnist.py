@@ -184,10 +184,10 @@ def _train(
     checkpoints: Path | None,
     data: Any,
     join: Callable[[], bool] | None = None,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Train with the options of a command."""
-    settings = _checked_settings(given, library, log, checkpoints)
+    settings = _checked_settings(values, library, log, checkpoints)
     if join:
         if not join():
             quiet, log = True, None  # process 0 reports for all
@@ -225,11 +225,11 @@ def _train(
 
 
 def _checked_settings(
-    given: dict[str, Any], library: str, log: Path | None, checkpoints: Path | None
+    values: dict[str, Any], library: str, log: Path | None, checkpoints: Path | None
 ) -> Settings:
     """Check whatever can be checked before JAX starts, and return the settings."""
     try:
-        settings = Settings.model_validate(given)
+        settings = Settings.model_validate(values)
     except ValidationError as error:
         raise InputError(explain(error, label=_flag)) from error
     for name in "flax", library:

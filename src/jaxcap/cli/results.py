@@ -36,12 +36,12 @@ def list_(paths: Sequence[Path]) -> None:
     rows = [
         (
             str(path),
-            str(found.environment.device),
-            ", ".join(dict.fromkeys(result.experiment for result in found.results)),
-            str(len(found)),
-            found.environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
+            str(loaded.environment.device),
+            ", ".join(dict.fromkeys(result.experiment for result in loaded.results)),
+            str(len(loaded)),
+            loaded.environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
         )
-        for path, found in _load_all(paths)
+        for path, loaded in _load_all(paths)
     ]
     if not rows:
         raise InputError("there is no file of results")
@@ -56,7 +56,7 @@ def show(file: Path, experiment: str | None, variant: str | None) -> None:
     """Show a file's times, one table for each experiment, and the machine."""
     selection = _load(file, experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
-    display(facts, *(each.table() for each in selection.by_experiment().values()))
+    display(facts, *(group.table() for group in selection.by_experiment().values()))
 
 
 @results.command(epilog="Example: jaxcap results compare before.json after.json")
@@ -118,12 +118,12 @@ def validate(paths: Sequence[Path]) -> None:
     for path in _expand(paths):
         is_recording = path != DASH and path.with_name(recordings.ENVIRONMENT).exists()
         try:
-            found = _load(path, read=recordings.load if is_recording else ResultSet.load)
+            loaded = _load(path, read=recordings.load if is_recording else ResultSet.load)
         except InputError as error:
             is_valid = False
             click.echo(f"Error: {error.message}", err=True)
         else:
-            click.echo(f"{path}: valid, {len(found)} results, {found.environment.device}")
+            click.echo(f"{path}: valid, {len(loaded)} results, {loaded.environment.device}")
     if not is_valid:
         raise click.exceptions.Exit(2)
 
@@ -162,13 +162,13 @@ def _load_all(
     """Load files; skip what a folder holds that is not a file of such results."""
     for path in _expand(paths):
         try:
-            found = _load(path, experiment, variant)
+            loaded = _load(path, experiment, variant)
         except InputError as error:
             if path in paths:
                 raise
             click.echo(f"Skipped: {error.message}", err=True)
         else:
-            yield path, found
+            yield path, loaded
 
 
 def _expand(paths: Sequence[Path]) -> Iterator[Path]:

@@ -36,9 +36,9 @@ class Value(NamedTuple):
     """A computed value as text, what it should be, and whether the two agree within rounding."""
 
     name: str
-    found: str
+    computed: str
     expected: str
-    holds: bool
+    agrees: bool
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ class CommandRun:
         with progress_bar(hidden=self.quiet) as bar:
             bar.add_task(f"Computing: {caption}", total=None)
             values = list(values)
-        rows = [(v.name, v.found, v.expected, "yes" if v.holds else "NO") for v in values]
+        rows = [(v.name, v.computed, v.expected, "yes" if v.agrees else "NO") for v in values]
         self.show(Table(caption, ("", "found", "expected", "as expected"), rows))
-        if wrong := [value.name for value in values if not value.holds]:
+        if wrong := [value.name for value in values if not value.agrees]:
             raise click.ClickException(f"not as expected: {', '.join(wrong)}")
 
     def measure(self, experiment: str, prepare: Prepare, points: Points) -> ResultSet:
