@@ -23,7 +23,9 @@ def display(*contents: Any, err: bool = False) -> None:
     console.width = 10_000  # in files and for programs, lines are as long as their text
     with console.capture() as capture:
         console.print(*contents, sep="\n")
-    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()), err=err)
+    # click would write UTF-8 where the encoding is ASCII.
+    text = capture.get().encode(console.encoding, "backslashreplace").decode(console.encoding)
+    click.echo("\n".join(line.rstrip() for line in text.splitlines()), err=err)
 
 
 def write(path: Path, text: str) -> None:
