@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcap import transforms, typecheck
+from jaxcap import transforms
+from jaxcap.report import typecheck
 from jaxcap.transforms import typed_grad, typed_jit, typed_value_and_grad, typed_vmap
 
 SNIPPET = Path(__file__).parent / "typing" / "transforms.py"

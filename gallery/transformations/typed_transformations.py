@@ -92,9 +92,9 @@ program = "\n".join((IMPORTS, functions, *questions, *mistakes, *BEYOND))
 # %%
 # What they see
 # -------------
-# The next cell runs both checkers, by :func:`jaxcap.typecheck.run_checker`. That takes a while, because mypy
+# The next cell runs both checkers, by :func:`jaxcap.report.typecheck.run_checker`. That takes a while, because mypy
 # reads all of JAX first. To install both: ``python -m pip install mypy "pyright[nodejs]"``.
-from jaxcap import typecheck
+from jaxcap.report import typecheck
 
 reports = {}
 for checker in typecheck.CHECKERS:

@@ -23,8 +23,9 @@ from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
 from libraries import needs_torch
 
 from jaxcap import __version__
-from jaxcap.cli import cli, main, measuring, running
-from jaxcap.cli.running import CommandRun, InputError
+from jaxcap.cli import checks, cli, main, options
+from jaxcap.cli.options import InputError
+from jaxcap.cli.run import CommandRun
 from jaxcap.measure import lock
 from jaxcap.measure.nvidia import nvidia_driver
 from jaxcap.results import ResultSet, json_schema
@@ -141,7 +142,7 @@ def test_values_are_shown_beside_what_they_should_be() -> None:
 
 
 def test_values_that_are_not_as_expected_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "_wave_slope", lambda x: 0 * x)
+    monkeypatch.setattr(checks, "_wave_slope", lambda x: 0 * x)
     result = invoke("autograd", "jax", "--budget", "0.001")
     assert result.exit_code == 1
     assert "not as expected: f'(x)" in result.output
@@ -235,7 +236,7 @@ def test_a_missing_library_is_named_with_what_to_install(
     command: str, module: str, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        running, "find_spec", lambda name: None if name == module else find_spec(name)
+        options, "find_spec", lambda name: None if name == module else find_spec(name)
     )
     result = invoke(*command.split())
     assert result.exit_code == 2
@@ -248,7 +249,7 @@ def test_too_little_memory_is_said_in_a_sentence(
     def no_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(measuring, "_matrix_values", no_memory)
+    monkeypatch.setattr(checks, "matrix_values", no_memory)
     monkeypatch.setattr(sys, "argv", ["jaxcap", "xla", "numpy", "--matrix-size", "20"])
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -125,6 +125,12 @@ class TestJob:
         assert "give the address of the coordinator" in result.stderr
         assert result.stderr.count("Error: ") == 1
 
+    @pytest.mark.parametrize("address", ["host", ":1234", "host:", "host:name", "host:70000"])
+    def test_an_address_without_host_or_port_is_refused(self, address: str) -> None:
+        result = train("--coordinator", address, "--processes", 1, "--process", 0)
+        assert result.exit_code == 2
+        assert f"{address} is not a host and a port, such as 10.0.0.1:1234" in result.stderr
+
     def test_only_the_first_process_reports(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -157,6 +157,14 @@ def test_letters_that_an_encoding_lacks_are_escaped(tmp_path: Path) -> None:
         assert r"\u03bb" in result.stdout
 
 
+def test_tables_are_ascii_where_the_encoding_is(folder: Path) -> None:
+    variables = os.environ | {"PYTHONIOENCODING": "ascii"}
+    make_set(make_result("λ")).save(folder / "c.json")
+    result = run("show", folder / "c.json", env=variables, encoding="ascii")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert r"\u03bb" in result.stdout
+
+
 def test_a_dash_is_standard_input(folder: Path) -> None:
     result = run("export", "-", input=(folder / "a.json").read_text(encoding="utf-8"))
     assert result.stdout == results("export", folder / "a.json").output

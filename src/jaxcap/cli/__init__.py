@@ -1,7 +1,7 @@
 """The ``jaxcap`` command.
 
-When they are imported, its modules import click alone, so that help and completion appear at once:
-a command imports what it measures with when it runs.
+Its modules import no JAX, PyTorch or Flax at the top, so that help takes a fraction of a second, and
+results can be read and an installation examined where one of them is missing or broken.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import sys
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 from jaxcap import __version__
 from jaxcap.cli.doctor import doctor
-from jaxcap.cli.measuring import autograd, dispatch, jit, scipy, xla
+from jaxcap.cli.measure import autograd, dispatch, jit, scipy, xla
 from jaxcap.cli.mnist import mnist
-from jaxcap.cli.recording import record
+from jaxcap.cli.options import InputError
+from jaxcap.cli.record import record
 from jaxcap.cli.results import results
+from jaxcap.measure.lock import BusyError
+from jaxcap.mnist.data import DataError
 
 PROGRAM = "jaxcap"
 
@@ -30,8 +34,6 @@ def completion(shell: str) -> None:
 
     For bash: jaxcap completion bash > ~/.local/share/bash-completion/completions/jaxcap
     """
-    from click.shell_completion import get_completion_class
-
     script = get_completion_class(shell)
     assert script is not None
     click.echo(script(cli, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
@@ -46,8 +48,8 @@ SECTIONS = {
 }
 
 
-class SectionedGroup(click.Group):
-    """A group whose help lists commands by section."""
+class CommandGroup(click.Group):
+    """All commands: help lists them by section, and errors become sentences for the user."""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a list of commands for each of the sections."""
@@ -57,9 +59,20 @@ class SectionedGroup(click.Group):
                 rows = [(str(c.name).ljust(width), c.get_short_help_str(80)) for c in commands]
                 formatter.write_dl(rows)
 
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command; errors that several may meet become input errors."""
+        try:
+            return super().invoke(context)
+        except (BusyError, DataError) as error:
+            raise InputError(str(error)) from error
+        except MemoryError as error:
+            raise InputError(
+                "there is not enough memory for that: choose a smaller size."
+            ) from error
+
 
 @click.group(
-    cls=SectionedGroup,
+    cls=CommandGroup,
     commands=[command for commands in SECTIONS.values() for command in commands],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExample: jaxcap jit --budget 0.1\nTutorials: https://jaxcap.github.io/jaxcap",
@@ -81,23 +94,17 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except MemoryError:
-        click.echo("Error: there is not enough memory for that: choose a smaller size.", err=True)
-        code = 2
     except OSError as error:
-        click.echo(f"Error: {_explain(error)}", err=True)
+        message = str(error)
+        if error.filename is None:
+            # Commands name the files that they fail to write. What is left in the buffer of standard
+            # output would be written at exit again, and fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            message = f"standard output can't be written: {error.strerror}"
+        click.echo(f"Error: {message}", err=True)
         code = 1
     except click.Abort:
         click.echo("Interrupted.", err=True)
         sys.stdout.flush()
         os._exit(130)  # 128 and SIGINT; XLA's threads may crash a process that ends by itself
     sys.exit(code)
-
-
-def _explain(error: OSError) -> str:
-    if error.filename is not None:
-        return str(error)
-    # Commands name the files that they fail to write. What is left in the buffer of standard output
-    # would be written at exit again, and fail again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return f"standard output can't be written: {error.strerror}"

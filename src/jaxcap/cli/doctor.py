@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
-from jaxcap.cli.running import CommandRun, write
+from jaxcap.cli.output import display, write
+from jaxcap.measure import doctor as installation
+from jaxcap.results.environment import provenance
+from jaxcap.results.tables import Table
 
 
 @click.command(epilog="Example: jaxcap doctor --require gpu")
@@ -32,34 +35,26 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
     Does JAX use what this machine has? Looks at the device, the versions of JAX, its plugin and
     the driver, PyTorch, and memory. Exits with 1 if there is a problem, and says what to do.
     """
-    from jaxcap.measure.doctor import diagnose, examine
+    facts = installation.examine()
+    findings = installation.diagnose(facts)
+    machine: dict[str, str] = {}
+    if facts.backend:
+        from jaxcap.measure.machine import capture
 
-    facts = examine()
-    findings = diagnose(facts)
-    machine = _machine() if facts.backend else {}
+        machine = dict(provenance(capture()))
     if report:
         content = {"findings": [finding._asdict() for finding in findings], "machine": machine}
         write(report, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     else:
-        from jaxcap.results.tables import Table
-
         problems = sum(bool(finding.remedy) for finding in findings)
         note = f"Problems: {problems}." if problems else "No problem was found."
         rows = [(subject, found, remedy or "in order") for subject, found, remedy in findings]
-        run = CommandRun()
-        run.show(Table("Installation", ("", "found", "what to do"), rows, [note]))
+        display(Table("Installation", ("", "found", "what to do"), rows, [note]))
         if machine:
-            run.show("", Table("What timings depend on", ("", "found"), list(machine.items())))
+            display("", Table("What timings depend on", ("", "found"), list(machine.items())))
     if require and facts.backend != require:
-        found = (
+        backend = (
             f"computes on {facts.backend.upper()}" if facts.backend else "has no working backend"
         )
-        raise click.ClickException(f"JAX {found}, and {require.upper()} is required")
+        raise click.ClickException(f"JAX {backend}, and {require.upper()} is required")
     context.exit(1 if any(finding.remedy for finding in findings) else 0)
-
-
-def _machine() -> dict[str, str]:
-    from jaxcap.measure.machine import capture
-    from jaxcap.results.environment import provenance
-
-    return dict(provenance(capture()))

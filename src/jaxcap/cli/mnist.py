@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import uuid4
 
 import click
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
-from jaxcap.cli.running import (
+from jaxcap.cli.options import (
     LIBRARIES,
-    CommandRun,
+    Function,
     InputError,
     device_option,
     json_option,
@@ -21,12 +25,12 @@ from jaxcap.cli.running import (
     require_library,
     require_writable,
 )
-
-if TYPE_CHECKING:
-    from jaxcap.mnist.config import Settings
-    from jaxcap.mnist.data import Mnist
-    from jaxcap.mnist.training import Epoch, Trainer
-    from jaxcap.results import ResultSet
+from jaxcap.cli.run import CommandRun
+from jaxcap.mnist.config import Settings, explain
+from jaxcap.mnist.data import Mnist, load, mean_and_std
+from jaxcap.mnist.training import Epoch, Trainer, fit
+from jaxcap.results import ProcessSamples, Result, ResultSet
+from jaxcap.results.tables import Table
 
 _STARTED_BY_SRUN = "SLURM_STEP_NODELIST"
 
@@ -35,35 +39,23 @@ def _flag(setting: str) -> str:
     return f"--{setting.replace('_', '-')}"
 
 
-def _setting_option(name: str, default: float, meaning: str) -> Callable[..., Any]:
+def _setting_option(name: str, setting: FieldInfo) -> Callable[..., Any]:
     """Make the option for one of `jaxcap.mnist.config.Settings`."""
     flag = _flag(name)
-    if isinstance(default, bool):
+    if setting.annotation is bool:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-        return click.option(flag, default=default, show_default=True, help=meaning)
+        return click.option(
+            flag, default=setting.default, show_default=True, help=setting.description
+        )
     # The values are texts, because `Settings` converts them, and reports all that is wrong at once.
-    metavar = type(default).__name__.upper()
     return click.option(
-        flag, default=str(default), show_default=True, metavar=metavar, help=meaning
+        flag,
+        default=str(setting.default),
+        show_default=True,
+        metavar=type(setting.default).__name__.upper(),
+        help=setting.description,
     )
 
-
-# Written out, because importing `Settings` takes pydantic, for which help and completion don't wait.
-SETTING_OPTIONS = (
-    _setting_option("num_epochs", 10, "Number of times that all images are seen."),
-    _setting_option("batch_size_training", 128, "Images in a training step."),
-    _setting_option("batch_size_validation", 128, "Images that are evaluated at a time."),
-    _setting_option("learning_rate", 0.01, "Size of a step against the gradient."),
-    _setting_option("momentum", 0.9, "Fraction of the last step that is added to the next."),
-    _setting_option(
-        "decay", False, "Lower the learning rate linearly, from step to step, to zero."
-    ),
-    _setting_option("seed", 0, "Determines the weights, the order of the images and dropout."),
-    _setting_option("dropout", True, "Drop activations at random while training."),
-    _setting_option(
-        "dry_run", False, "Stop each epoch after a few batches, to see whether everything works."
-    ),
-)
 
 data_option = click.option(
     "--data",
@@ -74,8 +66,14 @@ data_option = click.option(
 )
 
 
-def training(command: Callable[..., None]) -> click.Command:
-    """Add the options of all trainings to a command."""
+@click.group()
+def mnist() -> None:
+    """Train a network to read digits."""
+
+
+def training_command(function: Function) -> click.Command:
+    """Make a command with the options of all trainings."""
+    settings = [_setting_option(*setting) for setting in Settings.model_fields.items()]
     for option in (
         quiet_option,
         json_option,
@@ -93,18 +91,22 @@ def training(command: Callable[..., None]) -> click.Command:
             help="Write a line of JSON for each epoch.",
         ),
         data_option,
-        *reversed(SETTING_OPTIONS),
+        *reversed(settings),
     ):
-        command = option(command)
-    return click.command()(command)
+        function = option(function)
+    return mnist.command()(function)
 
 
-@click.group()
-def mnist() -> None:
-    """Train a network to read digits."""
+def _require_host_and_port(
+    _: click.Context, __: click.Parameter, address: str | None
+) -> str | None:
+    port = re.fullmatch(r".+:([0-9]+)", address) if address else None
+    if address and not (port and int(port[1]) < 2**16):  # JAX crashes on some of these
+        raise click.BadParameter(f"{address} is not a host and a port, such as 10.0.0.1:1234.")
+    return address
 
 
-@training
+@training_command
 @click.option(
     "--all-devices",
     is_flag=True,
@@ -113,6 +115,7 @@ def mnist() -> None:
 @click.option(
     "--coordinator",
     metavar="HOST:PORT",
+    callback=_require_host_and_port,
     help="Train in several processes without srun: the address at which all reach process 0.",
 )
 @click.option("--processes", type=int, help="Number of processes, if there is a coordinator.")
@@ -141,7 +144,7 @@ def flax(
     _train("flax", prepare, **options)
 
 
-@training
+@training_command
 def pytorch(**options: Any) -> None:
     """Train by PyTorch: the same weights to begin with, and the same batches."""
 
@@ -156,25 +159,18 @@ def pytorch(**options: Any) -> None:
     _train("pytorch", prepare, **options)
 
 
-@click.command("preprocess-images")
+@mnist.command("preprocess-images")
 @data_option
 @quiet_option
-def preprocess_images(data: str, quiet: bool) -> None:
+def preprocess_images(data: Any, quiet: bool) -> None:
     """Read MNIST, downloading it if need be, and show what its pixels are normalised by."""
-    from jaxcap.mnist.data import mean_and_std
-    from jaxcap.results.tables import Table
-
-    images = _load(data)
+    images = load(data)
     rows = [
         (name, f"{len(split.images):,}", *(f"{x:.6f}" for x in mean_and_std(split.images)))
         for name, split in (("training", images.train), ("test", images.test))
     ]
     headers = ("images", "count", "mean", "standard deviation")
     CommandRun(quiet=quiet).show(Table(f"Pixels from 0 to 1, of {images.source}", headers, rows))
-
-
-for command in flax, pytorch, preprocess_images:
-    mnist.add_command(command)
 
 
 def _train(
@@ -186,17 +182,12 @@ def _train(
     quiet: bool,
     log: Path | None,
     checkpoints: Path | None,
-    data: str,
+    data: Any,
     join: Callable[[], bool] | None = None,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Train with the options of a command."""
-    settings = _checked(given)
-    for name in "flax", library:
-        require_library(name)
-    for path, option in (log, "--log"), (checkpoints, "--checkpoints"):
-        if path:
-            require_writable(path / "new" if path.is_dir() else path, option)
+    settings = _checked_settings(values, library, log, checkpoints)
     if join:
         if not join():
             quiet, log = True, None  # process 0 reports for all
@@ -204,20 +195,14 @@ def _train(
     run = CommandRun(device, json=json, quiet=quiet)
     run.start()
     platform = run.platforms(library)[0]
-    from jaxcap.mnist.training import fit
-
-    images = _load(data)
-    run.show(f"{LIBRARIES[library].name}, {images!r}")
-    earlier: list[Epoch] = []
+    images = load(data)
+    run.show(f"{LIBRARIES[library]}, {images!r}")
+    resumed: list[Epoch] = []
 
     def on_start(epochs: Sequence[Epoch]) -> None:
-        if json and settings.num_epochs - len(epochs) < 2:
-            raise InputError(
-                "--json: the first epoch that a process trains includes compilation, so a time takes "
-                f"a second one, and --num-epochs {settings.num_epochs} leaves "
-                f"{max(settings.num_epochs - len(epochs), 0)} to train: raise it, or leave --json out"
-            )
-        earlier.extend(epochs)
+        if json:
+            _require_two_epochs(settings.num_epochs, len(epochs))
+        resumed.extend(epochs)
         for epoch in epochs:
             run.show(str(epoch))
 
@@ -236,20 +221,23 @@ def _train(
     except OSError as error:
         raise InputError(f"{error.filename} can't be written: {error.strerror}") from error
     if json:
-        ends_s = [0.0, *(epoch.train_s for epoch in epochs)]
-        durations_s = [end - start for start, end in pairwise(ends_s)]
-        run.save(_results(library, platform, settings, images, durations_s[len(earlier) :]))
+        run.save(_results(library, platform, settings, images, epochs, len(resumed)))
 
 
-def _checked(given: dict[str, Any]) -> Settings:
-    from pydantic import ValidationError
-
-    from jaxcap.mnist.config import Settings, explain
-
+def _checked_settings(
+    values: dict[str, Any], library: str, log: Path | None, checkpoints: Path | None
+) -> Settings:
+    """Check whatever can be checked before JAX starts, and return the settings."""
     try:
-        return Settings.model_validate(given)
+        settings = Settings.model_validate(values)
     except ValidationError as error:
         raise InputError(explain(error, label=_flag)) from error
+    for name in "flax", library:
+        require_library(name)
+    for path, option in (log, "--log"), (checkpoints, "--checkpoints"):
+        if path:
+            require_writable(path / "new" if path.is_dir() else path, option)
+    return settings
 
 
 def _join(coordinator: str | None, processes: int | None, process: int | None) -> bool:
@@ -267,30 +255,32 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
     return jax.process_index() == 0
 
 
-def _load(want: Any) -> Mnist:
-    from jaxcap.mnist import data
-
-    try:
-        return data.load(want)
-    except data.DataError as error:
-        raise InputError(str(error)) from error
+def _require_two_epochs(num_epochs: int, trained: int) -> None:
+    if num_epochs - trained < 2:
+        raise InputError(
+            "--json: the first epoch that a process trains includes compilation, so a time takes a "
+            f"second one, and --num-epochs {num_epochs} leaves {max(num_epochs - trained, 0)} to "
+            "train: raise it, or leave --json out"
+        )
 
 
 def _results(
-    library: str, platform: str, settings: Settings, images: Mnist, epochs_s: Sequence[float]
+    library: str,
+    platform: str,
+    settings: Settings,
+    images: Mnist,
+    epochs: Sequence[Epoch],
+    resumed: int,
 ) -> ResultSet:
-    """Save the epochs that this process trained as calls, of which the first compiles."""
-    from uuid import uuid4
-
+    """Return the epochs that this process trained as calls, of which the first compiles."""
     from jaxcap.measure import machine
-    from jaxcap.results import ProcessSamples, Result, ResultSet
 
-    first, *later = epochs_s
+    ends_s = [0.0, *(epoch.train_s for epoch in epochs)]
+    first, *later = [end - start for start, end in pairwise(ends_s)][resumed:]
     environment = machine.capture()
-    name = LIBRARIES[library].name
     result = Result(
         experiment="mnist epoch",
-        variant=name,
+        variant=LIBRARIES[library],
         parameters=settings.model_dump(),
         device=machine.cpu() if platform == "cpu" else environment.device,
         comparison=uuid4().hex[:12],

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.running import DASH, CommandRun, InputError, require_writable, write
-
-if TYPE_CHECKING:
-    from jaxcap.results import ResultSet
+from jaxcap.cli.options import DASH, InputError, require_writable
+from jaxcap.cli.output import display, write
+from jaxcap.results import ResultsError, ResultSet, json_schema, recordings
+from jaxcap.results.environment import provenance
+from jaxcap.results.exports import FORMATS, side_by_side
+from jaxcap.results.files import ENVIRONMENT
+from jaxcap.results.tables import Table
 
 _PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
 _file = click.argument("file", type=_PATH, metavar="FILE")
@@ -31,23 +34,19 @@ def results() -> None:
 @_files
 def list_(paths: Sequence[Path]) -> None:
     """Say what is in files; of a folder, in all that it holds."""
-    from jaxcap.results.tables import Table
-
     rows = [
         (
             str(path),
-            str(found.environment.device),
-            ", ".join(dict.fromkeys(result.experiment for result in found.results)),
-            str(len(found)),
-            found.environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
+            str(loaded.environment.device),
+            ", ".join(dict.fromkeys(result.experiment for result in loaded.results)),
+            str(len(loaded)),
+            loaded.environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
         )
-        for path, found in _load_all(paths)
+        for path, loaded in _load_all(paths)
     ]
     if not rows:
         raise InputError("there is no file of results")
-    CommandRun().show(
-        Table("Results", ("file", "device", "experiments", "results", "measured"), rows)
-    )
+    display(Table("Results", ("file", "device", "experiments", "results", "measured"), rows))
 
 
 @results.command(epilog="Example: jaxcap results show jit.json")
@@ -56,12 +55,9 @@ def list_(paths: Sequence[Path]) -> None:
 @_variant
 def show(file: Path, experiment: str | None, variant: str | None) -> None:
     """Show a file's times, one table for each experiment, and the machine."""
-    from jaxcap.results.environment import provenance
-    from jaxcap.results.tables import Table
-
     selection = _load(file, experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
-    CommandRun().show(facts, *(each.table() for each in selection.by_experiment().values()))
+    display(facts, *(group.table() for group in selection.by_experiment().values()))
 
 
 @results.command(epilog="Example: jaxcap results compare before.json after.json")
@@ -74,27 +70,26 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
     The files may come from several machines. Ratios are to the first file. They were not measured
     in turns, so they are called undecided wherever the intervals of the two times meet.
     """
-    from jaxcap.results.exports import side_by_side
-
     loaded = list(_load_all(paths, experiment, variant))
     if not 2 <= len(loaded) <= len(ascii_uppercase):
         raise InputError(
             f"compare takes 2 to {len(ascii_uppercase)} files, and there are {len(loaded)}"
         )
     files, sets = zip(*loaded, strict=True)
-    _require_common(sets)
+    keys = [{result.key[:3] for result in result_set} for result_set in sets]  # on whichever device
+    if not any(a & b for a, b in combinations(keys, 2)):
+        raise InputError(
+            "the files have nothing in common: no two of them hold the same experiment, variant "
+            "and parameters"
+        )
     legend = [f"{label}: {file}" for label, file in zip(ascii_uppercase, files, strict=False)]
-    CommandRun().show(*legend, *side_by_side(dict(zip(ascii_uppercase, sets, strict=False))))
+    display(*legend, *side_by_side(dict(zip(ascii_uppercase, sets, strict=False))))
 
 
 @results.command(epilog="Example: jaxcap results export jit.json --format markdown")
 @_file
 @click.option(
-    "--format",
-    "kind",
-    type=click.Choice(("csv", "json", "markdown", "table")),
-    default="csv",
-    show_default=True,
+    "--format", "kind", type=click.Choice(tuple(FORMATS)), default="csv", show_default=True
 )
 @click.option(
     "--output",
@@ -108,8 +103,6 @@ def export(
     file: Path, kind: str, output: Path, experiment: str | None, variant: str | None
 ) -> None:
     """Convert a file: a row for each result, times in seconds."""
-    from jaxcap.results.exports import FORMATS
-
     require_writable(output, "--output")
     write(output, FORMATS[kind](_load(file, experiment, variant)))
 
@@ -122,30 +115,23 @@ def validate(paths: Sequence[Path]) -> None:
     A recording, beside its environment.json, must also be in the folder and have the name of its
     device and its experiment. Exits with 2 if a file can't be used, and says why.
     """
-    from jaxcap.results.files import ENVIRONMENT
-    from jaxcap.results.recordings import load
-
-    invalid = 0
+    is_valid = True
     for path in _expand(paths):
         is_recording = path != DASH and path.with_name(ENVIRONMENT).exists()
         try:
-            found = _load(path, read=load if is_recording else None)
+            loaded = _load(path, read=recordings.load if is_recording else ResultSet.load)
         except InputError as error:
-            invalid += 1
+            is_valid = False
             click.echo(f"Error: {error.message}", err=True)
         else:
-            click.echo(f"{path}: valid, {len(found)} results, {found.environment.device}")
-    if invalid:
+            click.echo(f"{path}: valid, {len(loaded)} results, {loaded.environment.device}")
+    if not is_valid:
         raise click.exceptions.Exit(2)
 
 
 @results.command(epilog="Example: jaxcap results schema > schema.json")
 def schema() -> None:
     """Print the JSON Schema that files of results follow."""
-    import json
-
-    from jaxcap.results import json_schema
-
     click.echo(json.dumps(json_schema(), indent=1))
 
 
@@ -153,12 +139,9 @@ def _load(
     path: Path,
     experiment: str | None = None,
     variant: str | None = None,
-    *,
-    read: Callable[[Path], ResultSet] | None = None,
+    read: Callable[[Path], ResultSet] = ResultSet.load,
 ) -> ResultSet:
     """Load the results of a file that have these names, or all."""
-    from jaxcap.results import ResultsError, ResultSet
-
     if path == DASH:
         path = Path("/dev/stdin")
     elif not path.is_file():
@@ -167,21 +150,11 @@ def _load(
             "where the file is -"
         )
     try:
-        return (read or ResultSet.load)(path).select(experiment=experiment, variant=variant)
+        return read(path).select(experiment=experiment, variant=variant)
     except ResultsError as error:
         raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from error
-
-
-def _require_common(sets: Sequence[ResultSet]) -> None:
-    """Refuse to compare files of which no two have a result of the same."""
-    keys = [{result.key[:3] for result in results} for results in sets]  # on whichever device
-    if not any(a & b for a, b in combinations(keys, 2)):
-        raise InputError(
-            "the files have nothing in common: no two of them hold the same experiment, variant "
-            "and parameters"
-        )
 
 
 def _load_all(
@@ -190,24 +163,23 @@ def _load_all(
     """Load files; skip what a folder holds that is not a file of such results."""
     for path in _expand(paths):
         try:
-            found = _load(path, experiment, variant)
+            loaded = _load(path, experiment, variant)
         except InputError as error:
             if path in paths:
                 raise
             click.echo(f"Skipped: {error.message}", err=True)
         else:
-            yield path, found
+            yield path, loaded
 
 
 def _expand(paths: Sequence[Path]) -> Iterator[Path]:
     """Take each file, and for a folder all files of results in it."""
-    from jaxcap.results.files import ENVIRONMENT
-
     for path in paths:
         if not path.is_dir():
             yield path
             continue
-        inside = sorted(file for file in path.rglob("*.json") if file.name != ENVIRONMENT)
-        if not inside:
+        files = sorted(path.rglob("*.json"))
+        files = [file for file in files if file.name != ENVIRONMENT]
+        if not files:
             raise InputError(f"{path} holds no file of results: they end in .json")
-        yield from inside
+        yield from files

@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jaxcap.progress import progress_bar
+from jaxcap.measure.progress import progress_bar
 
 Bytes = npt.NDArray[np.uint8]
 

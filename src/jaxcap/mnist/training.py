@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
+from jaxcap.measure.progress import progress_bar
 from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Mnist, Split, mean_and_std
-from jaxcap.progress import progress_bar
 from jaxcap.results.atomic import write_atomically
 
 Order = npt.NDArray[np.int32]

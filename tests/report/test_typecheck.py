@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from jaxcap import typecheck
-from jaxcap.typecheck import CHECKERS, Checker, TypeCheckError, is_installed, run_checker
+from jaxcap.report import typecheck
+from jaxcap.report.typecheck import CHECKERS, Checker, TypeCheckError, is_installed, run_checker
 
 SOURCE = """\
 from collections import OrderedDict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxcap.progress import progress_bar
+from jaxcap.measure.progress import progress_bar
 
 
 def test_a_terminal_shows_progress_and_forgets_it(

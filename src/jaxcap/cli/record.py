@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.running import (
-    CommandRun,
-    InputError,
-    budget_option,
-    progress,
-    quiet_option,
-    require_writable,
-    start_backend,
-)
+from jaxcap.cli.options import InputError, budget_option, quiet_option, require_writable
+from jaxcap.cli.output import display
+from jaxcap.cli.run import CommandRun, start_backend
+from jaxcap.measure.progress import progress_bar
+from jaxcap.results import ResultsError
+from jaxcap.results.files import recording_path
+from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
     from jaxcap.measure.experiment import Experiment
@@ -56,39 +54,51 @@ def record(
     """
     run = CommandRun(quiet=quiet)
     start_backend()
-    from jaxcap.measure import recording
-    from jaxcap.measure.lock import BusyError
-    from jaxcap.measure.machine import capture
-    from jaxcap.measure.processes import ProcessError
-    from jaxcap.results import ResultsError
-    from jaxcap.results.files import recording_path
+    from jaxcap.measure import machine, recording
 
     chosen = _choose(experiments, run)
-    here = capture()
+    environment = machine.capture()
     try:
-        waiting = recording.pending(folder, chosen, here, processes=processes)
+        pending = recording.pending(folder, chosen, environment, processes=processes)
     except ResultsError as error:
         raise InputError(str(error)) from error
     if only_list:
-        _list(chosen, waiting, processes * budget_s)
+        display(_table_of_states(chosen, pending, processes * budget_s))
         return
-    run.show(
-        f"{len(chosen) - len(waiting)} of {len(chosen)} experiments are up to date in {folder}"
-    )
-    for experiment in waiting:
-        _require_room(recording_path(folder, here, experiment.name))
+    up_to_date = len(chosen) - len(pending)
+    run.show(f"{up_to_date} of {len(chosen)} experiments are up to date in {folder}")
+    for experiment in pending:
+        file = recording_path(folder, environment, experiment.name)
+        existing_folder = next(parent for parent in file.parents if parent.exists())
+        require_writable(existing_folder / file.name, "--folder")
+    written = _record(folder, chosen, pending, processes, budget_s, run)
+    run.show(*(f"recorded {path}" for path in written))
+
+
+def _record(
+    folder: Path,
+    chosen: Mapping[str, Experiment],
+    pending: Sequence[Experiment],
+    processes: int,
+    budget_s: float,
+    run: CommandRun,
+) -> list[Path]:
+    """Record experiments, with a bar on a terminal, and name the one that fails."""
+    from jaxcap.measure import recording
+    from jaxcap.measure.processes import ProcessError
+
     started: list[Experiment] = []
 
     def on_start(experiment: Experiment) -> None:
         started.append(experiment)
         bar.update(task, description=experiment.name, refresh=True)
         if bar.disable:
-            run.show(f"recording {experiment.name} ({len(started)} of {len(waiting)})")
+            run.show(f"recording {experiment.name} ({len(started)} of {len(pending)})")
 
-    with progress(hidden=quiet, with_remaining_time=True) as bar:
-        task = bar.add_task("", total=sum(len(e.points) * processes for e in waiting))
+    with progress_bar(hidden=run.quiet) as bar:
+        task = bar.add_task("", total=sum(len(e.points) * processes for e in pending))
         try:
-            written = recording.record(
+            return recording.record(
                 folder,
                 chosen,
                 processes=processes,
@@ -96,8 +106,6 @@ def record(
                 on_start=on_start,
                 on_process=lambda: bar.update(task, advance=len(started[-1].points), refresh=True),
             )
-        except BusyError as error:
-            raise InputError(str(error)) from error
         except (ProcessError, OSError, ValueError) as error:  # the last if the machine has changed
             if not started:
                 raise
@@ -105,7 +113,6 @@ def record(
                 f"{started[-1].name!r} was not recorded: {error}. What was recorded before is "
                 "kept: the same command continues there"
             ) from error
-    run.show(*(f"recorded {path}" for path in written))
 
 
 def _choose(names: Sequence[str], run: CommandRun) -> Mapping[str, Experiment]:
@@ -128,23 +135,16 @@ def _choose(names: Sequence[str], run: CommandRun) -> Mapping[str, Experiment]:
     return {name: known[name] for name in names or known}
 
 
-def _require_room(file: Path) -> None:
-    """Find out whether a file can be written in a folder that may not exist yet."""
-    folder = next((parent for parent in file.parents if parent.exists()), file.parent)
-    require_writable(folder / file.name, "--folder")
-
-
-def _list(chosen: Mapping[str, Experiment], waiting: Sequence[Experiment], point_s: float) -> None:
-    from jaxcap.results.tables import Table
-
+def _table_of_states(
+    chosen: Mapping[str, Experiment], pending: Sequence[Experiment], point_s: float
+) -> Table:
     rows = [
         (
             name,
-            "to be recorded" if experiment in waiting else "up to date",
+            "to be recorded" if experiment in pending else "up to date",
             str(len(experiment.points)),
             f"{len(experiment.points) * point_s:.0f} s",
         )
         for name, experiment in chosen.items()
     ]
-    headers = ("experiment", "state", "points", "time per variant")
-    CommandRun().show(Table("Experiments", headers, rows))
+    return Table("Experiments", ("experiment", "state", "points", "time per variant"), rows)

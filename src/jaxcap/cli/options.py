@@ -1,0 +1,104 @@
+"""Options of several commands, and checks of what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from math import isfinite
+from pathlib import Path
+
+import click
+from rich.filesize import decimal
+
+from jaxcap.results import atomic
+
+Function = Callable[..., None]
+
+#: As a file, standard output or standard input.
+DASH = Path("-")
+
+_ROOM_BYTES = 2**20  # what most files of results need
+
+LIBRARIES = {"numpy": "NumPy", "pytorch": "PyTorch", "jax": "JAX", "flax": "Flax"}
+
+# The module of a library, and the extra of jaxcap that installs it.
+_OPTIONAL = {"pytorch": ("torch", "all"), "flax": ("flax", "mnist")}
+
+
+class InputError(click.ClickException):
+    """Input that can't be used. The message is one sentence that says what to do."""
+
+    exit_code = 2
+
+
+device_option = click.option(
+    "--device",
+    type=click.Choice(("auto", "cpu", "gpu", "tpu")),
+    default="auto",
+    show_default=True,
+    help="Where to compute; auto is the best device.",
+)
+json_option = click.option(
+    "--json",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    help="Save the results, for jaxcap results to read; - is standard output.",
+)
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+
+
+def budget_option(default_s: float, description: str) -> Callable[[Function], Function]:
+    """Make the option for how long to sample, in seconds."""
+    return click.option(
+        "--budget",
+        "budget_s",
+        metavar="SECONDS",
+        type=float,
+        default=default_s,
+        show_default=True,
+        callback=_require_positive,
+        help=description,
+    )
+
+
+def _require_positive(_: click.Context, __: click.Parameter, seconds: float) -> float:
+    if not (isfinite(seconds) and seconds > 0):
+        raise click.BadParameter(f"{seconds} is not a positive number of seconds.")
+    return seconds
+
+
+def require_library(name: str) -> None:
+    """Refuse to go on without a library."""
+    if name not in _OPTIONAL:
+        return
+    module, extra = _OPTIONAL[name]
+    if find_spec(module) is None:
+        raise InputError(
+            f"{LIBRARIES[name]} isn't installed: python -m pip install 'jaxcap[{extra}]'"
+        )
+
+
+def require_memory(needed_bytes: int, platform: str, option: str, value: int) -> None:
+    """Refuse a size that can't fit on a device of this platform."""
+    from jaxcap.measure.machine import free_memory_bytes
+
+    free = free_memory_bytes(platform)
+    if free is not None and needed_bytes > free:
+        raise click.BadParameter(
+            f"{value:,} needs {decimal(needed_bytes)} of memory and {decimal(free)} are free: "
+            "choose a smaller one.",
+            param_hint=f"'{option}'",
+        )
+
+
+def require_writable(path: Path, option: str) -> None:
+    """Refuse a file that can't be written, without touching it."""
+    if path == DASH:
+        return
+    try:
+        atomic.require_writable(path, room_bytes=_ROOM_BYTES)
+    except OSError as error:
+        raise click.BadParameter(
+            f"{path} can't be written ({error.strerror}): choose another.",
+            param_hint=f"'{option}'",
+        ) from error

@@ -1,0 +1,46 @@
+"""What commands print and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from jaxcap.cli.options import DASH, InputError
+from jaxcap.results.atomic import write_atomically
+
+
+def display(*contents: Any, err: bool = False) -> None:
+    """Print tables or texts to standard output, or to standard error."""
+    console = Console(highlight=False, emoji=False, markup=False, stderr=err)
+    if console.is_terminal:
+        console.print(*contents, sep="\n")
+        return
+    console.width = 10_000  # in files and for programs, lines are as long as their text
+    with console.capture() as capture:
+        console.print(*contents, sep="\n")
+    # click would write UTF-8 where the encoding is ASCII.
+    text = capture.get().encode(console.encoding, "backslashreplace").decode(console.encoding)
+    click.echo("\n".join(line.rstrip() for line in text.splitlines()), err=err)
+
+
+def write(path: Path, text: str) -> None:
+    """Write text to a file, or to standard output if the path is ``-``."""
+    if path == DASH:
+        click.echo(text, nl=False)
+    else:
+        with refusing_unwritable(path):
+            write_atomically(path, text)
+
+
+@contextmanager
+def refusing_unwritable(path: Path) -> Iterator[None]:
+    """Say in a sentence that a file can't be written, such as to a disk that has filled up."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror}") from error

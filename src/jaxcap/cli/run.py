@@ -1,0 +1,185 @@
+"""One run of a command that computes: its device, its progress and its results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from jaxcap.cli.options import (
+    DASH,
+    LIBRARIES,
+    Function,
+    InputError,
+    budget_option,
+    device_option,
+    json_option,
+    quiet_option,
+    require_writable,
+)
+from jaxcap.cli.output import display, refusing_unwritable
+from jaxcap.measure.lock import measuring_alone
+from jaxcap.measure.progress import progress_bar
+from jaxcap.results import ResultSet
+from jaxcap.results.tables import Table
+
+if TYPE_CHECKING:
+    from jaxcap.measure.experiment import Point, Points, Prepare
+
+
+class Value(NamedTuple):
+    """A computed value as text, what it should be, and whether the two agree within rounding."""
+
+    name: str
+    computed: str
+    expected: str
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class CommandRun:
+    """One run of a command.
+
+    Attributes
+    ----------
+    device
+        The platform to compute on, or ``"auto"``.
+    budget_s
+        Seconds of sampling for each measurement.
+    json
+        The file to save results in. If it is ``-``, they go to standard output, and all else to
+        standard error.
+    quiet
+        Whether to print nothing.
+    """
+
+    device: str = "auto"
+    budget_s: float = 1.0
+    json: Path | None = None
+    quiet: bool = False
+
+    def start(self) -> None:
+        """Choose the device, and make sure that results can be saved, before anything runs."""
+        if self.json:
+            require_writable(self.json, "--json")
+        if self.device == "cpu":
+            import jax
+
+            jax.config.update("jax_platforms", "cpu")  # type: ignore[no-untyped-call]
+        platform = start_backend()
+        if self.device not in ("auto", platform):
+            raise InputError(
+                f"--device {self.device}: JAX finds no {self.device.upper()} here (its device is "
+                f"{platform.upper()}); leave the option out, or see what `jaxcap doctor` says"
+            )
+
+    def platforms(self, library: str = "jax") -> list[str]:
+        """Platforms that a library can use: the option's, or JAX's default and the CPU."""
+        wanted = [self.device] if self.device != "auto" else [start_backend(), "cpu"]
+        usable = [platform for platform in dict.fromkeys(wanted) if _can_use(library, platform)]
+        if not usable:
+            raise InputError(
+                f"--device {self.device}: {LIBRARIES[library]} can't compute there; leave the "
+                "option out, or see what `jaxcap doctor` says"
+            )
+        return usable
+
+    def show(self, *contents: Any) -> None:
+        """Print tables or texts."""
+        if not self.quiet:
+            display(*contents, err=self.json == DASH)
+
+    def check(self, caption: str, values: Iterable[Value]) -> None:
+        """Show values, which may be computed only here, beside what they should be; check them."""
+        with progress_bar(hidden=self.quiet) as bar:
+            bar.add_task(f"Computing: {caption}", total=None)
+            values = list(values)
+        rows = [(v.name, v.computed, v.expected, "yes" if v.agrees else "NO") for v in values]
+        self.show(Table(caption, ("", "found", "expected", "as expected"), rows))
+        if wrong := [value.name for value in values if not value.agrees]:
+            raise click.ClickException(f"not as expected: {', '.join(wrong)}")
+
+    def measure(self, experiment: str, prepare: Prepare, points: Points) -> ResultSet:
+        """Measure variants at each point."""
+        from jaxcap.measure.timing import MeasurementError, sweep
+
+        with progress_bar(hidden=self.quiet) as bar, measuring_alone():
+            task = bar.add_task(experiment, total=len(points))
+
+            def shown_points() -> Iterator[Point]:
+                for point in points:
+                    parameters = ", ".join(f"{key} {value}" for key, value in point.items())
+                    bar.update(task, description=f"{experiment}: {parameters}", refresh=True)
+                    yield point
+                    bar.advance(task)
+
+            try:
+                return sweep(
+                    prepare,
+                    shown_points(),
+                    experiment=experiment,
+                    budget_s=self.budget_s,
+                    on_round=bar.refresh,
+                )
+            except MeasurementError as error:
+                raise click.ClickException(str(error)) from error
+
+    def finish(self, results: ResultSet, *, over: str | None = None) -> None:
+        """Show results, and how many times faster they are than a variant; save them."""
+        self.show(results.table(), *([results.speedups(over=over)] if over else []))
+        self.save(results)
+
+    def save(self, results: ResultSet) -> None:
+        """Save results where ``--json`` says, if it is given."""
+        if self.json == DASH:
+            click.echo(results.model_dump_json(indent=1))
+        elif self.json:
+            with refusing_unwritable(self.json):
+                results.save(self.json)
+
+
+def measuring_command(function: Function) -> Function:
+    """Give a command the options of all that measure, and a `CommandRun` in their place."""
+
+    @device_option
+    @budget_option(CommandRun.budget_s, "Time for each measurement.")
+    @json_option
+    @quiet_option
+    @wraps(function)
+    def with_run(
+        *, device: str, budget_s: float, json: Path | None, quiet: bool, **others: Any
+    ) -> None:
+        run = CommandRun(device, budget_s, json, quiet)
+        run.start()
+        function(run, **others)
+
+    return with_run
+
+
+def start_backend() -> str:
+    """Start JAX, and name the platform of its default device."""
+    try:
+        import jax
+
+        return jax.default_backend()
+    except (AssertionError, ImportError, RuntimeError) as error:  # the first by JAX_PLATFORMS=cuda
+        if platforms := os.environ.get("JAX_PLATFORMS"):
+            raise InputError(
+                f"the variable JAX_PLATFORMS is {platforms!r}, and JAX can't start that here: "
+                "unset JAX_PLATFORMS, or see what `jaxcap doctor` says"
+            ) from error
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"JAX doesn't start ({reason}): see what `jaxcap doctor` says") from error
+
+
+def _can_use(library: str, platform: str) -> bool:
+    if library == "pytorch" and platform == "gpu":
+        import torch
+
+        return torch.cuda.is_available()
+    return platform == "cpu" or library in ("jax", "flax")
