@@ -7,7 +7,7 @@ see the names and types of the arguments, the type of the result, and whether th
 transformed like that.
 
 Almost all of this module is overloads: signatures that only a type checker reads. What runs is one
-line for each function, and `_apply` at the end.
+line for each function, and ``_apply`` at the end.
 
 JAX passes and returns a `jax.Array` even where an annotation says ``float``. Annotate the arguments
 and results of computations with `jax.Array`, or with containers of it, and the types are right.

@@ -13,8 +13,8 @@ from jaxcap.published.values import MISTAKES, NOT_AWAITED, PublishedValue
 from jaxcap.results.recordings import Recording
 from jaxcap.results.statistics import Estimate
 
-#: Times that differ by no more than this factor count as equal: two computers of the same kind may
-#: differ as much.
+#: Times that differ by no more than this factor count as equal, because two computers of the same kind
+#: may differ as much.
 FACTOR = 2.0
 #: A mistake explains a published time if repeating it changes our time by this share of the distance
 #: between the two, on a logarithmic scale: by at least half, because libraries and devices changed

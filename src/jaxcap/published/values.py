@@ -13,7 +13,8 @@ from pydantic import PositiveInt, field_validator
 from jaxcap.results import Parameter
 from jaxcap.results.environment import FrozenModel
 
-#: What each document is. Two are versions of one: the first prints results, the second refers to logs.
+#: What each document is. Two are versions of one, of which the first prints results and the second
+#: refers to logs.
 DOCUMENTS: Mapping[str, str] = {
     "analysis": "An analysis of JAX's capabilities: results in its README",
     "analysis logs": "The same analysis: results in its logs",
@@ -45,7 +46,7 @@ class PublishedValue(FrozenModel):
     number
         Identifies the value: ``"001"`` to ``"168"``.
     document
-        A key of `~jaxcap.published.DOCUMENTS`.
+        A key of `~jaxcap.published.values.DOCUMENTS`.
     task
         What was computed.
     implementation
@@ -57,7 +58,7 @@ class PublishedValue(FrozenModel):
     calls
         Number of our calls that do the work whose time was printed.
     mistakes
-        Keys of `~jaxcap.published.MISTAKES`: those that the document or its program shows.
+        Keys of `~jaxcap.published.values.MISTAKES`: those that the document or its program shows.
     incomparable
         Why the same work can't be repeated today; empty if it can.
     experiment

@@ -108,7 +108,10 @@ def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> li
 
 
 def load(path: Path) -> ResultSet:
-    """Read and validate a recording, as `ResultSet.load` and `require_recording` do."""
+    """Read and validate a recording, its place among others included.
+
+    See `~jaxcap.results.ResultSet.load` and ``jaxcap.results.files.require_recording``.
+    """
     results = ResultSet.load(path)
     require_recording(path, results)
     return results
