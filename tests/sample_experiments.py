@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,11 @@ def prepare_and_raise_in_jax(size: int) -> Mapping[str, Callable[[], Any]]:
 
 def prepare_and_name_the_point(number: int, **_: object) -> Mapping[str, Callable[[], Any]]:
     raise ValueError(f"number {number} of the points")
+
+
+def prepare_and_hang(size: int) -> Mapping[str, Callable[[], Any]]:
+    time.sleep(1000)
+    return {}
 
 
 def prepare_and_exit(size: int) -> Mapping[str, Callable[[], Any]]:

@@ -16,7 +16,8 @@ from jaxcap.measure import digest
 MEASURING = {
     f"measure.{name}"
     for name in (
-        *("allocator", "arrays", "compilation", "experiment", "processes", "timing", "worker"),
+        *("allocator", "arrays", "compilation", "experiment", "processes", "timing"),
+        *("turns", "worker"),
     )
 }
 MNIST = {"mnist throughput", "mnist scaling"}

@@ -19,17 +19,18 @@ import jax
 import numpy as np
 import pytest
 import sample_experiments
-from fakes import ENVIRONMENT, make_result, make_run, make_set
+from fakes import make_set
 from sample_experiments import SUMS, prepare_sums
 
-from jaxcap.measure import machine, processes
+from jaxcap.measure import experiment as experiment_module
+from jaxcap.measure import machine, processes, turns
 from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.machine import capture
 from jaxcap.measure.processes import ProcessError, Task
-from jaxcap.results import ResultSet
+from jaxcap.measure.timing import MAX_ROUNDS
+from jaxcap.results import Parameter, ResultSet
 
 POINT: Points = [{"size": 10}]
-Answering = Callable[..., list[Task]]
 
 
 def make_experiment(prepare: Any, points: Points = POINT) -> Experiment:
@@ -113,56 +114,33 @@ class TestInTwoProcesses:
         results.environment.require_same_machine(capture())
 
 
-def make_task(**changes: Any) -> Task:
-    settings: dict[str, Any] = {
-        "name": "sums",
-        "reference": SUMS.reference,
-        "points": POINT,
-        "budget_s": 1e-6,
-        "allocator": "default",
-        "empty_caches": False,
-    }
-    return Task(**(settings | changes))
-
-
-def test_one_process_can_do_a_task_by_itself() -> None:
-    results = make_task(points=[{"size": 10}, {"size": 20}]).run()
-    assert results.varying() == ["size"]
-    assert {result.time.basis for result in results.results} == {"one process"}
-
-
 def test_a_process_finds_what_a_class_prepares() -> None:
-    experiment = replace(SUMS, prepare=sample_experiments.Sums.prepare)
-    assert experiment.reference == "sample_experiments:Sums.prepare"
-    assert make_task(reference=experiment.reference).run().variants == ("NumPy", "JAX")
-
-
-def test_the_whole_budget_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    options: dict[str, Any] = {}
-
-    def record(*_: object, **given: Any) -> ResultSet:
-        options.update(given)
-        return make_set()
-
-    monkeypatch.setattr(processes, "sweep", record)
-    given = {"budget_s": 0.5, "allocator": "steady", "empty_caches": False}
-    make_task(**given).run()
-    assert options["precision"] == 0
-    assert {name: options[name] for name in given} == given
+    sums = replace(SUMS, prepare=sample_experiments.Sums.prepare)
+    assert sums.reference == "sample_experiments:Sums.prepare"
+    results = sums.run(points=POINT, processes=1, budget_s=1e-6)
+    assert results.variants == ("NumPy", "JAX")
 
 
 def test_tasks_keep_the_types_of_parameters_on_their_way() -> None:
-    task = make_task(points=[{"n": 1, "x": 1.0, "flag": True, "dtype": "float32"}])
-    received = Task.model_validate_json(task.model_dump_json(), strict=True)
+    point: dict[str, Parameter] = {"n": 1, "x": 1.0, "flag": True, "dtype": "float32"}
+    task = Task(
+        name="types",
+        reference="sample_experiments:prepare_sums",
+        points=(point,),
+        sample_s=1.0,
+        allocator="steady",
+        empty_caches=False,
+    )
+    received = Task.model_validate_json(task.model_dump_json())
     assert received == task
     assert [type(value) for value in received.points[0].values()] == [int, float, bool, str]
 
 
 def test_a_task_may_be_longer_than_a_pipe_holds() -> None:
-    points = [{"size": 10, "note": "x" * 900, "number": number} for number in range(200)]
-    task = make_task(reference="sample_experiments:prepare_and_name_the_point", points=points)
+    points: Points = [{"size": 10, "note": "x" * 900, "number": number} for number in range(200)]
+    broken = make_experiment(sample_experiments.prepare_and_name_the_point, points)
     with pytest.raises(ProcessError, match="ValueError: number 0 of the points"):
-        processes._run_in_process(task, "")
+        broken.run(processes=1)
 
 
 @pytest.mark.parametrize(
@@ -182,12 +160,12 @@ def test_failed_process_is_reported_with_its_last_line(
         make_experiment(prepare, [{"size": size}]).run(processes=1)
 
 
-def test_a_process_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "START_LIMIT_S", 0.5)
-    monkeypatch.setattr(processes, "POINT_LIMIT_S", 0.2)
-    monkeypatch.setattr(processes, "BUDGETS_LIMIT", 3)
-    with pytest.raises(ProcessError, match="experiment 'broken' was stopped after 1 s in a fresh"):
-        make_experiment(prepare_sums).run(processes=1, budget_s=0.1)
+@pytest.mark.parametrize("limit", ["START_LIMIT_S", "ANSWER_LIMIT_S"])
+def test_a_process_that_hangs_is_stopped(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns if limit == "START_LIMIT_S" else processes, limit, 0.5)
+    broken = make_experiment(sample_experiments.prepare_and_hang)
+    with pytest.raises(ProcessError, match=r"experiment 'broken' was stopped after .* without an"):
+        broken.run(processes=1, budget_s=0.1)
 
 
 def test_processes_import_what_their_parent_does(
@@ -294,23 +272,22 @@ def test_what_cannot_be_imported_is_refused(prepare: Callable[..., Any]) -> None
     ],
 )
 def test_points_are_checked_before_anything_is_measured(
-    points: Points, message: str, answering: Answering
+    points: Points, message: str, tasks: list[dict[str, Any]]
 ) -> None:
-    answering()
     with pytest.raises(ValueError, match=message):
         SUMS.run(points=points)
+    assert not tasks
 
 
-def test_names_are_checked_before_anything_is_measured(answering: Answering) -> None:
-    answering()
+def test_names_are_checked_before_anything_is_measured(tasks: list[dict[str, Any]]) -> None:
     with pytest.raises(ValueError, match="experiment cannot be named 'a/b'"):
         replace(SUMS, name="a/b").run()
+    assert not tasks
 
 
-def test_scalars_of_numpy_may_be_parameters(answering: Answering) -> None:
-    tasks = answering(make_set())
+def test_scalars_of_numpy_may_be_parameters(tasks: list[dict[str, Any]]) -> None:
     SUMS.run(points=grid(size=np.array([10, 20])), processes=1)
-    assert [type(point["size"]) for point in tasks[0].points] == [int, int]
+    assert [type(point["size"]) for point in tasks[0]["task"].points] == [int, int]
 
 
 def test_points_are_required() -> None:
@@ -325,64 +302,41 @@ def test_processes_are_required(number: int) -> None:
 
 
 @pytest.fixture
-def answering(monkeypatch: pytest.MonkeyPatch) -> Answering:
-    """Let fresh processes return given sets of results. Returns the list of their tasks."""
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The tasks that would have been measured, with the options given."""
+    tasks: list[dict[str, Any]] = []
 
-    def set_up(*sets: ResultSet) -> list[Task]:
-        answers = iter(sets)
-        tasks: list[Task] = []
+    def measure_in_turns(task: Task, **options: Any) -> ResultSet:
+        tasks.append({"task": task, **options})
+        return make_set()
 
-        def run(task: Task, _: str) -> ResultSet:
-            tasks.append(task)
-            return next(answers)
-
-        monkeypatch.setattr(processes, "_run_in_process", run)
-        return tasks
-
-    return set_up
-
-
-def test_processes_of_different_machines_are_not_pooled(
-    answering: Answering,
-) -> None:
-    other = ENVIRONMENT.model_copy(update={"cores": 1})
-    answering(make_set(), make_set().model_copy(update={"environment": other}))
-    with pytest.raises(ValueError, match="cores is 2 in one and 1 in the other"):
-        SUMS.run(processes=2)
-
-
-def test_processes_that_prepared_other_variants_are_not_pooled(answering: Answering) -> None:
-    both = make_result("a"), make_result("b")
-    answering(make_set(*both), make_set(*reversed(both)))
-    with pytest.raises(ProcessError, match="prepared different variants, or in another order"):
-        SUMS.run(processes=2)
-
-
-def test_runs_of_one_result_are_pooled_in_order(
-    answering: Answering, capsys: pytest.CaptureFixture[str]
-) -> None:
-    times = (1e-3, 2e-3, 3e-3)
-    answering(*(make_set(make_result("jit", make_run([time] * 6))) for time in times))
-    (pooled,) = SUMS.run(processes=3).results
-    assert [run.samples_s[0] for run in pooled.runs] == list(times)
-    assert pooled.time.value == 2e-3
-    assert capsys.readouterr() == ("", "")  # progress is for terminals
-
-
-def test_a_callback_follows_each_process(answering: Answering) -> None:
-    tasks = answering(*[make_set()] * 3)
-    finished: list[int] = []
-    SUMS.run(processes=3, on_process=lambda: finished.append(len(tasks)))
-    assert finished == [1, 2, 3]
+    monkeypatch.setattr(experiment_module, "measure_in_turns", measure_in_turns)
+    return tasks
 
 
 @pytest.mark.parametrize("empty_caches", [True, False])
 def test_points_and_options_are_handed_to_the_processes(
-    empty_caches: bool, answering: Answering
+    empty_caches: bool, tasks: list[dict[str, Any]]
 ) -> None:
-    tasks = answering(*[make_set()] * 4)
     replace(SUMS, empty_caches=empty_caches).run(budget_s=0.5)
-    assert len(tasks) == 4
-    assert tasks[0] == make_task(
-        points=SUMS.quick, budget_s=0.5, allocator="steady", empty_caches=empty_caches
+    (options,) = tasks
+    assert options["task"] == Task(
+        name="sums",
+        reference="sample_experiments:prepare_sums",
+        points=tuple(map(dict, SUMS.quick)),
+        sample_s=0.5 / MAX_ROUNDS,
+        allocator="steady",
+        empty_caches=empty_caches,
     )
+    assert (options["processes"], options["budget_s"], options["code"]) == (6, 0.5, SUMS.code)
+
+
+def test_a_callback_is_handed_over(tasks: list[dict[str, Any]]) -> None:
+    shares: list[float] = []
+    SUMS.run(on_progress=shares.append)
+    assert tasks[0]["on_progress"] == shares.append
+
+
+def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
+    SUMS.run(points=POINT, processes=1, budget_s=1e-6)
+    assert capsys.readouterr() == ("", "")

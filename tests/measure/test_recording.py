@@ -53,12 +53,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def run(
         experiment: Experiment,
         processes: int,
-        on_process: Callable[[], object] | None = None,
+        on_progress: Callable[[float], object] | None = None,
         **_: Any,
     ) -> ResultSet:
         names.append(experiment.name)
-        if on_process:
-            on_process()
+        if on_progress:
+            on_progress(1.0)
         runs = [make_run()] * processes
         result = make_result("jit", *runs, experiment=experiment.name, code=experiment.code)
         return make_set(result)
@@ -132,9 +132,9 @@ def test_callbacks_say_what_begins_and_what_ends(tmp_path: Path, measured: list[
         tmp_path,
         BOTH,
         on_start=lambda experiment: events.append(experiment.name),
-        on_process=lambda: events.append("process"),
+        on_progress=lambda share: events.append(f"{share:.0%}"),
     )
-    assert events == ["first sums", "process", "second sums", "process"]
+    assert events == ["first sums", "100%", "second sums", "100%"]
 
 
 def test_a_recording_with_fewer_processes_is_out_of_date(

@@ -192,8 +192,9 @@ class TestBadFile:
             (setting_in_run("first_call_s", -1.0), "first_call_s: .* greater than or equal to 0"),
             (setting_in_run("samples_s", []), "samples_s: .* at least 1 item"),
             (setting_in_run("samples_s", ["x"] * 6), "samples_s.0: Input should be a valid number"),
-            (setting_in_run("samples_s", [1.0]), "samples_s, dispatch_s and minor_faults differ"),
-            (setting_in_run("minor_faults", [1]), "and minor_faults differ in length"),
+            (setting_in_run("samples_s", [1.0]), "samples_s, dispatch_s, minor_faults and"),
+            (setting_in_run("minor_faults", [1]), "and other_work differ in length"),
+            (setting_in_run("other_work", [0.5]), "other_work differ in length"),
             (setting_in_run("calls_per_sample", 0), "calls_per_sample: .* greater than 0"),
         ],
     )
@@ -485,6 +486,49 @@ class TestSpeedup:
         assert make_pair([MS] * 5, [2 * MS] * 5).speedup("jit", over="op by op").verdict == (
             "undecided"
         )
+
+
+class TestDisturbance:
+    """Of 12 samples the first six take a millisecond, and the others, while the machine is busy, 9."""
+
+    SAMPLES = (1e-3,) * 6 + (9e-3,) * 6
+    BUSY = (0.05,) * 6 + (0.06,) * 6
+
+    def test_leaves_samples_out(self) -> None:
+        runs = [make_run(self.SAMPLES, other_work=self.BUSY)] * 3
+        result = make_result("jit", *runs)
+        assert result.leaves_disturbed_out
+        assert result.disturbed_share == 0.5
+        assert (result.time.value, result.time.high) == pytest.approx((1e-3, 1e-3))
+
+    def test_leaves_none_out_where_a_process_would_have_too_few(self) -> None:
+        disturbed = make_run(self.SAMPLES[1:], other_work=self.BUSY[1:])
+        result = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY), disturbed)
+        assert not result.leaves_disturbed_out
+        assert result.time.high > 5e-3
+
+    def test_is_unknown_in_files_that_do_not_have_it(self) -> None:
+        result = make_result("jit", make_run(self.SAMPLES))
+        assert result.disturbed_share == 0
+        assert result.time.value == pytest.approx(5e-3)
+
+    def test_is_said_below_the_table(self) -> None:
+        quiet = make_result("quiet", make_run())
+        left_out = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY))
+        counted = make_result("jit", make_run(self.SAMPLES[1:], other_work=self.BUSY[1:]))
+        assert not make_set(quiet).table().notes
+        (note,) = make_set(quiet, left_out).table().notes
+        assert note == (
+            "Other work took more than 5% of the machine's CPU time during 25.0% of the samples, "
+            "which are left out."
+        )
+        (note,) = make_set(counted).table().notes
+        assert note.endswith("They count, because some processes have too few without them.")
+
+    def test_leaves_rounds_out_of_speedups(self) -> None:
+        slow = make_result("op by op", make_run((2e-3,) * 12, other_work=self.BUSY))
+        fast = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY))
+        assert fast.speedup(slow).value == pytest.approx(2)
 
 
 class TestPayingOff:

@@ -96,7 +96,7 @@ def _record(
             run.show(f"recording {experiment.name} ({len(started)} of {len(pending)})")
 
     with progress_bar(hidden=run.quiet) as bar:
-        task = bar.add_task("", total=sum(len(e.points) * processes for e in pending))
+        task = bar.add_task("", total=len(pending))
         try:
             return recording.record(
                 folder,
@@ -104,7 +104,9 @@ def _record(
                 processes=processes,
                 budget_s=budget_s,
                 on_start=on_start,
-                on_process=lambda: bar.update(task, advance=len(started[-1].points), refresh=True),
+                on_progress=lambda share: bar.update(
+                    task, completed=len(started) - 1 + share, refresh=True
+                ),
             )
         except (ProcessError, OSError, ValueError) as error:  # the last if the machine has changed
             if not started:

@@ -23,6 +23,7 @@ _TIMING_MODULES = {
     "jaxcap.measure.experiment",
     "jaxcap.measure.processes",
     "jaxcap.measure.timing",
+    "jaxcap.measure.turns",
     "jaxcap.measure.worker",
 }
 

@@ -16,8 +16,9 @@ import jax
 
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.processes import Task, run_in_processes
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.processes import Task
+from jaxcap.measure.timing import MAX_ROUNDS, Variants
+from jaxcap.measure.turns import measure_in_turns
 from jaxcap.results import Allocator, Parameter, ResultSet
 
 Point = Mapping[str, Parameter]
@@ -88,15 +89,12 @@ class Experiment:
         self,
         *,
         points: Points | None = None,
-        processes: int = 4,
+        processes: int = 6,
         budget_s: float = 1.0,
         allocator: Allocator = "steady",
-        on_process: Callable[[], object] | None = None,
+        on_progress: Callable[[float], object] | None = None,
     ) -> ResultSet:
-        """Measure all variants at all points, in fresh processes, one after another.
-
-        Each process compares the variants with `jaxcap.measure.timing.compare` and uses its whole
-        budget, because a few precise moments say little about a machine that drifts.
+        """Measure all variants at all points, in fresh processes that take turns.
 
         Parameters
         ----------
@@ -106,12 +104,13 @@ class Experiment:
             How many fresh processes. The intervals predict the next process (see
             `~jaxcap.results.statistics.prediction_interval`).
         budget_s
-            Seconds of sampling for each variant, in each process and at each point.
+            Seconds of sampling for each variant, in each process and at each point. See
+            `~jaxcap.measure.turns.measure_in_turns`.
         allocator
             See `jaxcap.measure.timing.measure`.
-        on_process
-            Called after each process, for a progress display. By default a bar is shown if
-            standard error is a terminal.
+        on_progress
+            Called between rounds with the share of the work that is done, for a progress display.
+            By default a bar is shown if standard error is a terminal.
 
         Returns
         -------
@@ -144,11 +143,17 @@ class Experiment:
             name=self.name,
             reference=self.reference,
             points=tuple(distinct),
-            budget_s=budget_s,
+            sample_s=budget_s / MAX_ROUNDS,
             allocator=allocator,
             empty_caches=self.empty_caches,
         )
-        return run_in_processes(task, processes=processes, code=self.code, on_process=on_process)
+        return measure_in_turns(
+            task,
+            processes=processes,
+            budget_s=budget_s,
+            code=self.code,
+            on_progress=on_progress,
+        )
 
 
 def grid(**values: Iterable[Parameter]) -> Points:

@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -101,6 +102,19 @@ def free_memory_bytes(platform: str) -> int | None:
         return None
     available = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
     return int(available[1]) * 1024 if available else None
+
+
+def peak_memory_bytes(platform: str) -> int | None:
+    """Return the most memory that this process has held on a platform's first device."""
+    if platform != "cpu":
+        stats = jax.devices(platform)[0].memory_stats()
+        return stats.get("peak_bytes_in_use") if stats else None
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 @cache  # every comparison needs them, and finding them reads a file for each package

@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Self
+from tempfile import TemporaryFile
+from threading import Timer
+from typing import Literal, NoReturn, Self
 
-from jaxcap.measure import machine
-from jaxcap.measure.progress import progress_bar
-from jaxcap.measure.timing import sweep
-from jaxcap.results import Allocator, Parameter, Result, ResultSet
+from jaxcap.results import Allocator, Parameter, ResultSet
 from jaxcap.results.environment import FrozenModel
 
-# A fresh process counts as hanging when it takes longer than this to start, and at each point longer
-# than this plus that many budgets. First calls may take minutes, and the fewest rounds far more than
-# the budget.
-START_LIMIT_S, POINT_LIMIT_S, BUDGETS_LIMIT = 600, 1200, 100
+# A process hangs if it takes longer to start, or to answer: a first call may take minutes.
+START_LIMIT_S, ANSWER_LIMIT_S = 600.0, 1200.0
+
+
+Action = Literal["prepare", "compile", "analyse", "calibrate", "measure", "report"]
 
 
 class ProcessError(RuntimeError):
@@ -35,119 +33,144 @@ class Task(FrozenModel):
     name
         Name of the experiment.
     reference
-        Where the process finds the function that prepares the variants, as ``"module:name"``.
+        Where to find the function that prepares a point, as ``"module:name"``.
     points
-        The sets of parameters to measure with.
-    budget_s, allocator, empty_caches
+        The sets of parameters.
+    sample_s
+        The least length of a sample.
+    allocator
+        The allocator to use.
+    empty_caches
         See `jaxcap.measure.timing.compare`.
     """
 
     name: str
     reference: str
     points: tuple[dict[str, Parameter], ...]
-    budget_s: float
+    sample_s: float
     allocator: Allocator
     empty_caches: bool
 
-    @property
-    def limit_s(self) -> float:
-        """The time, in seconds, after which a process that works on the task counts as hanging."""
-        return START_LIMIT_S + len(self.points) * (POINT_LIMIT_S + BUDGETS_LIMIT * self.budget_s)
 
-    def run(self) -> ResultSet:
-        """Measure all points in this process."""
-        return sweep(
-            resolve_name(self.reference),
-            self.points,
-            experiment=self.name,
-            budget_s=self.budget_s,
-            allocator=self.allocator,
-            empty_caches=self.empty_caches,
-            precision=0,
-        )
+class Request(FrozenModel):
+    """One thing for a process to do, which disturbs all others if they do anything meanwhile.
+
+    Attributes
+    ----------
+    action
+        ``"prepare"`` a point, and call its variants for the first time; ``"compile"`` all points
+        again, ``"analyse"`` what their calls do, ``"calibrate"`` the length of their samples;
+        ``"measure"`` one round at a point; ``"report"`` all results.
+    point
+        Index of the point.
+    """
+
+    action: Action
+    point: int = 0
+
+
+class Answer(FrozenModel):
+    """What a process tells when it has done what was asked.
+
+    Attributes
+    ----------
+    samples_s
+        Time of a call by variant.
+    cpu_s
+        CPU time of the process so far.
+    memory_bytes
+        The most memory that it has held on the device; None where nobody counts it.
+    results
+        All results, in a report.
+    """
+
+    samples_s: dict[str, float]
+    cpu_s: float
+    memory_bytes: int | None
+    results: ResultSet | None
 
 
 class Worker:
-    """A fresh process that carries out one task, and ends no later than this process."""
+    """A fresh process, which measures when it is asked to and otherwise waits.
 
-    def __init__(self, commit: str) -> None:
-        stdin, self._stdin = os.pipe()  # the system closes this end when this process dies
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "jaxcap.measure.worker"],
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=_environment(commit),
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-            )
-        finally:
-            os.close(stdin)
+    A context manager: the process ends with the context, or with this process.
+    """
+
+    def __init__(self, task: Task, commit: str) -> None:
+        self._task = task
+        self._errors = TemporaryFile()  # noqa: SIM115 (closed with the context)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "jaxcap.measure.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=_environment(commit),
+            text=True,
+            encoding="utf-8",
+        )
+        self.cpu_s = 0.0
+        self.memory_bytes: int | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._stdin)
-        with self._process:
-            self._process.kill()
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
 
-    def send(self, task: Task) -> None:
-        """Hand a task to the process."""
-        with suppress(BrokenPipeError):  # it has failed already, and `receive` says why
-            os.write(self._stdin, f"{task.model_dump_json()}\n".encode())
+    def start(self) -> None:
+        """Hand the task over. The process answers when it is ready for requests."""
+        self._send(self._task)
 
-    def receive(self, task: Task) -> ResultSet:
-        """Wait for the results of the task that was sent.
+    def request(self, action: Action, point: int = 0) -> None:
+        """Ask for something, without waiting for the answer."""
+        self._send(Request(action=action, point=point))
+
+    def _send(self, message: FrozenModel) -> None:
+        assert self._process.stdin
+        with suppress(BrokenPipeError):  # it has failed, and `answer` says why
+            print(message.model_dump_json(), file=self._process.stdin, flush=True)
+
+    def answer(self, limit_s: float | None = None) -> Answer:
+        """Wait for the answer to a request.
 
         Raises
         ------
         ProcessError
-            If the process fails or hangs.
+            If the process ends instead, or takes longer than a process that hangs.
         """
-        try:
-            output, errors = self._process.communicate(timeout=task.limit_s)
-        except subprocess.TimeoutExpired:
+        assert self._process.stdout
+        limit_s = limit_s or ANSWER_LIMIT_S
+        timer = Timer(limit_s, self._process.kill)
+        timer.start()
+        line = self._process.stdout.readline()  # nothing, if the process ends
+        has_hung = not timer.is_alive()
+        timer.cancel()
+        if not line and has_hung:
             raise ProcessError(
-                f"experiment {task.name!r} was stopped after {task.limit_s:,.0f} s in a fresh "
-                "process, which is far more than its budget: measure it in this process to see "
-                "where it hangs"
-            ) from None
-        if self._process.returncode != 0 or not output:
-            last_line = (errors.strip().splitlines() or ["it printed nothing"])[-1]
-            raise ProcessError(
-                f"experiment {task.name!r} failed in a fresh process "
-                f"(exit code {self._process.returncode}): {last_line}"
+                f"experiment {self._task.name!r} was stopped after {limit_s:,.0f} s in a fresh process "
+                "without an answer: measure it in this process to see where it hangs"
             )
-        return ResultSet.model_validate_json(output, strict=True)
+        if not line:
+            self._fail()
+        answer = Answer.model_validate_json(line)
+        self.cpu_s, self.memory_bytes = answer.cpu_s, answer.memory_bytes
+        return answer
 
+    def ask(self, action: Action, point: int = 0) -> Answer:
+        """Ask for something, and wait for the answer."""
+        self.request(action, point)
+        return self.answer()
 
-def run_in_processes(
-    task: Task, *, processes: int, code: str, on_process: Callable[[], object] | None
-) -> ResultSet:
-    """Carry out a task in fresh processes, one after another, and pool what they measured.
-
-    ``code`` is the digest that the results record. For the other parameters and the errors see
-    `jaxcap.measure.experiment.Experiment.run`.
-    """
-    # The same for all processes, even if somebody commits in the meantime.
-    commit = machine.capture().commit or ""
-    sets = []
-    # A caller with a callback has a progress bar already.
-    with progress_bar(hidden=on_process is not None) as bar:
-        for _ in bar.track(range(processes), description=f"{task.name}: fresh processes"):
-            sets.append(_run_in_process(task, commit))
-            if on_process:
-                on_process()
-    return _pool(sets, code)
-
-
-def _run_in_process(task: Task, commit: str) -> ResultSet:
-    with Worker(commit) as worker:
-        worker.send(task)
-        return worker.receive(task)
+    def _fail(self) -> NoReturn:
+        code = self._process.wait()
+        self._errors.seek(0)
+        printed = self._errors.read().decode(errors="replace").strip().splitlines()
+        raise ProcessError(
+            f"experiment {self._task.name!r} failed in a fresh process (exit code {code}): "
+            f"{printed[-1] if printed else 'it printed nothing'}"
+        )
 
 
 def _environment(commit: str) -> dict[str, str]:
@@ -160,20 +183,3 @@ def _environment(commit: str) -> dict[str, str]:
         "JAXCAP_COMMIT": commit,
         "JAX_TRACEBACK_FILTERING": "off",  # its note would be the last line
     }
-
-
-def _pool(sets: Sequence[ResultSet], code: str) -> ResultSet:
-    """Join what several processes measured with the same code, variants and points."""
-    first, *others = sets
-    for other in others:
-        first.environment.require_same_machine(other.environment)
-
-    def pooled(results: tuple[Result, ...]) -> Result:
-        runs = tuple(run for result in results for run in result.runs)
-        return results[0].model_copy(update={"runs": runs, "code": code})
-
-    keys = {tuple(result.key for result in results) for results in sets}
-    if len(keys) > 1:
-        raise ProcessError("fresh processes prepared different variants, or in another order")
-    same_results = zip(*(results.results for results in sets), strict=True)
-    return first.model_copy(update={"results": tuple(map(pooled, same_results))})

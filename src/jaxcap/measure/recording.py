@@ -52,7 +52,7 @@ def record(
     processes: int = 6,
     budget_s: float = 0.5,
     on_start: Callable[[Experiment], object] | None = None,
-    on_process: Callable[[], object] | None = None,
+    on_progress: Callable[[float], object] | None = None,
 ) -> list[Path]:
     """Measure the experiments that are `pending`, one after another, and save each when done.
 
@@ -66,8 +66,8 @@ def record(
         See `jaxcap.measure.experiment.Experiment.run`.
     on_start
         Called with each experiment before it starts.
-    on_process
-        Called after each process.
+    on_progress
+        Called between rounds with the share of the running experiment that is done.
 
     Returns
     -------
@@ -87,7 +87,9 @@ def record(
         for experiment in pending(folder, experiments, now, processes=processes):
             if on_start:
                 on_start(experiment)
-            results = experiment.run(processes=processes, budget_s=budget_s, on_process=on_process)
+            results = experiment.run(
+                processes=processes, budget_s=budget_s, on_progress=on_progress
+            )
             path = recording_path(folder, now, experiment.name)
             # First what says whose folder it is: another machine may look for one of its own.
             environment = results.environment.model_dump_json(indent=1)

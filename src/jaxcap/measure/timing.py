@@ -43,6 +43,8 @@ MIN_ROUNDS, MAX_ROUNDS = 6, 100
 FIRST_LOOK, NEXT_LOOK = 20, 1.5
 
 _MAX_CALLS_PER_SAMPLE = 1_000_000
+# Calls that take longer hardly notice that the CPU's caches hold something else when they begin.
+SHORT_S = 0.01
 
 Clock = Callable[[], float]
 Variants = Mapping[str, Callable[..., Any]]
@@ -165,7 +167,9 @@ def compare(
     comparison = Comparison(variants, args, clock)
     with persistent_cache_disabled():
         comparison.call_first(empty_caches=empty_caches)
-        comparison.warm_up(budget_s / MAX_ROUNDS)
+        comparison.compile()
+        comparison.analyse()
+        comparison.calibrate(budget_s / MAX_ROUNDS)
         with _no_garbage_collection():
             _sample_until_precise(comparison, budget_s * len(variants), precision, clock, on_round)
     results = comparison.results(experiment, parameters, allocator)
@@ -241,7 +245,12 @@ def time_sequence(
 class Comparison:
     """Variants that take turns in this process, and the samples taken of them so far."""
 
-    def __init__(self, variants: Variants, args: tuple[Any, ...], clock: Clock) -> None:
+    def __init__(
+        self,
+        variants: Variants,
+        args: tuple[Any, ...] = (),
+        clock: Clock = time.perf_counter,
+    ) -> None:
         reading_s = reading_time(clock)
         self._samplers = [
             _Sampler(name, fn, args, clock, reading_s) for name, fn in variants.items()
@@ -254,16 +263,39 @@ class Comparison:
         for sampler in self._samplers:
             sampler.call_first(empty_caches=empty_caches)
 
-    def warm_up(self, sample_s: float) -> None:
-        """Prepare each variant for samples that last at least ``sample_s`` seconds."""
+    def compile(self) -> None:
+        """Compile again what the first calls of other variants may have removed from the caches."""
         for sampler in self._samplers:
-            sampler.warm_up(sample_s)
+            sampler.call()
 
-    def sample(self) -> None:
-        """Sample each variant once, in a new random order."""
+    def analyse(self) -> None:
+        """Find out what a call of each variant does, which compiles it once more."""
+        for sampler in self._samplers:
+            sampler.analyse()
+
+    def calibrate(self, sample_s: float) -> None:
+        """Find out how many calls of each variant last at least ``sample_s`` seconds."""
+        for sampler in self._samplers:
+            sampler.calibrate(sample_s)
+
+    def refill_caches(self) -> None:
+        """Call each variant once, since what ran meanwhile has taken its place in the CPU's caches."""
+        for sampler in self._samplers:
+            if sampler.is_short:
+                sampler.call()
+
+    def sample(self) -> dict[str, float]:
+        """Sample each variant once, in a new random order.
+
+        Returns
+        -------
+        dict
+            Seconds that a call took, by variant.
+        """
         self._shuffle(self._order)
         for sampler in self._order:
             sampler.sample()
+        return {sampler.name: sampler.samples_s[-1] for sampler in self._samplers}
 
     def is_precise(self, precision: float) -> bool:
         """Whether no interval reaches further than this share of its median to either side."""
@@ -328,9 +360,10 @@ class _Sampler:
     first_call_s: float = field(init=False)
     device: Device = field(init=False)
     working_set_bytes: int = field(init=False)
-    # From the warm-up:
-    cost: Cost | None = field(init=False)
-    calls: int = field(init=False, default=1)
+    # From the analysis and the calibration:
+    cost: Cost | None = None
+    calls: int = 1
+    is_short: bool = True
     # By sample:
     samples_s: list[float] = field(default_factory=list)
     dispatch_s: list[float] = field(default_factory=list)
@@ -352,18 +385,21 @@ class _Sampler:
         self.device = device_of_result(result)
         self.working_set_bytes = size_bytes((inputs, result))
 
-    def warm_up(self, sample_s: float) -> None:
-        """Compile again if other variants' first calls emptied the caches, and size the samples.
-
-        A sample takes at least ``sample_s`` seconds.
-        """
+    def call(self) -> None:
         with self._naming_the_variant():
             self._time_calls(1)
+
+    def analyse(self) -> None:
+        with self._naming_the_variant():
             self.cost = cost_analysis(self.fn, *self.args)
-            shortest_s = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
-            while self.calls < _MAX_CALLS_PER_SAMPLE:
+
+    def calibrate(self, sample_s: float) -> None:
+        shortest_s = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
+        with self._naming_the_variant():
+            while True:
                 total_s, _ = self._time_calls(self.calls)
-                if total_s >= shortest_s:
+                self.is_short = total_s < SHORT_S * self.calls
+                if total_s >= shortest_s or self.calls >= _MAX_CALLS_PER_SAMPLE:
                     break
                 self.calls *= 2
 

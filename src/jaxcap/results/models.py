@@ -7,6 +7,7 @@ to old files. All times are seconds for one call.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import compress, repeat
 from statistics import median
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -25,7 +26,7 @@ from pydantic import (
 from typing_extensions import TypeAliasType
 
 from jaxcap.results.environment import Device, FrozenModel, PrintableText
-from jaxcap.results.statistics import Estimate, Speedup, modes
+from jaxcap.results.statistics import DISTURBED_SHARE, MIN_UNDISTURBED, Estimate, Speedup, modes
 from jaxcap.results.tabulation import table_of_times
 
 # Larger numbers than this were made up, and plots could not show them.
@@ -50,8 +51,13 @@ def _six_digits(seconds: float) -> float:
     return float(f"{seconds:.6g}")
 
 
+def _two_places(share: float) -> float:
+    return round(share, 2)
+
+
 # A longer time than this was not given in seconds.
 _MAX_SECONDS = 1e6
+Share = Annotated[float, Field(ge=0, le=1), AfterValidator(_two_places)]
 Seconds = Annotated[NonNegativeFloat, Field(le=_MAX_SECONDS), AfterValidator(_six_digits)]
 
 
@@ -86,6 +92,9 @@ class ProcessSamples(FrozenModel):
     minor_faults
         Memory pages that the kernel had to map during a sample, all calls together. Empty where
         nobody counted them.
+    other_work
+        The share of the machine's CPU time that other work took, stolen time included, in the
+        stretch of time that each sample lies in. Empty where nobody looked.
     """
 
     first_call_s: Seconds
@@ -93,13 +102,26 @@ class ProcessSamples(FrozenModel):
     samples_s: tuple[Seconds, ...] = Field(min_length=1)
     dispatch_s: tuple[Seconds, ...]
     minor_faults: tuple[NonNegativeInt, ...]
+    other_work: tuple[Share, ...] = ()
 
     @model_validator(mode="after")
     def _same_length(self) -> Self:
         samples, faults = len(self.samples_s), len(self.minor_faults)
-        if not samples == len(self.dispatch_s) == (faults or samples):
-            raise ValueError("samples_s, dispatch_s and minor_faults differ in length")
+        if (
+            not samples
+            == len(self.dispatch_s)
+            == (faults or samples)
+            == (len(self.other_work) or samples)
+        ):
+            raise ValueError("samples_s, dispatch_s, minor_faults and other_work differ in length")
         return self
+
+    @property
+    def undisturbed(self) -> tuple[bool, ...]:
+        """Whether each sample was taken while other work left the machine alone, or may have been."""
+        return tuple(share <= DISTURBED_SHARE for share in self.other_work) or (True,) * len(
+            self.samples_s
+        )
 
 
 class Result(FrozenModel):
@@ -164,12 +186,12 @@ class Result(FrozenModel):
     @property
     def time(self) -> Estimate:
         """Time of a call until its result is there."""
-        return self._estimate([run.samples_s for run in self.runs])
+        return self._estimate([self._used(run, run.samples_s) for run in self.runs])
 
     @property
     def dispatch(self) -> Estimate:
         """Time until the call returns, which may be before its result is there."""
-        return self._estimate([run.dispatch_s for run in self.runs])
+        return self._estimate([self._used(run, run.dispatch_s) for run in self.runs])
 
     @property
     def first_call(self) -> Estimate:
@@ -205,7 +227,9 @@ class Result(FrozenModel):
                 "measure a larger input"
             )
         ratios = [
-            [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
+            self._used(
+                b, [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
+            )
             for a, b in zip(over.runs, self.runs, strict=True)
         ]
         return Speedup.from_runs(ratios, devices=tuple(dict.fromkeys((self.device, over.device))))
@@ -248,6 +272,22 @@ class Result(FrozenModel):
 
     def _estimate(self, times_s: Sequence[Sequence[float]]) -> Estimate:
         return Estimate.from_runs(times_s, unit="s", devices=(self.device,))
+
+    @property
+    def disturbed_share(self) -> float:
+        """The share of the samples that other work disturbed, from 0 to 1."""
+        undisturbed = [flag for run in self.runs for flag in run.undisturbed]
+        return 1 - sum(undisturbed) / len(undisturbed)
+
+    @property
+    def leaves_disturbed_out(self) -> bool:
+        """Whether each process has enough undisturbed samples to do without the others."""
+        return all(sum(run.undisturbed) >= MIN_UNDISTURBED for run in self.runs)
+
+    def _used(self, run: ProcessSamples, samples: Sequence[float]) -> list[float]:
+        """Select the samples that estimates are made of."""
+        flags = run.undisturbed if self.leaves_disturbed_out else repeat(True)
+        return list(compress(samples, flags))
 
     @property
     def _sample_counts(self) -> list[int]:

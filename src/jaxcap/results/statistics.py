@@ -20,6 +20,11 @@ from jaxcap.results.environment import Device
 
 CONFIDENCE = 0.95
 
+# A sample is disturbed if other work took more than this share of the machine's CPU time. Estimates
+# are made without such samples where each process has enough others.
+DISTURBED_SHARE = 0.05
+MIN_UNDISTURBED = 6
+
 # Two groups of samples are called modes if each holds at least this share of all samples, their
 # medians are this far apart, and the gap between them is this many times their typical deviation.
 MODE_SHARE = 0.15

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from jaxcap.results.statistics import Estimate, Speedup
+from jaxcap.results.statistics import DISTURBED_SHARE, Estimate, Speedup
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:  # results show themselves as tables
@@ -85,12 +85,11 @@ def pivot(
 def table_of_times(results: Sequence[Result]) -> Table:
     """Tabulate the times of results."""
     names = varying(results)
-    modal = [_modes_in_words(result, names) for result in results if len(result.modes) > 1]
     return pivot(
         f"Time of a call on {devices_of(results)}",
         RowKey.for_sets([results], names),
         columns_of_times(results),
-        notes=[f"Two modes, between which the median lies: {'; '.join(modal)}."] if modal else [],
+        notes=[*_note_on_modes(results, names), *_note_on_disturbance(results)],
     )
 
 
@@ -143,6 +142,26 @@ def _interval_header(estimates: Sequence[tuple[Result, Estimate]]) -> str:
     confidence = min(estimate.confidence for _, estimate in estimates)
     kind = f"{confidence:.0%} interval" if confidence else "range"
     return f"{kind} ({', '.join(dict.fromkeys(estimate.basis for _, estimate in estimates))})"
+
+
+def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
+    """Say how many samples other work disturbed, if it was any, and whether they count."""
+    disturbed = [result for result in results if result.disturbed_share]
+    if not disturbed:
+        return []
+    share = sum(result.disturbed_share for result in results) / len(results)
+    note = (
+        f"Other work took more than {DISTURBED_SHARE:.0%} of the machine's CPU time during "
+        f"{share:.1%} of the samples"
+    )
+    if all(result.leaves_disturbed_out for result in disturbed):
+        return [f"{note}, which are left out."]
+    return [f"{note}. They count, because some processes have too few without them."]
+
+
+def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]:
+    modal = [_modes_in_words(result, names) for result in results if len(result.modes) > 1]
+    return [f"Two modes, between which the median lies: {'; '.join(modal)}."] if modal else []
 
 
 def _modes_in_words(result: Result, names: Sequence[str]) -> str:

@@ -1,0 +1,90 @@
+"""How busy other work keeps this machine, as Linux counts it.
+
+Other work is that of processes which have nothing to do with the measurement, and the time that a
+hypervisor gives to other machines ("steal"). Both make a call look slower than it is.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+# The system counts CPU time in ticks of 10 ms, which blur a share by 2 % over this long.
+WINDOW_S = 0.5
+_STAT = Path("/proc/stat")
+
+
+class CpuTimes(NamedTuple):
+    """Seconds that all cores together have spent since the machine started.
+
+    Attributes
+    ----------
+    total_s
+        In all.
+    idle_s
+        Without work.
+    """
+
+    total_s: float
+    idle_s: float
+
+
+def cpu_times() -> CpuTimes | None:
+    """Read how this machine's cores spend their time; None where the system doesn't tell."""
+    try:
+        with _STAT.open(encoding="ascii") as file:
+            ticks = list(map(int, file.readline().split()[1:9]))
+    except (OSError, ValueError):
+        return None
+    _user, _nice, _system, idle, iowait, *_ = ticks  # irq, softirq and steal follow
+    hertz = os.sysconf("SC_CLK_TCK")
+    return CpuTimes(sum(ticks) / hertz, (idle + iowait) / hertz)
+
+
+class Monitor:
+    """Divides the time of a measurement into windows, and notes how busy other work was in each.
+
+    Attributes
+    ----------
+    shares
+        The share of the cores' time that other work took, from 0 to 1, for each window that has
+        ended. Zero where the system doesn't tell.
+    """
+
+    def __init__(self, own_s: float) -> None:
+        self.shares: list[float] = []
+        self._begin(own_s, cpu_times())
+
+    def _begin(self, own_s: float, cpu: CpuTimes | None) -> None:
+        self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu
+
+    def end_window(self, own_s: float, *, at_once: bool = False) -> bool:
+        """End the window if it is long enough, or at once, and begin another.
+
+        Parameters
+        ----------
+        own_s
+            CPU seconds that the measuring processes have used so far.
+        at_once
+            Whether to end it however short it is.
+
+        Returns
+        -------
+        bool
+            Whether it has ended.
+        """
+        if not at_once and time.perf_counter() - self._start_s < WINDOW_S:
+            return False
+        cpu = cpu_times()
+        self.shares.append(round(_share(self._cpu, cpu, own_s - self._own_s), 2))
+        self._begin(own_s, cpu)
+        return True
+
+
+def _share(before: CpuTimes | None, after: CpuTimes | None, own_s: float) -> float:
+    if before is None or after is None or after.total_s <= before.total_s:
+        return 0.0
+    busy_s = (after.total_s - before.total_s) - (after.idle_s - before.idle_s)
+    return min(max(busy_s - own_s, 0.0) / (after.total_s - before.total_s), 1.0)

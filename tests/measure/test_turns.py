@@ -1,0 +1,289 @@
+"""Processes take turns, until the speed-ups are precise or the budget is spent."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import pytest
+from fakes import ENVIRONMENT, FakeClock, make_result, make_run
+
+from jaxcap.measure import disturbance, turns
+from jaxcap.measure import machine as measure_machine
+from jaxcap.measure.disturbance import CpuTimes
+from jaxcap.measure.processes import Action, Answer, ProcessError, Task
+from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS
+from jaxcap.measure.turns import measure_in_turns
+from jaxcap.results import Result, ResultSet
+
+MS = 1e-3
+TASK = Task(
+    name="test",
+    reference="nowhere:prepare",
+    points=({"size": 1}, {"size": 2}),
+    sample_s=MS,
+    allocator="steady",
+    empty_caches=True,
+)
+Duration = Callable[[int, int, str], float]
+
+
+@dataclass
+class Machine:
+    """A made-up machine: its clock, its work, and what its processes were asked for, in order."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    #: Seconds that a call takes, given the number of the process, the size, and the variant.
+    duration: Duration = lambda *_: MS
+    #: The share of the CPU time that other work takes at a time.
+    others: Callable[[float], float] = lambda _: 0.0
+    memory_bytes: int = 0
+    free_bytes: int | None = None
+    log: list[tuple[int, str, int]] = field(default_factory=list)
+    processes: list[Process] = field(default_factory=list)
+    busy_s: float = 0.0
+
+    def work(self, seconds: float) -> None:
+        """Keep one of two cores busy, while other work takes its share of both."""
+        self.busy_s += seconds + 2 * seconds * self.others(self.clock.now_s)
+        self.clock.advance(seconds)
+
+    def cpu_times(self) -> CpuTimes:
+        return CpuTimes(2 * self.clock.now_s, 2 * self.clock.now_s - self.busy_s)
+
+
+class Process:
+    """Stands in for `jaxcap.measure.processes.Worker`."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.number = machine, len(machine.processes)
+        self.cpu_s, self.memory_bytes = 0.0, 0
+        self.is_alive = True
+        self.samples: dict[tuple[int, str], list[float]] = {}
+        machine.processes.append(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.is_alive = False
+
+    def start(self) -> None:
+        pass
+
+    def request(self, action: Action, point: int = 0) -> None:
+        self.machine.log.append((self.number, action, point))
+
+    def answer(self, limit_s: float = 0.0) -> None:
+        """Nobody needs it."""
+
+    def ask(self, action: Action, point: int = 0) -> Answer:
+        self.request(action, point)
+        samples, results = {}, None
+        if action == "prepare":
+            self.memory_bytes += self.machine.memory_bytes
+        elif action == "measure":
+            samples = {variant: self.sample(point, variant) for variant in ("a", "b")}
+        elif action == "report":
+            results = self.results()
+        return Answer(samples_s=samples, cpu_s=self.cpu_s, memory_bytes=0, results=results)
+
+    def sample(self, point: int, variant: str) -> float:
+        seconds = self.machine.duration(self.number, point + 1, variant)
+        self.machine.work(seconds)
+        self.cpu_s += seconds
+        self.samples.setdefault((point, variant), []).append(seconds)
+        return seconds
+
+    def results(self) -> ResultSet:
+        return ResultSet(
+            environment=ENVIRONMENT,
+            results=tuple(
+                make_result(variant, make_run(samples), parameters=TASK.points[point])
+                for (point, variant), samples in sorted(self.samples.items())
+            ),
+        )
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine()
+    monkeypatch.setattr(turns, "Worker", lambda *_: Process(machine))
+    monkeypatch.setattr(measure_machine, "free_memory_bytes", lambda _: machine.free_bytes)
+    monkeypatch.setattr(time, "perf_counter", machine.clock)
+    monkeypatch.setattr(time, "process_time", lambda: 0.0)
+    monkeypatch.setattr(disturbance, "cpu_times", machine.cpu_times)
+    return machine
+
+
+def measure(processes: int = 3, budget_s: float = 0.02, **options: Any) -> ResultSet:
+    given: dict[str, Any] = {"code": "c0de", "on_progress": lambda _: None} | options
+    return measure_in_turns(TASK, processes=processes, budget_s=budget_s, **given)
+
+
+def wide(process: int, _: int, variant: str) -> float:
+    """A duration whose ratios differ from process to process: no budget makes them precise."""
+    return MS * (1 + process if variant == "a" else 1)
+
+
+def rounds(results: ResultSet) -> list[list[int]]:
+    """How many samples each process has, by result."""
+    return [[len(run.samples_s) for run in result.runs] for result in results]
+
+
+class TestPreparation:
+    def test_is_one_process_after_another(self, machine: Machine) -> None:
+        measure()
+        prepared = [(p, point) for p, action, point in machine.log if action == "prepare"]
+        assert prepared == [(p, point) for p in range(3) for point in range(2)]
+
+    def test_counts_what_a_call_does_in_one_process(self, machine: Machine) -> None:
+        measure()
+        assert [p for p, action, _ in machine.log if action == "analyse"] == [0]
+
+
+class TestOrder:
+    def test_is_drawn_anew_for_each_round_of_all_processes_and_points(
+        self, machine: Machine
+    ) -> None:
+        machine.duration = wide
+        measure()
+        order = [(process, point) for process, action, point in machine.log if action == "measure"]
+        cycles = [tuple(order[i : i + 6]) for i in range(0, 6 * MIN_ROUNDS, 6)]
+        everyone = {(process, point) for process in range(3) for point in range(2)}
+        assert all(set(cycle) == everyone for cycle in cycles)
+        assert len(set(cycles)) > 1
+
+    @pytest.mark.usefixtures("machine")
+    def test_leaves_the_random_state_of_the_user_alone(self) -> None:
+        state = random.getstate()
+        measure()
+        assert random.getstate() == state
+
+
+class TestBudget:
+    def test_is_spent_where_nothing_becomes_precise(self, machine: Machine) -> None:
+        machine.duration = wide
+        measure(budget_s=0.05)
+        # Three processes, two points, two variants.
+        assert machine.clock.now_s == pytest.approx(0.05 * 12, rel=0.1)
+
+    def test_is_exceeded_for_the_fewest_rounds(self, machine: Machine) -> None:
+        machine.duration = wide
+        results = measure(budget_s=1e-6)
+        assert rounds(results) == [[MIN_ROUNDS] * 3] * 4
+
+    @pytest.mark.usefixtures("machine")
+    def test_is_not_spent_on_what_is_precise(self) -> None:
+        results = measure(budget_s=1.0)
+        # Precise at the first look, and at the second: rounds grow by half.
+        assert rounds(results) == [[9] * 3] * 4
+
+    def test_of_precise_points_goes_to_the_others(self, machine: Machine) -> None:
+        machine.duration = lambda process, size, variant: (
+            wide(process, size, variant) if size == 2 else MS
+        )
+        results = measure(budget_s=0.03)
+        counts = rounds(results)
+        assert counts[0] == [9] * 3
+        # Alone, it would have 30 ms for each variant and process, and 1.5 ms a sample on average.
+        assert min(counts[-1]) > 30
+        assert machine.clock.now_s == pytest.approx(0.03 * 12, rel=0.15)
+
+    def test_takes_no_more_samples_than_files_should_hold(self, machine: Machine) -> None:
+        machine.duration = wide
+        assert rounds(measure(budget_s=100.0)) == [[MAX_ROUNDS] * 3] * 4
+
+    def test_of_one_process_is_spent(self, machine: Machine) -> None:
+        measure(processes=1, budget_s=0.05)  # one process tells nothing about the next
+        assert machine.clock.now_s == pytest.approx(0.05 * 4, rel=0.1)
+
+    def test_progress_ends_at_one(self, machine: Machine) -> None:
+        shares: list[float] = []
+        machine.duration = wide
+        measure(budget_s=0.05, on_progress=shares.append)
+        assert 0 < shares[0] < 0.5
+        assert shares[-1] == 1
+        assert len(shares) >= MIN_ROUNDS
+
+
+class TestDisturbance:
+    def test_is_recorded_with_each_sample(self, machine: Machine) -> None:
+        machine.duration = lambda *_: 0.1
+        machine.others = lambda now_s: 0.4 if now_s >= 3 else 0.0
+        results = measure(budget_s=1e-6)
+        shares = Counter(
+            share for result in results for run in result.runs for share in run.other_work
+        )
+        assert shares.keys() >= {0.0, 0.4}
+        assert all(len(run.other_work) == len(run.samples_s) for r in results for run in r.runs)
+
+    def test_makes_rounds_be_repeated(self, machine: Machine) -> None:
+        machine.duration = lambda *given: 10 * wide(*given)
+        machine.others = lambda now_s: 0.5 if now_s < 2 else 0.0
+        measure(budget_s=0.5)
+        assert machine.clock.now_s == pytest.approx(0.5 * 12 + 2, rel=0.1)
+
+    def test_that_never_ends_doubles_the_time_at_most(self, machine: Machine) -> None:
+        machine.duration = lambda *given: 10 * wide(*given)
+        machine.others = lambda _: 0.5
+        measure(budget_s=0.5)
+        assert machine.clock.now_s == pytest.approx(2 * 0.5 * 12, rel=0.15)
+
+
+class TestMemory:
+    def test_decides_how_many_processes_there_are(self, machine: Machine) -> None:
+        machine.memory_bytes, machine.free_bytes = 100, 500  # at each of two points
+        with pytest.warns(UserWarning, match="fits into this machine's memory 2 times"):
+            results = measure(processes=6)
+        assert {len(result.runs) for result in results} == {2}
+
+    def test_is_no_matter_where_there_is_enough(self, machine: Machine) -> None:
+        machine.memory_bytes, machine.free_bytes = 100, 1000
+        assert {len(result.runs) for result in measure(processes=3)} == {3}
+
+
+class TestResults:
+    def test_have_the_samples_of_each_process_in_order(self, machine: Machine) -> None:
+        machine.duration = lambda process, *_: MS * (process + 1)
+        result: Result = measure()[0]
+        assert [run.samples_s[0] for run in result.runs] == [MS, 2 * MS, 3 * MS]
+        assert result.code == "c0de"
+
+    @pytest.mark.usefixtures("machine")
+    def test_of_different_machines_are_not_pooled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def results(process: Process) -> ResultSet:
+            environment = ENVIRONMENT.model_copy(update={"cores": process.number})
+            return original(process).model_copy(update={"environment": environment})
+
+        original = Process.results
+        monkeypatch.setattr(Process, "results", results)
+        with pytest.raises(ValueError, match="cores is 0 in one and 1 in the other"):
+            measure()
+
+    @pytest.mark.usefixtures("machine")
+    def test_of_different_variants_are_not_pooled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def results(process: Process) -> ResultSet:
+            answer = original(process)
+            return answer.subset(answer.results[:: 1 if process.number else -1])
+
+        original = Process.results
+        monkeypatch.setattr(Process, "results", results)
+        with pytest.raises(ProcessError, match="prepared different variants, or in another order"):
+            measure()
+
+    @pytest.mark.parametrize("error", [ProcessError("failed"), KeyboardInterrupt()])
+    def test_no_process_is_left_when_one_fails(
+        self, error: BaseException, machine: Machine
+    ) -> None:
+        def fail(*_: object) -> float:
+            raise error
+
+        machine.duration = fail
+        with pytest.raises(type(error)):
+            measure()
+        assert not any(process.is_alive for process in machine.processes)
