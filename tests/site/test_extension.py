@@ -6,15 +6,21 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
-from jaxcap_docs.read import rooflines
+from jaxcap_docs.read import experiments, rooflines
+from jaxcap_docs.run import start
+from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
 
+import jaxcap
+from jaxcap.experiments import catalogue
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.recordings import Recording
 
@@ -27,6 +33,24 @@ Equations
    :label: euler
 
 See :eq:`euler`, not :math:`\nonsense`.
+"""
+IMAGES = """
+Images
+======
+
+.. image:: wide.svg
+   :alt: With a width
+   :class: only-light
+   :width: 700
+
+.. image:: wide.svg
+   :class: only-dark
+   :width: 700
+
+.. image:: wide.svg
+   :target: https://jax.example
+
+.. image:: https://jax.example/far.png
 """
 CONFIGURATION = f"""
 import sys
@@ -68,18 +92,64 @@ def test_pattern_chooses_commands_too(pattern: str, chosen: bool) -> None:
     assert is_chosen("command_line", runnable(pattern)) is chosen
 
 
-def test_formulas_can_be_linked_and_a_wrong_one_is_named(tmp_path: Path) -> None:
-    (tmp_path / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
-    (tmp_path / "index.rst").write_text(EQUATIONS, encoding="utf-8")
+def build_page(folder: Path, text: str) -> tuple[str, list[str]]:
+    """Build a site of one page, and return that with the warnings."""
+    (folder / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
+    (folder / "index.rst").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "sphinx", "--no-color", ".", "out"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (warning,) = re.findall("WARNING: .*", done.stderr)
+    page = (folder / "out" / "index.html").read_text(encoding="utf-8")
+    return page, re.findall("WARNING: .*", done.stderr)
+
+
+def test_formulas_can_be_linked_and_a_wrong_one_is_named(tmp_path: Path) -> None:
+    page, (warning,) = build_page(tmp_path, EQUATIONS)
     assert "cannot show the formula '\\\\nonsense'" in warning
-    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert 'href="#equation-euler"' in page
     assert re.search(r'id="equation-euler">.*<math', page, re.DOTALL)
     assert "<code>\\nonsense</code>" in page
+
+
+def test_images_have_sizes_and_all_but_the_first_are_loaded_late(tmp_path: Path) -> None:
+    Figure(figsize=(7, 3.5)).savefig(tmp_path / "wide.svg")
+    page, warnings = build_page(tmp_path, IMAGES)
+    assert warnings == []
+    images = BeautifulSoup(page, "html.parser").select("[role=main] img")
+    names = ("width", "height", "loading")
+    assert [[image.get(name) for name in names] for image in images] == [
+        ["700", "350", None],
+        ["700", "350", "lazy"],
+        ["672", "336", "lazy"],
+        [None, None, None],
+    ]
+
+
+def test_data_and_styles_of_the_package_make_tutorials_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    style, checksum = tmp_path / "package" / "jaxcap.mplstyle", tmp_path / "built" / "jit.md5"
+    monkeypatch.setattr(jaxcap, "__file__", str(style.with_name("__init__.py")))
+    monkeypatch.setattr(start, "FINGERPRINT", checksum.with_name("fingerprint.txt"))
+    style.parent.mkdir()
+    style.write_text("lines.linewidth: 1", encoding="utf-8")
+    start._forget_stale_outputs(checksum.parent)
+    checksum.touch()
+    start._forget_stale_outputs(checksum.parent)
+    assert checksum.exists()
+    style.write_text("lines.linewidth: 2", encoding="utf-8")
+    start._forget_stale_outputs(checksum.parent)
+    assert not checksum.exists()
+
+
+def test_pages_are_those_of_the_experiments_that_there_are(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "experiments"
+    folder.mkdir(parents=True)
+    (folder / "removed.md").touch()
+    app: Any = SimpleNamespace(srcdir=tmp_path)
+    experiments.on_builder_inited(app)
+    assert len(list(folder.iterdir())) == len(catalogue())
+    assert not (folder / "removed.md").exists()
 
 
 def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Browser) -> None:
@@ -103,5 +173,5 @@ def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
     )
     sets = {"ceilings": make_set(make_result(experiment="ceilings", **known)), "test": kernels}
     ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0})
-    placed = rooflines._placed(Recording(sets), ceilings)
-    assert [result.variant for result, _, _ in placed] == ["steady"]
+    costed = rooflines._costed_results(Recording(sets), ceilings)
+    assert [kernel.result.variant for kernel in costed] == ["steady"]

@@ -71,6 +71,6 @@ def test_only_what_pages_show_makes_tutorials_run_again(preview: Preview) -> Non
     assert 'href="../../_static/jaxcap.css' in page.read_text(encoding="utf-8")
     assert ".only-here" in (preview.html / "_static" / "jaxcap.css").read_text(encoding="utf-8")
 
-    preview.append("docs/_ext/jaxcap_docs/plots.py", "\n# edited\n")
+    preview.append("docs/_ext/jaxcap_docs/image_files.py", "\n# edited\n")
     preview.build()
     assert preview.measured() != before

@@ -1,12 +1,12 @@
-"""Sphinx extension of this site: tutorials run and leave records, and pages quote those.
+"""Sphinx extension of this site: tutorials run and leave records, from which pages quote.
 
-What acts when, in this order:
+Its parts, in the order in which they act:
 
 `run`
     before and while sphinx-gallery runs the tutorials: the measuring lock, the choice of what must
     run again, and what is kept of each script
-`records`
-    where pages get their numbers: what scripts left behind, and what other machines recorded
+`page_records`
+    where pages get their numbers: what each script measured, and what other machines recorded
 `read`
     while pages are read: measured numbers in prose, stamps, the pages of results and of exercises
 `write`
@@ -14,8 +14,10 @@ What acts when, in this order:
 `finish`
     at the end of the build: results, notebooks and archives to download, and the sitemap
 
-These use `lessons`, the table of all tutorials, exercises and guides with their order and topics,
-`plots`, which saves figures, and `downloads`, where readers find what they take away.
+All parts use `lessons`, the table of all tutorials, exercises and guides with their order and
+topics, `image_files`, which saves figures, and `downloads`, with the names of files to download.
+
+Handlers of Sphinx's events are named after them, such as ``on_config_inited``.
 """
 
 from __future__ import annotations

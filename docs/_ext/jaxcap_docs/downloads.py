@@ -1,14 +1,15 @@
-"""What readers download: the names of files, their addresses, and archives of them."""
+"""What readers download: names of files, their addresses and text, and archives of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import jaxcap
 from jaxcap.results.recordings import Recording
+from jaxcap_docs.lessons import EXERCISES_FOLDER
 
 WHEEL = f"jaxcap-{jaxcap.__version__}-py3-none-any.whl"
 ARCHIVE_NAME = "jaxcap-tutorials"
@@ -22,10 +23,36 @@ GITHUB_PAGES = re.compile(
 )
 BRANCH = "gh-pages"
 
+# :role:`text`, {role}`text`, or either of them with `text <target>`
+ROLE = re.compile(
+    r"[:{](?P<role>[a-z:]+)[:}]`~?(?P<text>[^`<]*[^`<\s])(?:\s*<(?P<target>[^`>]*)>)?`"
+)
+
 
 def results_folder(machine: Recording) -> str:
     """Return the folder of a machine's results: those of this build are beside the index."""
     return "" if machine.live else f"recorded/{machine.folder}/"
+
+
+def notebook_names(exercise: str) -> tuple[str, str]:
+    """Return the names of an exercise's notebooks: to work on, and with solutions."""
+    stem = exercise.removeprefix(EXERCISES_FOLDER)
+    return f"{stem}.ipynb", f"{stem}_solved.ipynb"
+
+
+def without_roles(text: str, title_of: Callable[[str], str] = str) -> str:
+    """Replace Sphinx's roles, which notebooks would show as they are.
+
+    A link becomes its text, or what ``title_of`` returns for a page without one. Names of objects and
+    of measured variables become code.
+    """
+
+    def replacement(role: re.Match[str]) -> str:
+        if role["role"] not in {"doc", "ref"}:
+            return f"`{role['text']}`"
+        return role["text"] if role["target"] else title_of(role["text"])
+
+    return ROLE.sub(replacement, text)
 
 
 def colab_address(site: str, path: str) -> str | None:

@@ -33,13 +33,16 @@ PAGES = {
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "measuring": ("Timing",),
 }
-# Where PyTorch isn't installed, the pages of these are built without being run.
+# These are shown without being run where PyTorch isn't installed.
 NEED_TORCH = ("grad", "mnist", "scaling_out")
 
 TUTORIALS_FOLDER = "tutorials/"
 TUTORIALS = tuple(
     page.removeprefix(TUTORIALS_FOLDER) for page in PAGES if page.startswith(TUTORIALS_FOLDER)
 )
+EXERCISES_FOLDER = "exercises/"
+EXERCISES = tuple(page for page in PAGES if page.startswith(EXERCISES_FOLDER))
+SOLUTION = "Solution"  # the heading of sections that give a question's answer
 SECTIONS = tuple(dict.fromkeys(page.partition("/")[0] for page in TUTORIALS))
 TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})
 
@@ -55,15 +58,15 @@ def reading_position(script: str) -> int:
 
 
 def lacks_torch(script: str) -> bool:
-    """Whether a script cannot run here, for want of PyTorch."""
+    """Whether a script cannot run because PyTorch is not installed."""
     return Path(script).stem in NEED_TORCH and find_spec("torch") is None
 
 
 def runnable(pattern: str) -> str:
     """Return the pattern of absolute paths by which sphinx-gallery chooses the scripts to run.
 
-    Those are the scripts whose path below ``gallery/`` matches ``pattern``, whatever the folders
-    above are called, without those that cannot run here.
+    It matches the scripts that can run and whose path below ``gallery/`` matches ``pattern``,
+    whatever the folders above are called.
     """
     below_gallery = r"[\\/]gallery[\\/](?=[^\\/]+[\\/][^\\/]+\.py$)"
     left_out = "|".join(filter(lacks_torch, NEED_TORCH))
@@ -72,5 +75,5 @@ def runnable(pattern: str) -> str:
 
 
 def is_chosen(name: str, filename_pattern: str) -> bool:
-    """Whether a page that is no tutorial runs in a build which runs what matches this pattern."""
+    """Whether a page other than a tutorial runs in a build with this pattern of sphinx-gallery's."""
     return bool(re.search(filename_pattern, f"/gallery/{name}/{name}.py"))

@@ -2,67 +2,53 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.images import get_image_size
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
-from jaxcap_docs import plots
 from jaxcap_docs.lessons import PAGES
 
-IMAGE = re.compile(r'<img (?P<rest>[^>]*?src="(?P<source>[^"]+)"[^>]*?)\s*/?>')
-WIDTH = re.compile(r"width: (\d+)px")
 logger = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> None:
     """Complete each page, and render formulas for ``html_math_renderer = "mathml"``."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
-    app.connect("html-page-context", complete_page)
+    app.connect("doctree-resolved", on_doctree_resolved)
+    app.connect("html-page-context", on_html_page_context)
 
 
-def complete_page(
-    app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Add the topics of a page, the sizes of its images, and the script of its chart."""
-    context["topics"] = {topic: nodes.make_id(topic) for topic in PAGES.get(page, ())}
-    if doctree is None:
-        return
-    context["body"] = _with_sizes(app, context["body"])
-    if "jaxcap-explore" in context["body"]:
-        app.add_js_file("explore.js", loading_method="defer")
-
-
-def _with_sizes(app: Sphinx, body: str) -> str:
+def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
     """Give images their sizes, so that text doesn't jump, and load them late.
 
-    What only the other theme shows is then never fetched. The first image may be what a reader
-    waits for, and is not late.
+    Images for the other theme are then never fetched. Readers may wait for the first image, which is
+    therefore loaded at once.
     """
-    sources = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
-    first = True
+    images = [image for image in doctree.findall(nodes.image) if image["uri"] in app.env.images]
+    for image in images:
+        if size := get_image_size(Path(app.srcdir, image["uri"])):
+            width, height = size
+            shown = int(image.get("width", width))
+            image["width"], image["height"] = str(shown), str(round(shown * height / width))
+        if image is not images[0]:
+            image["loading"] = "lazy"
 
-    def with_size(tag: re.Match[str]) -> str:
-        nonlocal first
-        source = sources.get(unquote(tag["source"]).rpartition("/")[2])
-        if source is None:
-            return tag[0]
-        width, height = plots.size(source)
-        css = WIDTH.search(tag["rest"])
-        shown = int(css[1]) if css else round(width)
-        late = "" if first and "only-dark" not in tag["rest"] else ' loading="lazy"'
-        first = first and bool(late)
-        return f'<img {tag["rest"]} width="{shown}" height="{shown * height / width:.0f}"{late}>'
 
-    return IMAGE.sub(with_size, body)
+def on_html_page_context(
+    app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Add the topics of a page and the script of its chart."""
+    context["topics"] = {topic: nodes.make_id(topic) for topic in PAGES.get(page, ())}
+    if doctree is not None and "jaxcap-explore" in context["body"]:
+        app.add_js_file("explore.js", loading_method="defer")
 
 
 def _inline(translator: HTML5Translator, node: nodes.math) -> None:

@@ -1,6 +1,6 @@
 """The end of a build: what is written beside the pages, in the order in which it happens.
 
-`results` serves measurements as files, `archive` the package and all that there is to run, and
+`results` serves measurements as files, `archive` the package and everything to run with it, and
 `exercises` the exercises as notebooks.
 """
 
@@ -10,31 +10,29 @@ from xml.etree import ElementTree as ET
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs import plots
+from jaxcap_docs import image_files
 from jaxcap_docs.finish import archive, exercises, results
-from jaxcap_docs.run.start import unlock
 
 
 def setup(app: Sphinx) -> None:
     """Be the first to act at the end: sphinx-gallery raises if a tutorial failed."""
-    app.connect("build-finished", finish, priority=1)
+    app.connect("build-finished", on_build_finished, priority=1)
 
 
-def finish(app: Sphinx, exception: Exception | None) -> None:
-    """End the measuring, and complete the site unless the build failed."""
-    unlock()
+def on_build_finished(app: Sphinx, exception: Exception | None) -> None:
+    """Complete the site unless the build failed."""
     if exception is not None or app.builder.format != "html":
         return
     results.write(app)
     archive.write_wheel(app)
     exercises.write(app)
     archive.write(app)  # packs the wheel and all notebooks
-    plots.shrink(app.outdir.glob("_images/social_previews/*.png"))
+    image_files.shrink(app.outdir.glob("_images/social_previews/*.png"))
     write_sitemap(app)
 
 
 def write_sitemap(app: Sphinx) -> None:
-    """List the addresses of all pages, if that of the site is known.
+    """List the addresses of all pages, if the site has an address.
 
     The extension sphinx-sitemap would fork a process beside JAX's threads to do that.
     """

@@ -1,4 +1,4 @@
-"""The package as a wheel, and an archive of all that readers can run with it."""
+"""The package as a wheel, and an archive of everything that readers can run with it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ The exercises have two notebooks each: one to work on, and one with the solution
 
 
 def write_wheel(app: Sphinx) -> None:
-    """Serve this package under ``wheels/``, which is what a downloaded page needs to run."""
+    """Serve this package, which downloaded pages need, under ``wheels/``."""
     builder = WheelBuilder(str(app.srcdir.parent))
     _ = list(builder.build(directory=str(app.outdir / "wheels"), versions=["standard"]))
 
@@ -49,7 +49,7 @@ def write_wheel(app: Sphinx) -> None:
 def write(app: Sphinx) -> None:
     """Serve an archive of tutorials, exercises, this package and its pins.
 
-    The wheel and all notebooks must be there.
+    The wheel and all notebooks must have been written before.
     """
     tutorials, exercises = app.srcdir / "tutorials", app.outdir / "exercises"
     files = {

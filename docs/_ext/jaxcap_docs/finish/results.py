@@ -12,26 +12,24 @@ from jaxcap.results import ResultSet, json_schema
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.exports import as_csv
 from jaxcap.results.files import slug
-from jaxcap_docs import records
+from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
 
 
 def write(app: Sphinx) -> None:
     """Serve all results under ``results/``, of this build and of others, with an index."""
     target = app.outdir / "results"
-    here = [_serve(target, results, "", page) for page, results in records.results_here().values()]
-    recorded = [
-        _serve(target, results, results_folder(machine))
-        for machine in records.other_recordings()
-        for results in machine.sets.values()
+    pages = {name: page for name, (page, _) in page_records.results_of_build().items()}
+    index = [
+        _serve(target, results, results_folder(machine), pages[name] if machine.live else None)
+        for machine in page_records.recordings()
+        for name, results in machine.sets.items()
     ]
-    for name, content in (("schema.json", json_schema()), ("index.json", here + recorded)):
+    for name, content in (("schema.json", json_schema()), ("index.json", index)):
         write_atomically(target / name, json.dumps(content, indent=1) + "\n")
 
 
-def _serve(
-    target: Path, results: ResultSet, folder: str, page: str | None = None
-) -> dict[str, Any]:
+def _serve(target: Path, results: ResultSet, folder: str, page: str | None) -> dict[str, Any]:
     experiment = results[0].experiment
     stem = f"{folder}{slug(experiment)}"
     results.save(target / f"{stem}.json")

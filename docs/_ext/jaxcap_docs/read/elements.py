@@ -1,4 +1,4 @@
-"""Elements that several pages are made of: notes, links, tables, plots and stamps."""
+"""Elements that several pages share: notes, links, tables, plots and stamps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.results.environment import Environment, provenance
 from jaxcap.results.tables import Table
-from jaxcap_docs import plots
+from jaxcap_docs import image_files
 
 # The folder of the pages that show what all machines measured.
 SECTION = "results"
@@ -39,7 +39,7 @@ def put_under_title(doctree: nodes.document, *elements: nodes.Node) -> None:
 def reference(
     kind: str, target: str, env: BuildEnvironment, text: str = ""
 ) -> addnodes.pending_xref:
-    """Refer to a ``"doc"`` or to a ``"ref"``; without a text, by the title that it has there."""
+    """Refer to a ``"doc"`` or to a ``"ref"``, by its title unless a text is given."""
     return addnodes.pending_xref(
         "",
         nodes.inline(text=text or target),
@@ -53,7 +53,7 @@ def reference(
 
 
 def link_to(page: str, env: BuildEnvironment, *classes: str) -> nodes.paragraph:
-    """Link from the page that is read to another, by the title of that one."""
+    """Link from the page that is being read to another, by the other's title."""
     return nodes.paragraph("", "", reference("doc", f"/{page}", env), classes=list(classes))
 
 
@@ -63,11 +63,12 @@ def link_list(pages: Iterable[str], env: BuildEnvironment) -> nodes.bullet_list:
 
 
 def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
-    """Say on which machine something was measured, when and with what; unfolded, in full."""
+    """Say on which machine, when and with what something was measured, with details to unfold."""
     facts = {**provenance(environment), **more}
     rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    jax = environment.versions.get("jax", "of unknown version")  # others' files may lack it
     summary = (
-        f"{verb} {environment.device} · JAX {environment.versions['jax']} · "
+        f"{verb} {environment.device} · JAX {jax} · "
         f"{environment.measured_at.day} {environment.measured_at:%B %Y}"
     )
     return raw_html(
@@ -85,5 +86,5 @@ def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.No
     """Put a figure on a page, for light and for dark ones."""
     path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
     path.parent.mkdir(exist_ok=True)
-    images = plots.save(figure, path, Path(directive.env.srcdir))
+    images = image_files.save(figure, path, Path(directive.env.srcdir))
     return [nodes.image(**attributes) for attributes in images]

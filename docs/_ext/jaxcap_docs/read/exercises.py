@@ -1,7 +1,7 @@
-"""Exercises: solutions are folded away, and notebooks offered.
+"""Pages of exercises: solutions are folded away, and notebooks offered.
 
-A page is a MyST notebook. A section with the heading "Solution" is folded away. In cells whose
-output is removed from the page, readers replace dots with their answers.
+A page is a MyST notebook. In cells whose output is removed from the page, readers replace dots with
+their answers.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx_design.shared import create_component
 
-from jaxcap_docs.downloads import colab_address
+from jaxcap_docs.downloads import colab_address, notebook_names
+from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, SOLUTION
 from jaxcap_docs.read.elements import note, put_under_title, raw_html
 
-FOLDER = "exercises/"
-SOLUTION = "Solution"
 
-
-def complete(app: Sphinx, doctree: nodes.document) -> None:
+def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     """Fold the solutions of an exercise away, and offer its notebooks under the title."""
-    if not is_exercise(app.env.docname):
+    if app.env.docname not in EXERCISES:
         return
     for section in list(doctree.findall(nodes.section)):
         title = next(section.findall(nodes.title))
@@ -31,24 +29,13 @@ def complete(app: Sphinx, doctree: nodes.document) -> None:
     put_under_title(doctree, *notes)
 
 
-def is_exercise(docname: str) -> bool:
-    """Whether a page has questions, rather than a list of pages that have."""
-    return docname.startswith(FOLDER) and docname != f"{FOLDER}index"
-
-
-def notebook_names(docname: str) -> tuple[str, str]:
-    """Return the names of an exercise's notebooks: to work on, and with solutions."""
-    stem = docname.removeprefix(FOLDER)
-    return f"{stem}.ipynb", f"{stem}_solved.ipynb"
-
-
-def _links(docname: str, site: str) -> nodes.raw:
-    exercise, solved = notebook_names(docname)
+def _links(exercise: str, site: str) -> nodes.raw:
+    to_work_on, solved = notebook_names(exercise)
     links = [
-        f'Notebook: <a class="download" download href="{exercise}">to work on</a>',
+        f'Notebook: <a class="download" download href="{to_work_on}">to work on</a>',
         f'<a class="download" download href="{solved}">with solutions</a>',
     ]
-    if colab := colab_address(site, f"{FOLDER}{exercise}"):
+    if colab := colab_address(site, f"{EXERCISES_FOLDER}{to_work_on}"):
         links.append(f'<a href="{colab}">open in Colab</a>')
     return raw_html(f'<p class="jaxcap-downloads">{" · ".join(links)}</p>')
 

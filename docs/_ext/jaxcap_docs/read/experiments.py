@@ -8,6 +8,7 @@ from dataclasses import replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from docutils import nodes
@@ -21,15 +22,16 @@ from jaxcap.results.exports import side_by_side
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_BUILD, Recording
 from jaxcap.results.tables import Table
-from jaxcap_docs import records
+from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
 from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
 
 
-def write_pages(app: Sphinx) -> None:
+def on_builder_inited(app: Sphinx) -> None:
     """Write a page for each experiment: its title, what it asks, and the directive that shows it."""
     folder = Path(app.srcdir, SECTION, "experiments")
-    folder.mkdir(parents=True, exist_ok=True)
+    rmtree(folder, ignore_errors=True)  # may hold pages of experiments that were since removed
+    folder.mkdir(parents=True)
     for name, experiment in catalogue().items():
         question = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
         answer = (experiment.prepare.__doc__ or "").partition("\n")[0]
@@ -43,7 +45,7 @@ class Machines(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a table, and a stamp of each machine."""
         self.env.note_reread()
-        machines = records.recordings()
+        machines = page_records.recordings()
         headers = ("device", "measured in", "experiments", "on")
         table = Table("Machines", headers, [_row(machine) for machine in machines])
         return [table_node(table), *map(_stamp, machines)]
@@ -59,7 +61,7 @@ class Headline(SphinxDirective):
         """Return the plot, or a note if this build did not measure it."""
         self.env.note_reread()
         name = self.arguments[0]
-        machine = next((m for m in records.recordings() if m.live and name in m.sets), None)
+        machine = next((m for m in page_records.recordings() if m.live and name in m.sets), None)
         if machine is None:
             return [note("This build did not measure its headline.")]
         sets = machine.on_each_device(name).values()
@@ -75,7 +77,7 @@ class Experiment(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Return plots, tables and downloads, or a note if there is nothing yet."""
+        """Return plots, tables and downloads, or a note if nothing was measured yet."""
         self.env.note_reread()
         name = self.arguments[0]
         sets = _on_all_devices(name)
@@ -85,7 +87,7 @@ class Experiment(SphinxDirective):
         for number, (where, results) in enumerate(sets.items()):
             content += plot(self, f"{slug(name)}-{number}", figures.panels(results, title=where))
         notes = [
-            f"{where}: {records.state_of(results)}"
+            f"{where}: {page_records.differences_from_build(results)}"
             for where, results in sets.items()
             if not where.endswith(THIS_BUILD)
         ]
@@ -112,11 +114,12 @@ def _row(machine: Recording) -> tuple[str, ...]:
 
 
 def _stamp(machine: Recording) -> nodes.raw:
-    then = machine.environment
     if machine.live:
-        return stamp("Measured in this build on", then, {})
+        return stamp("Measured in this build on", machine.environment, {})
     newest = max(machine.sets.values(), key=lambda results: results.environment.measured_at)
-    return stamp("Recorded on", then, {"State": records.state_of(newest)})
+    return stamp(
+        "Recorded on", machine.environment, {"State": page_records.differences_from_build(newest)}
+    )
 
 
 def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
@@ -127,7 +130,7 @@ def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
             for result in results
             if result.allocator == results[0].allocator
         )
-        for machine in records.recordings()
+        for machine in page_records.recordings()
         for where, results in machine.on_each_device(experiment).items()
     }
 
@@ -135,7 +138,7 @@ def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
 def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
     """Make what explore.js turns into a chart to hover over; without scripts it is invisible."""
     first, *_ = sets.values()
-    devices = {id(result): where for where, results in sets.items() for result in results}
+    labels = {id(result): label for label, results in sets.items() for result in results}
     x, parts = figures.facets(
         first.subset(result for results in sets.values() for result in results)
     )
@@ -149,7 +152,7 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
                 "y": result.time.value,
                 "text": f"{result.time.short} ({result.time.range})",
             }
-            lines.setdefault((facet, result.variant, devices[id(result)]), []).append(point)
+            lines.setdefault((facet, result.variant, labels[id(result)]), []).append(point)
     for points in lines.values():
         points.sort(key=lambda point: float(point["x"]))
     chart = {
@@ -180,7 +183,7 @@ def _first_variant_everywhere(results: ResultSet) -> str:
 
 def _downloads(experiment: str) -> nodes.raw:
     items = []
-    for machine in records.recordings():
+    for machine in page_records.recordings():
         for where in list(machine.on_each_device(experiment))[:1]:  # one file has all devices
             stem = f"../{results_folder(machine)}{slug(experiment)}"
             items.append(
@@ -192,5 +195,5 @@ def _downloads(experiment: str) -> nodes.raw:
 
 
 def without_device(result: Result) -> dict[str, Any]:
-    """Return the parameters of a result but its device."""
+    """Return the parameters of a result except for its device."""
     return {name: value for name, value in result.parameters.items() if name != "device"}

@@ -1,4 +1,4 @@
-"""What any page may ask for: measured numbers, the machine of this build, and all topics."""
+"""Roles and directives for any page: measured numbers, the machine of this build, and all topics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.measure.machine import capture
-from jaxcap_docs import records
+from jaxcap_docs import page_records
 from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER, is_chosen
 from jaxcap_docs.read.elements import link_list, raw_html, stamp
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 class MeasuredRole(SphinxRole):
     """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```.
 
-    ``in_full`` shows the number with its interval, which otherwise is a tooltip.
+    With ``in_full``, the number is shown with its interval, which otherwise is a tooltip.
     """
 
     def __init__(self, *, in_full: bool = False) -> None:
@@ -32,8 +32,8 @@ class MeasuredRole(SphinxRole):
         """Return the text of the variable."""
         page, _, name = self.text.rpartition("#")
         page = page or self.env.docname.removeprefix(TUTORIALS_FOLDER)
-        self.env.note_dependency(str(records.record_path(page)))
-        record = records.load(page)
+        self.env.note_dependency(str(page_records.record_path(page)))
+        record = page_records.load(page)
         if record is None:
             return [nodes.emphasis(text="(not measured in this build)")], []
         number = record.numbers.get(name)
@@ -69,18 +69,18 @@ class Topics(SphinxDirective):
 
 
 class NotRun(SphinxDirective):
-    """Stands for the output of a command in a build that runs other pages only."""
+    """Shows a command without its output in a build that doesn't run this page."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the command alone."""
+        """Return the command, and a remark that it was not run."""
         text = f"$ {self.arguments[0]}\n(not run in this build)"
         return [nodes.literal_block(text, text, language="text")]
 
 
-def leave_out_commands(app: Sphinx, config: Config) -> None:
-    """Run no command on the page about them if this build runs other pages only."""
+def on_config_inited(app: Sphinx, config: Config) -> None:
+    """Run no command of the command line's page if that page isn't among those to run."""
     if not is_chosen("command_line", config.sphinx_gallery_conf["filename_pattern"]):
         app.add_directive("command-output", NotRun, override=True)

@@ -1,4 +1,4 @@
-"""How the reference documents objects, where autodoc would show what nobody needs."""
+"""How the reference documents objects where autodoc would show needless detail."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from jaxcap.results.environment import FrozenModel
 def setup(app: Sphinx) -> None:
     """Adjust autodoc."""
     app.setup_extension("sphinx.ext.autodoc")
-    app.connect("autodoc-process-signature", _hide_constructors_of_records)
-    # Typed transformations are documented by their one signature: overloads are for type checkers.
+    app.connect("autodoc-process-signature", on_autodoc_process_signature)
+    # Overloads are for type checkers: readers see the one signature of a typed transformation.
     analyzer = ModuleAnalyzer.for_module("jaxcap.transforms")  # the object that autodoc will get
     analyzer.analyze()
     analyzer.overloads.clear()
 
 
-def _hide_constructors_of_records(
+def on_autodoc_process_signature(
     _: Sphinx, what: str, __: str, documented: Any, *___: object
 ) -> tuple[str, str] | None:
-    """Leave out constructors of records: their attributes are listed, and nobody calls them."""
+    """Hide the constructors of records: readers don't call them, and the attributes are listed."""
     is_record = what == "class" and issubclass(documented, FrozenModel | Facts)
     return ("", "") if is_record else None

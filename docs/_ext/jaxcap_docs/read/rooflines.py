@@ -1,4 +1,4 @@
-"""The rooflines of all devices, with the kernels that were measured there and what limits them."""
+"""The rooflines of all devices, with the kernels measured on each and what limits them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from html import escape
 from operator import attrgetter
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -19,7 +20,7 @@ from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
-from jaxcap_docs import records
+from jaxcap_docs import page_records
 from jaxcap_docs.read.elements import note, plot, raw_html, table_node
 from jaxcap_docs.read.experiments import without_device
 
@@ -31,7 +32,13 @@ REASONS = {
     "neither": "none of these",
 }
 
-Placed = tuple[Result, Cost, str]  # with the cost, and the dtype that it is done in
+
+class CostedResult(NamedTuple):
+    """A result with the cost of a call, and the dtype of its arithmetic."""
+
+    result: Result
+    cost: Cost
+    dtype: str
 
 
 class Rooflines(SphinxDirective):
@@ -41,48 +48,51 @@ class Rooflines(SphinxDirective):
         """Return plots and tables."""
         self.env.note_reread()
         content: list[nodes.Node] = []
-        for machine in records.recordings():
+        for machine in page_records.recordings():
             for where, measured in machine.on_each_device(CEILINGS.name).items():
                 try:
                     ceilings = Ceilings.from_results(measured, measured[0].device)
                 except ValueError as error:
                     content.append(note(str(error)))
                 else:
-                    content += self._roofline(where, ceilings, list(_placed(machine, ceilings)))
+                    content += self._roofline(
+                        where, ceilings, list(_costed_results(machine, ceilings))
+                    )
         return content or [note("No ceilings were measured yet.")]
 
     def _roofline(
-        self, where: str, ceilings: Ceilings, placed: Sequence[Placed]
+        self, title: str, ceilings: Ceilings, kernels: Sequence[CostedResult]
     ) -> Iterator[nodes.Node]:
-        kernels = [(result, cost) for result, cost, _ in placed]
-        figure = roofline.figure(ceilings, kernels, title=where, label=attrgetter("experiment"))
-        yield nodes.rubric("", where)
-        yield from plot(self, f"roofline-{slug(where)}", figure)
+        costs = [(kernel.result, kernel.cost) for kernel in kernels]
+        figure = roofline.figure(ceilings, costs, title=title, label=attrgetter("experiment"))
+        yield nodes.rubric("", title)
+        yield from plot(self, f"roofline-{slug(title)}", figure)
         reasons = [
             REASONS[roofline.bottleneck(result, ceilings, dtype=dtype, cost=cost)]
-            for result, cost, dtype in placed
+            for result, cost, dtype in kernels
         ]
         yield table_node(_counts(ceilings, reasons))
-        shares = _shares(ceilings, placed, reasons)
+        shares = _shares(ceilings, kernels, reasons)
         folded = f"<summary>{escape(shares.caption)}</summary>{shares._repr_html_()}"
         yield raw_html(f'<details class="jaxcap-folded">{folded}</details>')
 
 
-def _placed(machine: Recording, ceilings: Ceilings) -> Iterator[Placed]:
-    """Go through the results of a device, of one allocator, whose cost is known."""
+def _costed_results(machine: Recording, ceilings: Ceilings) -> Iterator[CostedResult]:
+    """Yield the results of a device and of one allocator whose cost is known."""
     for name in machine.sets:
         for results in machine.on_each_device(name).values():
             if name == CEILINGS.name or results[0].device != ceilings.device:
                 continue
             for result in results.select(allocator=results[0].allocator):
                 cost, dtype = _cost(result)
-                if dtype in ceilings.flops_per_s and min(cost) >= 0 < cost.bytes_moved:
-                    yield result, cost, dtype
+                is_known = cost.flops >= 0 and cost.bytes_moved > 0
+                if is_known and dtype in ceilings.flops_per_s:
+                    yield CostedResult(result, cost, dtype)
 
 
 def _cost(result: Result) -> tuple[Cost, str]:
     if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
-        with suppress(KeyError, ValueError):  # a file may hold a task that is unknown here
+        with suppress(KeyError, ValueError):  # a file may name a task that this build doesn't know
             task, size = str(result.parameters["task"]), int(result.parameters["size"])
             return linear_algebra.least_cost(task, size), "float64"
     return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
@@ -101,10 +111,10 @@ def _counts(ceilings: Ceilings, reasons: Sequence[str]) -> Table:
     return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits)])
 
 
-def _shares(ceilings: Ceilings, placed: Sequence[Placed], reasons: Sequence[str]) -> Table:
-    """List kernels, each with what it reaches of its limit."""
+def _shares(ceilings: Ceilings, kernels: Sequence[CostedResult], reasons: Sequence[str]) -> Table:
+    """List kernels, each with the fraction of its limit that it reaches."""
     rows = []
-    for (result, cost, dtype), reason in zip(placed, reasons, strict=True):
+    for (result, cost, dtype), reason in zip(kernels, reasons, strict=True):
         parameters = (f"{name} {value}" for name, value in without_device(result).items())
         share = roofline.roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short
         rows.append((result.experiment, result.variant, ", ".join(parameters), share, reason))

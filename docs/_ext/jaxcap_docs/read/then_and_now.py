@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
-from jaxcap.results.tables import Table
-from jaxcap_docs import records
-from jaxcap_docs.read.elements import plot, raw_html
+from jaxcap_docs import page_records
+from jaxcap_docs.read.elements import plot, table_node
 
 
 class ThenAndNow(SphinxDirective):
@@ -22,7 +20,7 @@ class ThenAndNow(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the part, from the measurements of this build and of all recordings."""
         self.env.note_reread()  # they may change while the page doesn't
-        recordings = records.recordings()
+        recordings = page_records.recordings()
         assessments = [published.assess(value, recordings) for value in published.load().values()]
         match self.arguments[0]:
             case "conclusions":
@@ -30,7 +28,8 @@ class ThenAndNow(SphinxDirective):
             case "chart":
                 return plot(self, "then-and-now", published.chart(assessments))
             case "tables":
-                return [_tables(published.tables(assessments, recordings))]
+                tables = map(table_node, published.tables(assessments, recordings))
+                return [nodes.container("", *tables, classes=["then-and-now"])]
             case other:
                 raise self.error(f"there is no part {other!r}: choose conclusions, chart or tables")
 
@@ -47,8 +46,3 @@ def _conclusions(assessments: list[published.Assessment]) -> nodes.Node:
         for conclusion, meaning in published.MEANINGS.items()
     ]
     return nodes.definition_list("", *items)
-
-
-def _tables(tables: Iterable[Table]) -> nodes.Node:
-    html = "".join(table._repr_html_() for table in tables)
-    return nodes.container("", raw_html(html), classes=["then-and-now"])

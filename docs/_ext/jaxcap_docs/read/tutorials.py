@@ -1,4 +1,4 @@
-"""Tutorials: the stamp of their run, their tables with other machines, and links to Colab."""
+"""Pages of tutorials: the stamp of their run, other machines in their tables, and links to Colab."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from jaxcap_docs import records
+from jaxcap_docs import page_records
 from jaxcap_docs.downloads import colab_address
 from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER, lacks_torch
 from jaxcap_docs.read.elements import note, put_under_title, raw_html, reference, stamp
 
 
-def complete(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the stamp of its run under the title of a tutorial, and other machines into its tables."""
+def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the stamp of its run under a tutorial's title, widen its tables, and link to Colab."""
     page = app.env.docname.removeprefix(TUTORIALS_FOLDER)
     if page not in TUTORIALS:
         return
-    if record := records.load(page):
+    if record := page_records.load(page):
         took = {"Took": f"{record.duration_s:.0f} s"}
         put_under_title(doctree, stamp("Measured on", record.environment, took))
-        widen_tables(doctree, record.tables)
+        _widen_tables(doctree, record.tables)
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
         text = f"This page was not run in this build{why}: it shows no results."
         put_under_title(doctree, note(text))
+    _offer_colab(app, doctree)
 
 
-def widen_tables(doctree: nodes.document, wider: dict[str, str]) -> None:
+def _widen_tables(doctree: nodes.document, wider_tables: dict[str, str]) -> None:
     """Give tables a column for each other machine that measured the same."""
     for raw in list(doctree.findall(nodes.raw)):
-        text = raw.astext()
-        for table in (table for table in wider if table in text):
-            raw.replace_self(raw_html(text.replace(table, wider[table])))
-            break
+        html = raw.astext()
+        for table, wider in wider_tables.items():
+            if table in html:
+                raw.replace_self(raw_html(html.replace(table, wider)))
+                break
 
 
-def offer_colab(app: Sphinx, doctree: nodes.document) -> None:
+def _offer_colab(app: Sphinx, doctree: nodes.document) -> None:
     """Link to Colab above each notebook to download, and say below what notebooks need."""
     for node in list(doctree.findall(addnodes.download_reference)):
         path = node.get("filename", "")

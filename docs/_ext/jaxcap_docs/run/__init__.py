@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.run import gallery, start
+from jaxcap_docs.run import gallery, limits, start
 
 
 def setup(app: Sphinx) -> None:
-    """Act before the first script and after the last; sphinx-gallery itself calls `scripts`."""
-    app.connect("config-inited", start.begin)
-    app.connect("builder-inited", gallery.complete, priority=900)  # after sphinx-gallery
+    """Act before the first script and after the last; `scripts` is called by sphinx-gallery."""
+    limits.limit_output()
+    app.connect("config-inited", start.on_config_inited)
+    app.connect("builder-inited", gallery.on_builder_inited, priority=900)  # after sphinx-gallery
+    app.connect("build-finished", start.on_build_finished, priority=0)

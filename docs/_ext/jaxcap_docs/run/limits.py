@@ -1,4 +1,4 @@
-"""Limits of a tutorial, in time and in what it prints: none may stop a build or fill a page."""
+"""Limits on a tutorial's time and output, so that none can stop a build or fill a page."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ class _Output(StringIO):
         return super().write(text)
 
 
-# sphinx-gallery keeps in memory, and then puts on the page, whatever a script prints.
-gen_rst.StringIO = _Output
+def limit_output() -> None:
+    """Limit what sphinx-gallery keeps of a cell's output, for which it has no setting."""
+    gen_rst.StringIO = _Output
 
 
 def time_limit_s() -> int:
@@ -50,19 +51,17 @@ def time_limit_s() -> int:
 def start_timer() -> None:
     """Start the time of a tutorial.
 
-    If it doesn't return to Python, where an error could be raised, the process ends after twice
-    that time.
+    An error can be raised only in Python code: a tutorial that doesn't return to it ends the process
+    after twice the limit.
     """
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _raise)
-        signal.setitimer(signal.ITIMER_REAL, time_limit_s())
+    signal.signal(signal.SIGALRM, _raise)
+    signal.setitimer(signal.ITIMER_REAL, time_limit_s())
     faulthandler.dump_traceback_later(2 * time_limit_s(), exit=True)
 
 
 def stop_timer() -> None:
     """Stop the time of a tutorial."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
     faulthandler.cancel_dump_traceback_later()
 
 

@@ -1,4 +1,4 @@
-"""Before the first script: the measuring lock, and which scripts must run again."""
+"""Before the first script: takes the measuring lock, and finds out which scripts must run again."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from sphinx.config import Config
 import jaxcap
 from jaxcap.measure.lock import BusyError, measuring_alone
 from jaxcap.measure.machine import capture
-from jaxcap_docs import plots, records
+from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import TUTORIALS
 from jaxcap_docs.run import limits
 
-FINGERPRINT = records.BUILD / "fingerprint.txt"
+FINGERPRINT = page_records.BUILD / "fingerprint.txt"
 
 # Held from before the first script runs until the build ends, whether it succeeds or fails.
 _lock = ExitStack()
 
 
-def begin(app: Sphinx, config: Config) -> None:
-    """Refuse to build where nothing can be measured, and find out which scripts must run again."""
+def on_config_inited(app: Sphinx, config: Config) -> None:
+    """Refuse to build while nothing can be measured, and find out which scripts must run again."""
     try:
         limits.time_limit_s()
         if _runs_scripts(config):
-            # Unless the nox session holds it, from before it removed the last build's files.
+            # Does nothing if the nox session took the lock before it removed the last build's files.
             _lock.enter_context(measuring_alone())
             os.environ["JAXCAP_LOCK_HELD"] = "1"  # for the commands whose output pages show
             _lock.callback(os.environ.pop, "JAXCAP_LOCK_HELD")
@@ -39,7 +39,7 @@ def begin(app: Sphinx, config: Config) -> None:
     _forget_stale_outputs(Path(app.srcdir, "tutorials"))
 
 
-def unlock() -> None:
+def on_build_finished(_: Sphinx, __: Exception | None) -> None:
     """Let other builds and recordings measure."""
     _lock.close()
 
@@ -53,15 +53,15 @@ def _runs_scripts(config: Config) -> bool:
 def _forget_stale_outputs(tutorials: Path) -> None:
     """Make all scripts run again if something has changed that their outputs depend on.
 
-    sphinx-gallery by itself looks at the script only, and keeps its checksum beside the page.
+    sphinx-gallery itself compares only the script, whose checksum it keeps beside the page.
     """
-    now = _fingerprint()
-    if FINGERPRINT.exists() and FINGERPRINT.read_text(encoding="ascii") == now:
+    fingerprint = _fingerprint()
+    if FINGERPRINT.exists() and FINGERPRINT.read_text(encoding="ascii") == fingerprint:
         return
     for checksum in tutorials.rglob("*.md5"):
         checksum.unlink()
     FINGERPRINT.parent.mkdir(exist_ok=True)
-    FINGERPRINT.write_text(now, encoding="ascii")
+    FINGERPRINT.write_text(fingerprint, encoding="ascii")
 
 
 def _fingerprint() -> str:
@@ -69,12 +69,13 @@ def _fingerprint() -> str:
 
     Recordings are among the files because tables and figures show other machines' results, too.
     """
+    package = Path(jaxcap.__file__).parent
     files = [
-        *sorted(Path(jaxcap.__file__).parent.rglob("*.py")),
-        *sorted(records.RECORDED.rglob("*.json")),
+        *sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"),
+        *sorted(page_records.RECORDED.rglob("*.json")),
         *sorted(Path(__file__).parent.glob("*.py")),
-        Path(plots.__file__),
-        Path(records.__file__),
+        Path(image_files.__file__),
+        Path(page_records.__file__),
     ]
     digest = hashlib.sha256()
     for path in files:

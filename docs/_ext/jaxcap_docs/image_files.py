@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from PIL import Image
 from jaxcap.report import figures
 
 MAX_MARKERS = 500  # more are smaller as a picture
-VIEW_BOX = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> list[dict[str, Any]]:
@@ -38,7 +36,7 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
     Returns
     -------
     list
-        For each of the two, the attributes of a node of docutils.
+        For each of the two files, the attributes of docutils' node for an image.
     """
     files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
     for line in figure.findobj(Line2D):
@@ -55,7 +53,7 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         {
             "uri": f"/{file.relative_to(root).as_posix()}",
             "alt": describe(figure),
-            "width": f"{figure.get_figwidth() * 100:.0f}px",
+            "width": f"{figure.get_figwidth() * 100:.0f}",  # in pixels
             "classes": [f"only-{theme}", "jaxcap-plot"],
         }
         for theme, file in files.items()
@@ -91,17 +89,6 @@ def _bars(axes: Axes) -> Iterator[str]:
         if len(lengths) == len(names):
             named = zip(names, lengths, strict=True)
             yield "; ".join(f"{name}: {length:.3g}" for name, length in named)
-
-
-def size(path: Path) -> tuple[float, float]:
-    """Width and height of an image file, in units of its own."""
-    if path.suffix == ".svg":
-        match = VIEW_BOX.search(path.read_bytes())
-        if match is None:
-            raise ValueError(f"{path.name} does not say how large it is: give it a viewBox")
-        return float(match[1]), float(match[2])
-    with Image.open(path) as image:
-        return image.size
 
 
 def shrink(images: Iterable[Path]) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes import make_pair
-from jaxcap_docs import records
+from fakes import ENVIRONMENT, make_pair
+from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.read import elements
 from sphinx.errors import ExtensionError
 
 from jaxcap.report.claims import claim
@@ -19,11 +20,11 @@ PAIR = make_pair([1e-3] * 6, [2e-3] * 6)
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(records, "RECORDS", tmp_path)
-    monkeypatch.setattr(records, "other_recordings", list)
-    records.load.cache_clear()
+    monkeypatch.setattr(page_records, "RECORDS", tmp_path)
+    monkeypatch.setattr(page_records, "other_recordings", list)
+    page_records.load.cache_clear()
     yield
-    records.load.cache_clear()
+    page_records.load.cache_clear()
 
 
 def test_record_has_numbers_results_and_claims_each_once() -> None:
@@ -31,8 +32,8 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
     claimed = claim("jit is faster", PAIR, lambda _: speedup, above=1)
     variables = {"alone": PAIR[1], "pair": PAIR, "again": PAIR, "ratio": speedup, "steps": 1200}
     variables |= {"share": 1 / 3, "name": "jit", "is_fast": True, "it": claimed, "same": claimed}
-    records.save(PAGE, 2.5, variables, {"a table": "a wider one"})
-    record = records.load(PAGE)
+    page_records.save(PAGE, 2.5, variables, {"a table": "a wider one"})
+    record = page_records.load(PAGE)
     assert record is not None
     texts = {name: number.text for name, number in record.numbers.items()}
     assert texts == {"ratio": speedup.short, "steps": "1,200", "share": "0.333", "name": "jit"}
@@ -47,15 +48,24 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
 
 
 def test_page_that_did_not_run_has_no_record() -> None:
-    assert records.load(PAGE) is None
-    assert records.recordings() == []
+    assert page_records.load(PAGE) is None
+    assert page_records.recordings() == []
 
 
 def test_two_pages_with_one_experiment_are_named() -> None:
-    records.save(PAGE, 1.0, {"results": PAIR}, {})
-    ((page, results),) = records.results_here().values()
+    page_records.save(PAGE, 1.0, {"results": PAIR}, {})
+    ((page, results),) = page_records.results_of_build().values()
     assert (page, results.results) == (PAGE, PAIR.results)
-    records.save(OTHER_PAGE, 1.0, {"results": PAIR}, {})
-    records.load.cache_clear()
+    page_records.save(OTHER_PAGE, 1.0, {"results": PAIR}, {})
+    page_records.load.cache_clear()
     with pytest.raises(ExtensionError, match=f"{PAGE} and {OTHER_PAGE} both measured"):
-        records.results_here()
+        page_records.results_of_build()
+
+
+def test_recording_may_lack_the_version_of_jax_and_the_commit() -> None:
+    environment = ENVIRONMENT.model_copy(update={"versions": {}, "commit": None})
+    stamp = elements.stamp("Recorded on", environment, {})
+    assert "Test CPU (CPU) · JAX of unknown version · 21 November 2026" in stamp.astext()
+    results = PAIR.model_copy(update={"environment": environment})
+    text = page_records.differences_from_build(results)
+    assert text.startswith("measured with JAX of unknown version, commit unknown; it differs")

@@ -1,6 +1,6 @@
-"""What each tutorial measured when it ran, in a file for each page, and what others recorded.
+"""Where pages get all their numbers: what each tutorial measured as it ran, and all recordings.
 
-All numbers on pages come from here.
+A tutorial leaves a record in a file of its own, from which its page and others are written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Number(FrozenModel):
-    """A measured variable as prose quotes it, and where its value comes from."""
+    """A measured variable as prose quotes it, and its interval or where it comes from."""
 
     text: str
     detail: str
@@ -46,10 +46,7 @@ class ClaimOutcome(FrozenModel):
 
 
 class ClaimRecord(FrozenModel):
-    """A claim of a page, what it needs to hold, and its outcomes.
-
-    They are keyed by the name of each machine that measured it, together with when it did.
-    """
+    """A claim of a page, what it needs to hold, and its outcomes by machine and date."""
 
     text: str
     needs: str
@@ -57,10 +54,22 @@ class ClaimRecord(FrozenModel):
 
 
 class PageRecord(FrozenModel):
-    """What the script of a page measured, when, where and for how many seconds it ran.
+    """What the script of a page measured.
 
-    ``numbers`` are named as in the script. ``tables`` has the HTML of each table that other machines
-    have measured too, without and with their columns. ``claims`` come in the order of the page.
+    Attributes
+    ----------
+    environment
+        The machine, and when the script ended.
+    duration_s
+        How long the script ran, in seconds.
+    numbers
+        By the names of the script's variables.
+    claims
+        In the order of the page.
+    results
+        All results among the variables; None if there are none.
+    tables
+        The HTML of each table with the columns of other machines, by its HTML without them.
     """
 
     environment: Environment
@@ -79,7 +88,7 @@ def record_path(page: str) -> Path:
 def save(
     page: str, duration_s: float, variables: Mapping[str, Any], tables: Mapping[str, str]
 ) -> None:
-    """Keep the record of a script that ended just now with these variables and tables."""
+    """Write the record of a script that has just ended with these variables and tables."""
     environment = capture()
     results = _results(variables)
     claims = {id(value): value for value in variables.values() if isinstance(value, Claim)}
@@ -87,7 +96,7 @@ def save(
         environment=environment,
         duration_s=duration_s,
         numbers={name: number for name, value in variables.items() if (number := _number(value))},
-        claims=tuple(map(_check, claims.values())),
+        claims=tuple(map(_claim_record, claims.values())),
         results=ResultSet(environment=environment, results=results) if results else None,
         tables=dict(tables),
     )
@@ -101,7 +110,7 @@ def load(page: str) -> PageRecord | None:
     return PageRecord.model_validate_json(path.read_bytes()) if path.exists() else None
 
 
-def results_here() -> dict[str, tuple[str, ResultSet]]:
+def results_of_build() -> dict[str, tuple[str, ResultSet]]:
     """Return the results of this build by experiment, each with the page that measured it.
 
     Raises
@@ -125,9 +134,9 @@ def results_here() -> dict[str, tuple[str, ResultSet]]:
 
 
 def recordings() -> list[Recording]:
-    """Return the results of all machines: this one first, as measured in this build, then others."""
-    live = {name: results for name, (_, results) in results_here().items()}
-    return [*([Recording(live, live=True)] if live else []), *other_recordings()]
+    """Return the results of all machines, those of this build first."""
+    sets = {name: results for name, (_, results) in results_of_build().items()}
+    return [*([Recording(sets, live=True)] if sets else []), *other_recordings()]
 
 
 @cache
@@ -136,30 +145,30 @@ def other_recordings() -> list[Recording]:
     return load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
 
 
-def state_of(results: ResultSet) -> str:
-    """Say with which versions another machine measured, and in what this build differs."""
-    then = results.environment
-    here = capture().model_copy(update={"device": then.device})
-    known = catalogue()
-    changed = dict.fromkeys(
-        difference
-        for name, part in results.by_experiment().items()
-        for difference in changes_since(part, here, known[name].code if name in known else None)
-    )
-    state = f"measured with JAX {then.versions.get('jax')}, commit {then.commit}"
-    return f"{state}; it differs from this build in {', '.join(changed)}" if changed else state
+def differences_from_build(results: ResultSet) -> str:
+    """Say with which versions another machine measured, and in what that differs from this build."""
+    recorded = results.environment
+    current = capture().model_copy(update={"device": recorded.device})
+    experiments = catalogue()
+    changes: dict[str, None] = {}  # each once, in order
+    for name, part in results.by_experiment().items():
+        code = experiments[name].code if name in experiments else None
+        changes |= dict.fromkeys(changes_since(part, current, code))
+    jax = recorded.versions.get("jax", "of unknown version")
+    text = f"measured with JAX {jax}, commit {recorded.commit or 'unknown'}"
+    return f"{text}; it differs from this build in {', '.join(changes)}" if changes else text
 
 
-def _check(claim: Claim) -> ClaimRecord:
-    """Check a claim against the results of this machine, and against those of all others."""
-    here = claim.results.environment.device
-    outcomes = {f"{here}, in this build": _outcome(claim, here)}
+def _claim_record(claim: Claim) -> ClaimRecord:
+    """Check a claim against the results of this machine and of all others."""
+    device = claim.results.environment.device
+    outcomes = {f"{device}, in this build": _outcome(claim, device)}
     for recording in other_recordings():
         name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
-        # Experiments or points may be missing there, and times by a coarse clock may be zero.
+        # A recording may lack experiments or points, and a coarse clock may have measured zero.
         with suppress(KeyError, ResultsError, ArithmeticError):
-            there = claim.recheck(recording.sets[claim.experiment])
-            outcomes[name] = _outcome(there, recording.device)
+            rechecked = claim.recheck(recording.sets[claim.experiment])
+            outcomes[name] = _outcome(rechecked, recording.device)
     return ClaimRecord(text=claim.text, needs=claim.needs, outcomes=outcomes)
 
 
@@ -193,4 +202,5 @@ def _results(variables: Mapping[str, Any]) -> tuple[Result, ...]:
         if isinstance(value, ResultSet | Result)
     ]
     groups.sort(key=len, reverse=True)
-    return tuple({id(result): result for group in groups for result in group}.values())
+    unique = {id(result): result for group in groups for result in group}
+    return tuple(unique.values())
