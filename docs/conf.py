@@ -18,11 +18,14 @@ from jaxcap_docs.lessons import SECTIONS, runnable
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern of those to run
 
-# The address of this build, and that of the folder with the builds of all versions, if known.
-SITE, VERSIONS = (
-    url.rstrip("/") + "/" if (url := os.environ.get(name)) else ""
-    for name in ("JAXCAP_SITE_URL", "JAXCAP_VERSIONS_URL")
-)
+
+def address(variable: str) -> str:
+    url = os.environ.get(variable, "").rstrip("/")
+    return url and f"{url}/"
+
+
+SITE = address("JAXCAP_SITE_URL")
+VERSIONS = address("JAXCAP_VERSIONS_URL")  # of the folder with the builds of all versions
 
 project = "jaxcap"
 author = "The jaxcap developers"
@@ -47,7 +50,7 @@ extensions = [
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "tutorials/**/*.ipynb", "tutorials/sg_execution_times.rst"]
 nitpicky = True
-# sphinx-gallery looks at whole paths, but the folders above are named by whoever builds.
+# sphinx-gallery checks whole paths, but the names of the folders above are not ours to choose.
 suppress_warnings = ["sphinx_gallery.space_in_filename"]
 
 html_theme = "furo"
@@ -62,16 +65,16 @@ html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
-# Links to what the end of a build writes, which Sphinx does not know of.
+# Links to files that are written at the end of a build, which Sphinx does not know of.
 myst_substitutions = {
     "archive": f'<a download href="{ARCHIVE}">jaxcap-tutorials.zip</a>',
     "wheel": f'<a download href="wheels/{WHEEL}">{WHEEL}</a>',
 }
-# As with tutorials: `nox -s docs -- exercises` runs nothing else, nor `-- command_line`.
+# As with tutorials, `nox -s docs -- exercises` or `-- command_line` runs nothing else.
 nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
-# Copy what one would type, without prompts and output. Blocks that only show output, or the usage of
-# a command, have no button.
+# Copy what readers would type, without prompts and output. Blocks that show only output or a command's
+# usage have no button.
 copybutton_selector = "div:not(.sphx-glr-script-out, .output, .highlight-shell) > .highlight > pre"
 copybutton_prompt_text, copybutton_prompt_is_regexp = r"\$ |>>> |\.\.\. ?", True
 copybutton_line_continuation_character = "\\"
@@ -81,14 +84,14 @@ copybutton_copy_empty_lines = False
 html_baseurl = ogp_canonical_url = f"{VERSIONS}latest/" if VERSIONS else SITE
 ogp_site_url = SITE
 html_context = {"versions_url": VERSIONS and f"{VERSIONS}versions.html"}
-# Served in place of any page that doesn't exist, in whatever folder.
+# Served in place of any page that doesn't exist, in any folder.
 notfound_template = "404.html"
 notfound_context = {"title": "Page not found"}
 notfound_urls_prefix = urlsplit(SITE).path or "/"
 ogp_enable_meta_description = True
 ogp_social_cards = {"enable": bool(SITE)}  # without an address, no page could name its card
 
-# A server that is slow or that asks for patience is reported, after a second try: don't wait for it.
+# Servers that are slow or limit requests are reported after a second try, without waiting for them.
 linkcheck_timeout, linkcheck_rate_limit_timeout, linkcheck_retries = 15, 30, 2
 linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # scripts make these
 
@@ -145,7 +148,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Points?|Prepare|Seconds|Variants|optional)",
+        r"(Allocator|Bytes|Clock|Points?|Prepare|Seconds|Share|Variants|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
     ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases

@@ -53,7 +53,7 @@ HOSTILE = (
     "</details> `x`_ |y| :math:`1` **z** [l](javascript:0) $\\frac{$ %(s)s {0} \\"
 )
 DEVICE = Device(platform="gpu", name=f"New GPU {HOSTILE}")
-ENVIRONMENT_THERE = ENVIRONMENT.model_copy(
+HOSTILE_ENVIRONMENT = ENVIRONMENT.model_copy(
     update={
         "device": DEVICE,
         "cpu": HOSTILE,
@@ -97,8 +97,8 @@ def record_everything(folder: Path) -> None:
 
 
 def save(folder: Path, results: Iterable[Result]) -> None:
-    found = make_set(*results).model_copy(update={"environment": ENVIRONMENT_THERE})
-    found.save(recording_path(folder, ENVIRONMENT_THERE, found.results[0].experiment))
+    recorded = make_set(*results).model_copy(update={"environment": HOSTILE_ENVIRONMENT})
+    recorded.save(recording_path(folder, HOSTILE_ENVIRONMENT, recorded[0].experiment))
 
 
 def measured(experiment: str, variants: Iterable[str], points: Iterable[Any]) -> list[Result]:

@@ -38,7 +38,7 @@ def visitor(browser: Browser, served: str) -> Iterator[Page]:
 
 @pytest.mark.parametrize("name", [*PAGES, "404"])
 def test_page_is_sound(reader: Page, served: str, name: str) -> None:
-    """Nothing goes wrong, nothing is fetched elsewhere, all can use it, and it fits all screens."""
+    """It has no errors, fetches nothing from elsewhere, is accessible, and fits all screens."""
     said: list[str] = []
     asked: list[str] = []
 
@@ -72,16 +72,19 @@ def test_page_is_sound(reader: Page, served: str, name: str) -> None:
 
 
 def violations(page: Page, **options: object) -> dict[str, list[str]]:
-    """What axe-core objects to, and where."""
-    found = Axe().run(page, options=options or None).response["violations"]
-    return {one["id"]: [node["html"] for node in one["nodes"]] for one in found}
+    """Return the elements to which axe-core objects, by rule."""
+    response = Axe().run(page, options=options or None).response
+    return {
+        violation["id"]: [node["html"] for node in violation["nodes"]]
+        for violation in response["violations"]
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "limit"), [("index", 300 * KIB), *((f"tutorials/{t}", 600 * KIB) for t in TUTORIALS)]
 )
 def test_page_is_light_and_stays_in_place(visitor: Page, name: str, limit: int) -> None:
-    """All that a reader fetches who reads to the end, and how much the text jumps meanwhile."""
+    """Add up what a reader fetches until the end of the page, and how much the text jumps."""
     fetched: dict[str, int] = {}
 
     def weigh(request: Request) -> None:

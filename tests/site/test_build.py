@@ -1,4 +1,4 @@
-"""How a build goes wrong, and what it doesn't mind, tried on copies with short tutorials."""
+"""How builds fail, and what they tolerate, tried on copies with short tutorials."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def differing(one: Path, other: Path) -> set[str]:
+def differing(folder: Path, other: Path) -> set[str]:
     """Names of files that are not the same in both folders."""
-    return {name for name, _ in files(one).items() ^ files(other).items()}
+    return {name for name, _ in files(folder).items() ^ files(other).items()}
 
 
 def put_a_site(project: Path) -> dict[str, bytes]:

@@ -85,12 +85,12 @@ def test_search_works_without_a_server(html: Path, browser: Browser) -> None:
 
 def test_every_address_that_was_published_is_a_page(html: Path) -> None:
     paths = (path.relative_to(html) for path in html.rglob("*.html"))
-    there = {path.as_posix() for path in paths if path.parts[0] != "_static"} - {"404.html"}
+    pages = {path.as_posix() for path in paths if path.parts[0] != "_static"} - {"404.html"}
     published = ADDRESSES.read_text(encoding="utf-8").splitlines()
     assert published == sorted(set(published)), "keep docs/addresses.txt sorted"
-    assert not there - set(published), "new pages: add them to docs/addresses.txt"
-    assert not set(published) - there, (
-        "pages are gone: lead their readers on, for example with sphinxext-rediraffe"
+    assert not pages - set(published), "new pages: add them to docs/addresses.txt"
+    assert not set(published) - pages, (
+        "pages were removed: redirect their addresses, for example with sphinxext-rediraffe"
     )
 
 
@@ -123,8 +123,9 @@ def test_every_page_has_a_preview(small_site: Path, read_small: Read) -> None:
 def test_page_for_lost_addresses_works_in_any_folder(small_site: Path, read_small: Read) -> None:
     prefix = urlsplit(SMALL_URL).path
     page = read_small("404")
-    found = page.find_all(href=re.compile("^[^#]")) + page.find_all(src=True) + page.select("form")
-    links = [urlsplit(one.get("href") or one.get("src") or one["action"]) for one in found]
+    elements = page.find_all(href=re.compile("^[^#]")) + page.find_all(src=True)
+    elements += page.select("form")
+    links = [urlsplit(e.get("href") or e.get("src") or e["action"]) for e in elements]
     own = [unquote(link.path) for link in links if not link.netloc]
     assert len(own) > len(TUTORIALS)  # the navigation is there
     for path in own:

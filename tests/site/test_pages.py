@@ -41,8 +41,7 @@ def test_landing_page_says_where_it_was_built_and_shows_all_tutorials(
 
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_tutorial_is_in_the_navigation(read: Read, name: str) -> None:
-    here = read(f"tutorials/{name}").select_one(".sidebar-tree .current-page > a")
-    assert here is not None
+    assert read(f"tutorials/{name}").select_one(".sidebar-tree .current-page > a")
     assert read("index").select(f'.sidebar-tree a[href="tutorials/{name}.html"]')
 
 
@@ -161,17 +160,17 @@ def test_every_published_figure_is_on_its_page_with_a_conclusion(read: Read) -> 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_within_the_site_lead_somewhere(html: Path, read: Read, page: str) -> None:
-    here = html / f"{page}.html"
+    source = html / f"{page}.html"
     for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href"), ("script", "src")):
         for element in read(page).find_all(tag, attrs={attribute: True}):
             link = urlsplit(element[attribute])
             if link.scheme or link.netloc:
                 continue
-            target = (here.parent / unquote(link.path)).resolve() if link.path else here
+            target = (source.parent / unquote(link.path)).resolve() if link.path else source
             assert target.exists(), element[attribute]
             if link.fragment and target.suffix == ".html":
-                there = read(target.relative_to(html).with_suffix("").as_posix())
-                assert there.find(id=unquote(link.fragment)), element[attribute]
+                linked = read(target.relative_to(html).with_suffix("").as_posix())
+                assert linked.find(id=unquote(link.fragment)), element[attribute]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,4 +1,4 @@
-"""A machine that somebody recorded: it is to be seen everywhere, and whatever it says stays text."""
+"""A recording of another machine: it is shown on all pages, and its texts never become markup."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jaxcap.experiments.jit import JIT
 
 def test_tutorial_has_a_column_for_the_machine(read_small: Read) -> None:
     page = read_small(f"tutorials/{MEASURING_PAGE}")
-    where = f"{DEVICE}, recorded 2026-11-21"
+    label = f"{DEVICE}, recorded 2026-11-21"
     times, speedups = page.select(".jaxcap-table table")
     for table, value, names in ((times, "550 µs", "abc"), (speedups, "undecided", "ac")):
         *_, last = table.select("thead th")
-        assert last.get_text() == where
+        assert last.get_text() == label
         rows = {
             row.select("th")[0].get_text(): row.select("td")[-1].get_text()
             for row in table.select("tbody tr")
@@ -28,7 +28,7 @@ def test_tutorial_has_a_column_for_the_machine(read_small: Read) -> None:
         assert all(value in cell for cell in rows.values())
     assert "it differs from this build in" in page.get_text()
     (dropdown,) = page.select("details.sd-dropdown")
-    assert where in dropdown.select("summary")[0].get_text()
+    assert label in dropdown.select("summary")[0].get_text()
     assert len(dropdown.select("img.jaxcap-plot")) == 2  # for light and for dark pages
 
 
@@ -61,13 +61,13 @@ def test_roofline_names_what_limits_each_kernel(read_small: Read) -> None:
 
 def test_files_are_served_as_they_were_sent(small_site: Path, read_small: Read) -> None:
     index = json.loads((small_site / "results" / "index.json").read_text("utf-8"))
-    (entry,) = [one for one in index if one["experiment"] == JIT.name]
+    (entry,) = [entry for entry in index if entry["experiment"] == JIT.name]
     assert entry["device"] == str(DEVICE)
-    there = small_site / "results" / entry["file"]
+    file = small_site / "results" / entry["file"]
     links = read_small("results/experiments/jit").select("a[download]")
     targets = [(small_site / "results/experiments" / link["href"]).resolve() for link in links]
-    assert targets == [there, there.with_suffix(".csv")]
-    assert json.loads(there.read_text("utf-8"))["environment"]["device"]["name"] == DEVICE.name
+    assert targets == [file, file.with_suffix(".csv")]
+    assert json.loads(file.read_text("utf-8"))["environment"]["device"]["name"] == DEVICE.name
 
 
 def test_what_files_say_never_runs(small_site: Path, browser: Browser) -> None:

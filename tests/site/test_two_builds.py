@@ -61,7 +61,7 @@ def start(project: Path, session: str, *options: str, ci: str) -> subprocess.Pop
     )
 
 
-def are_there(project: Path) -> bool:
+def generated_files_exist(project: Path) -> bool:
     return all((project / name).exists() for name in GENERATED)
 
 
@@ -76,7 +76,7 @@ def test_the_second_is_refused_before_it_changes_anything(session: str, project:
     assert process.returncode != 0
     assert BUSY in output.splitlines()[-1]
     assert (environment / "installed").exists()
-    assert are_there(project)
+    assert generated_files_exist(project)
 
 
 @pytest.mark.usefixtures("lock")
@@ -91,8 +91,8 @@ def test_ci_waits_for_its_turn(lock: FileLock, project: Path) -> None:
     assert process.stdout is not None
     assert any(BUSY in line for line in process.stdout)
     assert process.poll() is None
-    assert are_there(project)
+    assert generated_files_exist(project)
     lock.release()
     output, _ = process.communicate()
     assert "begun with the lock held: 1" in output
-    assert not are_there(project)
+    assert not generated_files_exist(project)
