@@ -1,4 +1,4 @@
-"""What readers download: names of files, their addresses and text, and archives of them."""
+"""What readers download: names and addresses of files, text of notebooks, and archives."""
 
 from __future__ import annotations
 
@@ -92,5 +92,5 @@ def pack(path: Path, files: Mapping[str, bytes]) -> None:
     with ZipFile(path, "w") as archive:
         for name, content in sorted(files.items()):
             info = ZipInfo(name)
-            info.external_attr = 0o644 << 16  # else nobody may read what was unpacked
+            info.external_attr = 0o644 << 16  # or unpacked files could not be read
             archive.writestr(info, content, ZIP_DEFLATED)

@@ -73,7 +73,7 @@ def describe(figure: Figure) -> str:
 
 
 def _lines(axes: Axes) -> Iterator[str]:
-    """Name what is in the legend, and say where lines begin and end."""
+    """Name the entries of the legend, with the first and the last value of each line."""
     for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
         line = handle[0] if isinstance(handle, ErrorbarContainer) else handle
         ys = np.asarray(line.get_ydata() if isinstance(line, Line2D) else [], dtype=float)

@@ -51,8 +51,8 @@ def time_limit_s() -> int:
 def start_timer() -> None:
     """Start the time of a tutorial.
 
-    An error can be raised only in Python code: a tutorial that doesn't return to it ends the process
-    after twice the limit.
+    When it is over, an error is raised as soon as the tutorial runs Python code. If it still runs
+    after twice the time, the process ends.
     """
     signal.signal(signal.SIGALRM, _raise)
     signal.setitimer(signal.ITIMER_REAL, time_limit_s())
