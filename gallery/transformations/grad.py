@@ -293,7 +293,11 @@ ratios = {
     for name, (one, other) in pairs.items()
 }
 rows = [(name, r.short, r.range, r.verdict) for name, r in ratios.items()]
-headers = ("pair", "speed-up", f"95% interval ({on_cpu[0].time.basis})")
+headers = (
+    "pair",
+    "speed-up",
+    f"95% {next(iter(ratios.values())).interval_name}",
+)
 Table("Speed-ups", (*headers, "verdict"), rows)
 
 # %%

@@ -10,7 +10,7 @@ from jaxcap.results.models import Cost, Result
 from jaxcap.results.sets import ResultSet
 
 # The limits that the experiment "ceilings" measures: values of its parameter "limit".
-COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
+_LIMITS = COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Ceilings:
     def from_results(cls, results: ResultSet, device: Device) -> Ceilings:
         """Take the best rates on a device in any sample of the experiment ``"ceilings"``.
 
+        Limits that a newer version may have recorded, and this one doesn't know, are ignored.
+
         Raises
         ------
         ValueError
@@ -48,8 +50,8 @@ class Ceilings:
         """
         best: dict[str, float] = {}
         for result in results:
-            if result.device == device:
-                limit = str(result.parameters["limit"])
+            limit = str(result.parameters["limit"])
+            if result.device == device and limit in _LIMITS:
                 name = str(result.parameters["dtype"]) if limit == PRODUCT else limit
                 best[name] = max(_rate(limit, result), best.get(name, 0.0))
         if not {COPY, SUM} & set(best):
