@@ -67,7 +67,7 @@ class TestTables:
         one, two = make_result("one", make_run()), make_result("two", make_run(), make_run())
         assert make_set(two).table().headers[2] == "95% prediction interval (2 processes)"
         assert make_set(one, two).table().headers[2] == (
-            "95% confidence interval (one process) or prediction interval (2 processes)"
+            "95% confidence interval (one process) or 95% prediction interval (2 processes)"
         )
 
     def test_intervals_of_less_confidence_say_so_in_their_row(self) -> None:

@@ -22,7 +22,7 @@ def _printed(text: str) -> str:
 
 
 #: A text that may be shown as it is, escaped as its place demands. Files of results may come from
-#: anybody.
+#: anyone.
 PrintableText = TypeAliasType(
     "PrintableText", Annotated[str, StringConstraints(max_length=1000), AfterValidator(_printed)]
 )

@@ -1,6 +1,6 @@
 """Files of results: where they are kept, and how they are read and validated.
 
-They may come from anybody, so all are read here. `load_results` checks the size, the JSON, the
+They may come from anyone, and are read only here. `load_results` checks the size, the JSON, the
 version and, by the models, every field. `jaxcap.results.recordings` checks what a recording must
 fulfil besides.
 """

@@ -26,16 +26,14 @@ from typing_extensions import TypeAliasType
 
 from jaxcap.results.base import FrozenModel, PrintableText
 from jaxcap.results.environment import Device
-from jaxcap.results.statistics import (
-    DISTURBED_SHARE,
-    MIN_UNDISTURBED,
-    Estimate,
-    Mode,
-    Speedup,
-    modes,
-)
+from jaxcap.results.statistics import Estimate, Speedup, modes
 
-# Larger numbers than this were made up, and plots could not show them.
+# A sample is disturbed if other work took more than this share of the machine's CPU time. Estimates
+# are made without such samples where each process has enough others.
+DISTURBED_SHARE = 0.05
+MIN_UNDISTURBED = 6
+
+# Plots could not show larger numbers.
 _MAX_NUMBER = 10**20
 #: A setting that a variant ran with.
 Parameter = TypeAliasType(
@@ -52,19 +50,12 @@ class ResultsError(ValueError):
     """A result file or a selection that cannot be used, and what to do about it."""
 
 
-def _six_digits(seconds: float) -> float:
-    # No clock is better than that, and files become half as large.
-    return float(f"{seconds:.6g}")
-
-
-def _two_places(share: float) -> float:
-    return round(share, 2)
-
-
-# A longer time than this was not given in seconds.
-_MAX_SECONDS = 1e6
-Share = Annotated[float, Field(ge=0, le=1), AfterValidator(_two_places)]
-Seconds = Annotated[NonNegativeFloat, Field(le=_MAX_SECONDS), AfterValidator(_six_digits)]
+Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda share: round(share, 2))]
+# A longer time was not given in seconds. No clock gives more than six digits, and files become half
+# as large.
+Seconds = Annotated[
+    NonNegativeFloat, Field(le=1e6), AfterValidator(lambda seconds: float(f"{seconds:.6g}"))
+]
 
 
 class Cost(NamedTuple):
@@ -134,7 +125,7 @@ class Result(FrozenModel):
     experiment
         The name of the question.
     variant
-        The name of this one of the competitors.
+        The name of the implementation, which is compared with others.
     parameters
         Settings that the variant ran with, such as ``{"size": 1000}``.
     device
@@ -208,8 +199,8 @@ class Result(FrozenModel):
         return median(faults) if faults else None
 
     @property
-    def modes(self) -> tuple[Mode, ...]:
-        """Times in seconds around which the samples of `time` cluster, all processes together."""
+    def modes(self) -> dict[float, float]:
+        """The share of samples by the time in seconds that they lie around, in all processes."""
         return modes([sample for run in self.runs for sample in self._kept(run, run.samples_s)])
 
     def speedup(self, over: Result) -> Speedup:
@@ -245,7 +236,7 @@ class Result(FrozenModel):
         Returns
         -------
         Estimate or None
-            None if this variant is not surely faster, and so never ahead for sure.
+            None if the verdict on the speed-up is not ``"faster"``, or one process disagrees.
 
         Raises
         ------

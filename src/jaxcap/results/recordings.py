@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jaxcap.results.environment import Device, Environment
 from jaxcap.results.files import ENVIRONMENT_FILE, folder_name, load_environment, slug
-from jaxcap.results.models import Result, ResultsError
+from jaxcap.results.models import ResultsError
 from jaxcap.results.sets import ResultSet
 
 #: What a live recording is called, where others have their date.
@@ -98,14 +98,11 @@ class Recording:
         if results is None:
             return []
         when = THIS_BUILD if self.live else f"recorded {results.environment.measured_at.date()}"
-        devices: dict[Device, list[Result]] = {}
-        for result in results:
-            devices.setdefault(result.device, []).append(result)
         parts = []
-        for device, measured in devices.items():
+        for device in dict.fromkeys(result.device for result in results):
             host = "" if device == self.device else f" beside {self.device.name}"
             name = f"{device}{host}{self._suffix}"
-            parts.append(DeviceResults(device, name, when, results.subset(measured)))
+            parts.append(DeviceResults(device, name, when, results.select(device=device)))
         return parts
 
 
@@ -125,18 +122,18 @@ def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> li
         The digest of the experiment's code; None if there is no such experiment any more.
     """
     then = recorded.environment
-    changed = [
-        f"{name} {then.versions.get(name, 'missing')}, now {version}"
+    facts = [
+        (name, then.versions.get(name, "missing"), version)
         for name, version in now.versions.items()
-        if name not in _WITHOUT_EFFECT and then.versions.get(name) != version
+        if name not in _WITHOUT_EFFECT
     ]
-    changed += [
-        f"{name} {then.flags.get(name, 'not set')}, now {now.flags.get(name, 'not set')}"
-        for name in sorted({*then.flags, *now.flags})
-        if then.flags.get(name) != now.flags.get(name)
+    facts += [
+        (flag, then.flags.get(flag, "not set"), now.flags.get(flag, "not set"))
+        for flag in sorted({*then.flags, *now.flags})
     ]
-    if now.device.platform == "gpu" and now.driver and then.driver != now.driver:
-        changed.append(f"driver {then.driver or 'unknown'}, now {now.driver}")
+    if now.device.platform == "gpu" and now.driver:
+        facts.append(("driver", then.driver or "unknown", now.driver))
+    changed = [f"{name} {before}, now {after}" for name, before, after in facts if before != after]
     if then.device != now.device:
         changed.append(f"{then.device}, now {now.device}")
     if any(result.code != code for result in recorded):

@@ -124,10 +124,8 @@ class ResultSet(FrozenModel):
 
     def by_experiment(self) -> dict[str, ResultSet]:
         """Split the results by experiment."""
-        groups: dict[str, list[Result]] = {}
-        for result in self.results:
-            groups.setdefault(result.experiment, []).append(result)
-        return {name: self.subset(results) for name, results in groups.items()}
+        names = dict.fromkeys(result.experiment for result in self.results)
+        return {name: self.select(experiment=name) for name in names}
 
     def only(self, variant: str | None = None, **criteria: Any) -> Result:
         """Return the only result of a variant that meets the criteria of `select`.
@@ -180,7 +178,7 @@ class ResultSet(FrozenModel):
         result = variant if isinstance(variant, Result) else self.only(variant, **criteria)
         baseline = self.paired_result(result, over)
         if baseline is None:
-            self.select(variant=over)  # which says so if there is none at all
+            self.select(variant=over)  # raises if no result has this variant
             raise not_in_turns(result.variant, over)
         return result.speedup(baseline)
 

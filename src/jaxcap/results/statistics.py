@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, log10, sqrt
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 from scipy.special import bdtr, stdtrit
@@ -19,11 +19,6 @@ from scipy.special import bdtr, stdtrit
 from jaxcap.results.environment import Device
 
 CONFIDENCE = 0.95
-
-# A sample is disturbed if other work took more than this share of the machine's CPU time. Estimates
-# are made without such samples where each process has enough others.
-DISTURBED_SHARE = 0.05
-MIN_UNDISTURBED = 6
 
 # Two groups of samples are called modes if each holds at least this share of all samples, their
 # medians are this far apart, and the gap between them is this many times their typical deviation.
@@ -133,9 +128,11 @@ class Estimate:
 
     @property
     def interval_name(self) -> str:
-        """What the interval is called, and what it is over."""
-        name = "prediction" if self.kind == "prediction" else "confidence"
-        return f"{name} interval ({self.basis})"
+        """What the interval is called, such as ``"95% confidence interval (one process)"``."""
+        if not self.confidence:
+            return f"range ({self.basis})"
+        kind = "prediction" if self.kind == "prediction" else "confidence"
+        return f"{self.confidence:.0%} {kind} interval ({self.basis})"
 
     def rate(self, amount: float, unit: str) -> Estimate:
         """Return how much is done per second, where each call takes this time for ``amount``.
@@ -183,7 +180,7 @@ class Estimate:
 
 
 class Speedup(Estimate):
-    """How many times faster one thing is than another: the ratio of their times, without a unit."""
+    """How many times faster one variant is than another: the ratio of their times."""
 
     __slots__ = ()
 
@@ -192,7 +189,7 @@ class Speedup(Estimate):
         """Divide two positive times that were not measured in turns: ``over`` by ``time``.
 
         The interval reaches from the smallest to the largest quotient of their intervals' ends. It
-        is wide, because nobody knows whether the machines drifted meanwhile.
+        is wide, because the machines may have drifted between the two measurements.
         """
         return cls(
             value=over.value / time.value,
@@ -306,23 +303,8 @@ def prediction_interval(medians: Sequence[float]) -> tuple[float, float, float]:
     return (float(low), float(high), CONFIDENCE)
 
 
-class Mode(NamedTuple):
-    """A group of samples that lie close together.
-
-    Attributes
-    ----------
-    value
-        Their median.
-    share
-        How many of all samples they are, from 0 to 1.
-    """
-
-    value: float
-    share: float
-
-
-def modes(samples: Sequence[float]) -> tuple[Mode, ...]:
-    """Find the groups that samples form, in ascending order: usually one, sometimes two.
+def modes(samples: Sequence[float]) -> dict[float, float]:
+    """Find the groups that samples form: usually one, sometimes two.
 
     The time of a kernel may depend on what the memory allocator happens to do. It then has two
     modes, which the median alone does not show. The samples are split, on a log scale, where the variance
@@ -334,13 +316,18 @@ def modes(samples: Sequence[float]) -> tuple[Mode, ...]:
     samples
         Positive numbers, in any order. Fewer than forty are never split.
 
+    Returns
+    -------
+    dict
+        The share of the samples that are in a group, by its median, in ascending order.
+
     References
     ----------
     N. Otsu, "A threshold selection method from gray-level histograms", IEEE Transactions on
     Systems, Man, and Cybernetics 9 (1979), 62-66.
     """
     ordered = np.sort(np.asarray(samples, dtype=float))
-    middle = (Mode(float(np.median(ordered)), 1.0),)
+    middle = {float(np.median(ordered)): 1.0}
     n = len(ordered)
     least = ceil(MODE_SHARE * n)
     if n < MODE_SAMPLES or ordered[0] <= 0:
@@ -361,7 +348,6 @@ def modes(samples: Sequence[float]) -> tuple[Mode, ...]:
     gap = centres[1] - centres[0]
     if gap < np.log(MODE_RATIO) or gap < MODE_SEPARATION * deviation:
         return middle
-    return tuple(
-        Mode(float(np.exp(centre)), len(group) / n)
-        for centre, group in zip(centres, groups, strict=True)
-    )
+    return {
+        float(np.exp(centre)): len(group) / n for centre, group in zip(centres, groups, strict=True)
+    }

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from jaxcap.results.models import Result
-from jaxcap.results.statistics import DISTURBED_SHARE, Estimate, Speedup
+from jaxcap.results.models import DISTURBED_SHARE, Result
+from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
 #: What a column shows of each result.
@@ -139,19 +139,14 @@ def _shown(value: object) -> str:
 def _interval_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
     """Return the intervals by their header; those of less confidence than it says show their own."""
     confidence = max(estimate.confidence for _, estimate in estimates)
-    names = dict.fromkeys(
-        estimate.interval_name if confidence else f"range ({estimate.basis})"
-        for _, estimate in estimates
-        if estimate.confidence or not confidence
-    )
-
-    def text(estimate: Estimate) -> str:
-        if estimate.confidence == confidence:
-            return estimate.range
-        return f"{estimate.range} ({estimate.confidence:.0%})" if estimate.confidence else ""
-
-    header = f"{confidence:.0%} {' or '.join(names)}" if confidence else " or ".join(names)
-    return {header: [(result, text(estimate)) for result, estimate in estimates]}
+    names = dict.fromkeys(e.interval_name for _, e in estimates if e.confidence == confidence)
+    cells = []
+    for result, estimate in estimates:
+        text = estimate.range
+        if estimate.confidence < confidence:
+            text = f"{text} ({estimate.confidence:.0%})" if estimate.confidence else ""
+        cells.append((result, text))
+    return {" or ".join(names): cells}
 
 
 def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
@@ -176,8 +171,8 @@ def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]
 
 def _modes_in_words(result: Result, names: Sequence[str]) -> str:
     times = (
-        f"{Estimate.from_runs([[mode.value]], unit='s').short} ({mode.share:.0%})"
-        for mode in result.modes
+        f"{Estimate.from_runs([[time]], unit='s').short} ({share:.0%})"
+        for time, share in result.modes.items()
     )
     values = [_shown(result.parameters[name]) for name in names if name in result.parameters]
     return f"{' '.join((*values, result.variant))}, {' and '.join(times)}"
