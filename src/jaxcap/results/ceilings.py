@@ -41,7 +41,7 @@ class Ceilings:
     def from_results(cls, results: ResultSet, device: Device) -> Ceilings:
         """Take the best rates on a device in any sample of the experiment ``"ceilings"``.
 
-        Limits that a newer version may have recorded, and this one doesn't know, are ignored.
+        Unknown limits, as a newer version may have recorded, are ignored.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Ceilings:
             device=device,
             bytes_per_s=max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)),
             transfer_bytes_per_s=best.pop(TRANSFER, None),
-            call_s=call and 1 / call,
+            call_s=None if call is None else 1 / call,
             flops_per_s=best,
         )
 
@@ -75,8 +75,8 @@ def _rate(limit: str, result: Result) -> float:
     size = int(result.parameters["size"])
     # A copy reads and writes its size. What a CPU reads of the target before it writes there is not
     # counted.
-    amounts = {COPY: 2.0 * size, PRODUCT: 2.0 * size**3, CALL: 1.0}
-    amount = amounts.get(limit, float(size))
+    amounts = {COPY: 2 * size, SUM: size, TRANSFER: size, PRODUCT: 2 * size**3, CALL: 1}
+    amount = float(amounts[limit])
     if limit == CALL:
         time_s = result.time.value  # a cost, for which the usual time counts
     else:

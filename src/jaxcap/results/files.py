@@ -122,7 +122,6 @@ def _read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dictionary from the pairs of a JSON object, and refuse repeated names."""
     content = dict(pairs)
     if len(content) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)

@@ -281,7 +281,6 @@ class ResultSet(FrozenModel):
         return load_results(path, cls)
 
     def _choices(self, name: str) -> str:
-        """Say which values of a name there are."""
         values = dict.fromkeys(
             str(fact) for result in self.results for fact in _facts(result, name)
         )

@@ -107,7 +107,7 @@ class Estimate:
     def short(self) -> str:
         """The value with its unit, in no more digits than the interval supports."""
         scale, unit = self._scale()
-        return f"{_rounded(self.value / scale, self._places())}{unit and ' '}{unit}"
+        return f"{_rounded(self.value / scale, self._places())} {unit}".rstrip()
 
     @property
     def range(self) -> str:
@@ -135,17 +135,11 @@ class Estimate:
         return f"{self.confidence:.0%} {kind} interval ({self.basis})"
 
     def rate(self, amount: float, unit: str) -> Estimate:
-        """Return how much is done per second, where each call takes this time for ``amount``.
-
-        It is infinite where a coarse clock saw no time.
-        """
+        """Return the rate per second if this is the time for an amount; of no time, infinity."""
         return replace(self.ratio_of(amount), unit=f"{unit}/s")
 
     def ratio_of(self, numerator: float) -> Estimate:
-        """Return the ratio of a number in the same unit, known exactly, to this one.
-
-        It is infinite where a coarse clock saw no time.
-        """
+        """Return the ratio of an exact number in the same unit to this; to zero, infinity."""
         value, low, high = (
             numerator / number if number else inf for number in (self.value, self.high, self.low)
         )
