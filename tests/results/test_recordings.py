@@ -64,7 +64,7 @@ class TestPlaces:
         (part,) = second.on_each_device("sums")
         assert part.label == "Test CPU (CPU) no. 2, recorded 2026-11-21"
 
-    def test_a_folder_that_does_not_say_whose_it_is_is_used(self, folder: Path) -> None:
+    def test_a_folder_that_describes_no_machine_is_used(self, folder: Path) -> None:
         (folder / "test-cpu" / ENVIRONMENT_FILE).unlink()
         assert recording_path(folder, OTHER_CORES, "sums") == folder / "test-cpu" / "sums.json"
 

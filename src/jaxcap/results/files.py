@@ -1,8 +1,8 @@
 """Files of results: where they are kept, and how they are read and validated.
 
 They may come from anyone, and are read only here. `load_results` checks the size, the JSON, the
-version and, by the models, every field. `jaxcap.results.recordings` checks what a recording must
-fulfil besides.
+version and, by the models, every field. `jaxcap.results.recordings` has the further checks of
+recordings.
 """
 
 from __future__ import annotations

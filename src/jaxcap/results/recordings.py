@@ -229,7 +229,7 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
         Results of one experiment, or some of them. Where all of these have a parameter in common,
         the others have it too, unless it is the device.
     recordings
-        Those that are live are passed over.
+        Live ones are skipped.
     """
     first = shown[0]
     varying = {"device", *shown.varying()}

@@ -163,7 +163,7 @@ class ResultSet(FrozenModel):
         over
             The variant that took turns with it, on whichever device.
         **criteria
-            What tells the result from others of its variant, as in `select`.
+            What distinguishes the result from others of its variant, as in `select`.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class ResultSet(FrozenModel):
         return result.speedup(baseline)
 
     def paired_result(self, result: Result, variant: str) -> Result | None:
-        """Return the result of another variant from the same comparison, if it is here."""
+        """Return the result of another variant from the same comparison, if this set has it."""
         for other in self.results:
             if other.comparison == result.comparison and other.variant == variant:
                 return other
