@@ -238,7 +238,7 @@ def row(name, fit):
     report = "success" if fit.success else "failure"
     counts = f"{fit.nit}", f"{fit.nfev}"
     numbers = (f"{number:.5f}" for number in fit.x)
-    return name, report, *counts, *numbers, times.one(name).time.short
+    return name, report, *counts, *numbers, times.only(name).time.short
 
 
 # %%
@@ -349,7 +349,7 @@ _ = figures.bars(times, title="Time of one calibration")
 # :func:`jax.grad` still needs one pass. Compiling the loop as a whole takes away what Python does
 # between evaluations, which counts where these are short. And an optimiser in 32 bits may need more
 # evaluations than in 64.
-first_fit = times.one("JAX, float64").first_call
+first_fit = times.only("JAX, float64").first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
 # %%

@@ -76,7 +76,7 @@ def tabulate(operation):
     chosen = results.select(operation=operation)
     rows = []
     for point in (r.parameters for r in chosen.select(variant="jit").results):
-        times = [chosen.one(v, **point).time.short for v in VARIANTS]
+        times = [chosen.only(v, **point).time.short for v in VARIANTS]
         rows.append((point["arrays"], f"{point['size']:,}", *times))
     return Table(f"Time of {operation}", ("arrays", "size", *VARIANTS), rows)
 
@@ -132,7 +132,7 @@ closures
 # own saves, at the smallest size:
 for variant, own, other in ("NumPy", "NumPy", "JAX"), ("jit", "JAX", "NumPy"):
     ours, theirs = (
-        results.one(variant, operation="dot", arrays=arrays, size=5).time
+        results.only(variant, operation="dot", arrays=arrays, size=5).time
         for arrays in (own, other)
     )
     print(
@@ -223,7 +223,7 @@ _ = figure.axes[0].set_xlabel("operations in the chain")
 # How many times as long does a hundred take as one?
 for variant in chains.variants:
     one, hundred = (
-        chains.one(variant, length=n).time.value for n in (1, 100)
+        chains.only(variant, length=n).time.value for n in (1, 100)
     )
     print(f"{variant:6} {hundred / one:5.1f}")
 
@@ -304,8 +304,8 @@ Table(
 #
 # Takeaway
 # --------
-dispatch_jax = results.one("jit", operation="dot", arrays="JAX", size=5).time
-dispatch_numpy = results.one(
+dispatch_jax = results.only("jit", operation="dot", arrays="JAX", size=5).time
+dispatch_numpy = results.only(
     "NumPy", operation="dot", arrays="NumPy", size=5
 ).time
 einsum_compiled = results.speedup(

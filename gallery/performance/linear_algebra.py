@@ -138,7 +138,7 @@ def share_of_limit(result):
 names = results.variants
 rows = []
 for task in points:
-    shares = [share_of_limit(results.one(n, task=task)) for n in names]
+    shares = [share_of_limit(results.only(n, task=task)) for n in names]
     rows.append((task, *(one.short for one in shares)))
 
 Table("Share of what the device can do", ("task", *names), rows)
@@ -153,7 +153,7 @@ Table("Share of what the device can do", ("task", *names), rows)
 # arithmetic.
 from jaxcap.report import roofline
 
-product = results.one("JAX", task="product")
+product = results.only("JAX", task="product")
 device = product.device
 results_and_costs = [
     (result, experiments.least_cost(**result.parameters))
@@ -243,7 +243,7 @@ Table(
     f"Product of matrices of {size} rows on {speeds[0].device}",
     ("setting", "time", "error"),
     [
-        (name, speeds.one(name).time.short, f"{errors[name]:.1e}")
+        (name, speeds.only(name).time.short, f"{errors[name]:.1e}")
         for name in variants
     ],
 )

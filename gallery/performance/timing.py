@@ -155,10 +155,10 @@ wrapping = compare(
     },
     experiment="wrapping",
 )
-right_s = wrapping.one("wrapped once").time.value
+right_s = wrapping.only("wrapped once").time.value
 for variant in ("a new lambda", "a new wrapper"):
     pairs[f"to wrap anew: {variant}"] = (
-        wrapping.one(variant).time.value,
+        wrapping.only(variant).time.value,
         right_s,
     )
 wrapping
@@ -183,7 +183,7 @@ rounds = compare(
     precision=0,
 )
 slow, fast = (
-    rounds.one(name).runs[0].samples_s for name in ("op by op", "jit")
+    rounds.only(name).runs[0].samples_s for name in ("op by op", "jit")
 )
 single = np.divide(slow, fast)
 all_rounds = rounds.speedup("jit", over="op by op")

@@ -211,7 +211,7 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 largest = sizes[-1]
 for name, function in functions.items():
     cost = function.lower(jnp.ones((largest, largest))).cost_analysis()
-    result = by_size.one(name, size=largest)
+    result = by_size.only(name, size=largest)
     share = result.dispatch.value / result.time.value
     print(f"{name}, returned after {share:.0%} of the time")
     for kind in ("flops", "transcendentals"):

@@ -182,7 +182,7 @@ else:
 # kernel for each operation; but those are soon there, compiled for something else. So take the
 # worst case, in which only ``jit`` has to compile: after how many calls has it earned that back?
 million = on_device.select(function="wave", size=1_000_000)
-compiled, eager = million.one(COMPILED), million.one(OP_BY_OP)
+compiled, eager = million.only(COMPILED), million.only(OP_BY_OP)
 for result in (eager, compiled):
     print(
         f"{result.variant:9} first {result.first_call.short}, later {result.time.short}"
@@ -214,7 +214,7 @@ by_default
 # %%
 kept = results.select(**on_cpu)
 for label, some in ("memory kept", kept), ("the default", by_default):
-    faults = [some.one(v).faults_per_call for v in (OP_BY_OP, COMPILED)]
+    faults = [some.only(v).faults_per_call for v in (OP_BY_OP, COMPILED)]
     speedup = some.speedup(COMPILED, over=OP_BY_OP)
     print(f"{label}: page faults a call {faults}, speed-up {speedup.short}")
 

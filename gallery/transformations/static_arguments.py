@@ -105,7 +105,7 @@ def times_in_order(function, values):
     times = time_sequence(jax.jit(function, static_argnums=0), calls)
     table = Table(
         "Calls in their order, each time with empty caches",
-        ("argument", "time", "95% interval (one process)"),
+        ("argument", "time", "95% confidence interval (one process)"),
         [(f"{v:,}", t.short, t.range) for v, t in zip(values, times)],
     )
     return times, table
@@ -213,8 +213,8 @@ from jaxcap.report.claims import claim
 
 largest = max(result.parameters["steps"] for result in results)
 at_largest = results.select(steps=largest)
-first_unrolled = at_largest.one(UNROLLED).first_call
-first_rolled = at_largest.one(ROLLED).first_call
+first_unrolled = at_largest.only(UNROLLED).first_call
+first_rolled = at_largest.only(ROLLED).first_call
 unrolling_pays = claim(
     "later calls are faster unrolled than with fori_loop, for the most steps "
     "measured",
@@ -308,8 +308,8 @@ stream = compare(
 stream
 
 # %%
-first_exact = stream.one("exact shapes").first_call
-first_padded = stream.one("padded").first_call
+first_exact = stream.only("exact shapes").first_call
+first_padded = stream.only("padded").first_call
 
 # %%
 # Once all lengths have been seen there is nothing left to save, and the zeros are still computed:

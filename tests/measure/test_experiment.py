@@ -100,7 +100,7 @@ class TestInTwoProcesses:
         assert len({first, second, str(os.getpid())}) == 3
 
     def test_has_a_first_call_in_each(self, results: ResultSet) -> None:
-        first_call = results.one("JAX", size=10).first_call
+        first_call = results.only("JAX", size=10).first_call
         assert (first_call.basis, first_call.confidence) == ("2 processes", 0.95)
 
     def test_speedups_are_over_both(self, results: ResultSet) -> None:

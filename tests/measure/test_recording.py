@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
-from fakes import ENVIRONMENT, GPU, make_result, make_run, make_set
+from fakes import CPU, ENVIRONMENT, GPU, make_result, make_run, make_set
 from sample_experiments import SUMS
 
 from jaxcap.cli import cli
@@ -31,8 +31,8 @@ from jaxcap.results.files import recording_path, slug
 from jaxcap.results.recordings import (
     Recording,
     changes_since,
-    load,
     load_all,
+    load_recording,
     matching_results,
 )
 
@@ -284,10 +284,10 @@ def test_what_nobody_can_have_measured_is_refused(
     }
     path = recording_path(tmp_path, ENVIRONMENT, "gradients")
     make_set(make_result(**sound)).save(path)
-    assert load(path)
+    assert load_recording(path)
     make_set(make_result(**(sound | changes))).save(path)
     with pytest.raises(ResultsError, match=f"{re.escape(str(path))}: {doubt}.*: record it again"):
-        load(path)
+        load_recording(path)
 
 
 @pytest.mark.parametrize(
@@ -313,14 +313,16 @@ def test_machines_split_what_they_measured_by_device(measured: list[str]) -> Non
     machine = Recording(
         {"test": make_set(make_result(), on_gpu).model_copy(update={"environment": ON_GPU})}
     )
-    here, gpu = machine.on_each_device("test")
-    assert here == "Test CPU (CPU) beside Test GPU, recorded 2026-11-21"
-    assert gpu == "Test GPU (GPU), recorded 2026-11-21"
-    assert machine.on_each_device("test")[gpu].results == (on_gpu,)
-    assert (
-        list(replace(machine, live=True).on_each_device("test"))[1] == "Test GPU (GPU), this build"
+    cpu, gpu = machine.on_each_device("test")
+    assert (cpu.device, cpu.label) == (
+        CPU,
+        "Test CPU (CPU) beside Test GPU, recorded 2026-11-21",
     )
-    assert machine.on_each_device("nothing") == {}
+    assert (gpu.device, gpu.label) == (GPU, "Test GPU (GPU), recorded 2026-11-21")
+    assert gpu.results.results == (on_gpu,)
+    _, gpu = replace(machine, live=True).on_each_device("test")
+    assert gpu.label == "Test GPU (GPU), this build"
+    assert machine.on_each_device("nothing") == []
 
 
 def test_counterparts_have_what_is_common_to_all_that_is_shown() -> None:

@@ -258,7 +258,7 @@ class TestRounds:
             clock=clock,
             on_round=lambda: rounds.append(clock()),
         )
-        assert len(rounds) == len(results.one("a").runs[0].samples_s)
+        assert len(rounds) == len(results.only("a").runs[0].samples_s)
 
     @pytest.mark.usefixtures("cheap", "seeded")
     def test_take_drift_out_of_the_speedup(self) -> None:
@@ -290,7 +290,7 @@ def drifting_speedups(seed: int) -> tuple[Estimate, float]:
 
     clock = FakeClock()
     results = compare(variants(clock), budget_s=run_s / 2, precision=0, clock=clock)
-    first, *_, last = results.one("slow").runs[0].samples_s
+    first, *_, last = results.only("slow").runs[0].samples_s
     assert last / first == pytest.approx(1.5, rel=0.15)  # noise included
     clock = FakeClock()
     slow, fast = (

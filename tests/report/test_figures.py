@@ -78,7 +78,7 @@ class TestScaling:
     def test_draws_each_variant_with_its_intervals(self, results: ResultSet) -> None:
         (axes,) = scaling(results, x="size").axes
         for name in ("op by op", "jit"):
-            times = {float(size): results.one(name, size=size).time for size in SIZES}
+            times = {float(size): results.only(name, size=size).time for size in SIZES}
             check_points(axes, name, times)
 
     def test_has_log_scales_units_title_and_legend(self, results: ResultSet) -> None:

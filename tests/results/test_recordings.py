@@ -7,14 +7,19 @@ import re
 from pathlib import Path
 
 import pytest
-from fakes import ENVIRONMENT, make_result, make_set
+from fakes import CPU, ENVIRONMENT, GPU, make_result, make_set
 
 from jaxcap.experiments import unknown_parameters
 from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.results.environment import Environment
-from jaxcap.results.files import ENVIRONMENT as ENVIRONMENT_FILE
-from jaxcap.results.files import recording_path
-from jaxcap.results.recordings import Recording, changes_since, load, load_all, matching_results
+from jaxcap.results.environment import Device, Environment
+from jaxcap.results.files import ENVIRONMENT_FILE, recording_path
+from jaxcap.results.recordings import (
+    Recording,
+    changes_since,
+    load_all,
+    load_recording,
+    matching_results,
+)
 
 RECORDED = Path(__file__).parents[2] / "docs" / "recorded"
 
@@ -56,10 +61,10 @@ class TestPlaces:
         first, second = load_all(folder, on_invalid=pytest.fail)
         assert (first.name, first.folder) == ("Test CPU (CPU)", "test-cpu")
         assert (second.name, second.folder) == ("Test CPU (CPU) no. 2", "test-cpu-2")
-        (label,) = second.on_each_device("sums")
-        assert label.startswith("Test CPU (CPU) no. 2, recorded ")
+        (part,) = second.on_each_device("sums")
+        assert part.label == "Test CPU (CPU) no. 2, recorded 2026-11-21"
 
-    def test_a_folder_that_does_not_say_whose_it_is_is_used(self, folder: Path) -> None:
+    def test_a_folder_that_describes_no_machine_is_used(self, folder: Path) -> None:
         (folder / "test-cpu" / ENVIRONMENT_FILE).unlink()
         assert recording_path(folder, OTHER_CORES, "sums") == folder / "test-cpu" / "sums.json"
 
@@ -73,13 +78,13 @@ class TestPlaces:
         with pytest.raises(ResultsError, match=reason):
             recording_path(folder, OTHER_CORES, "sums")
         with pytest.raises(ResultsError, match=reason):
-            load(folder / "test-cpu" / "sums.json")
+            load_recording(folder / "test-cpu" / "sums.json")
 
     def test_results_of_another_machine_are_refused(self, folder: Path) -> None:
         path = folder / "test-cpu" / "sums.json"
         ResultSet.load(path).model_copy(update={"environment": OTHER_CORES}).save(path)
         with pytest.raises(ResultsError, match=r"environment\.json beside it describes another"):
-            load(path)
+            load_recording(path)
 
     def test_a_folder_of_schema_version_1_says_it(self, folder: Path) -> None:
         path = folder / "test-cpu" / ENVIRONMENT_FILE
@@ -101,6 +106,41 @@ def test_other_flags_outdate_a_recording(
 ) -> None:
     before, after = (
         ENVIRONMENT.model_copy(update={"flags": ENVIRONMENT.flags | flags}) for flags in (then, now)
+    )
+    results = make_set().model_copy(update={"environment": before})
+    assert changes_since(results, after, "c0de") == changed
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "changed"),
+    [
+        ({"jax": "0.9"}, {"jax": "0.10"}, ["jax 0.9, now 0.10"]),
+        ({"jaxcap": "1", "matplotlib": "3"}, {"jaxcap": "2", "matplotlib": "4"}, []),
+    ],
+)
+def test_only_libraries_that_compute_outdate_a_recording(
+    then: dict[str, str], now: dict[str, str], changed: list[str]
+) -> None:
+    before, after = (ENVIRONMENT.model_copy(update={"versions": v}) for v in (then, now))
+    results = make_set().model_copy(update={"environment": before})
+    assert changes_since(results, after, "c0de") == changed
+
+
+@pytest.mark.parametrize(
+    ("device", "then", "now", "changed"),
+    [
+        (GPU, "570.1", "580.1", ["driver 570.1, now 580.1"]),
+        (GPU, None, "580.1", ["driver unknown, now 580.1"]),
+        (GPU, "570.1", None, []),
+        (CPU, "570.1", "580.1", []),
+    ],
+)
+def test_another_driver_outdates_a_recording_on_a_gpu(
+    device: Device, then: str | None, now: str | None, changed: list[str]
+) -> None:
+    before, after = (
+        ENVIRONMENT.model_copy(update={"device": device, "driver": driver})
+        for driver in (then, now)
     )
     results = make_set().model_copy(update={"environment": before})
     assert changes_since(results, after, "c0de") == changed

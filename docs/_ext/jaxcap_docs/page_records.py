@@ -19,7 +19,8 @@ from jaxcap.measure.machine import capture
 from jaxcap.report.claims import Claim, Outcome
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.environment import Device, Environment, FrozenModel
+from jaxcap.results.base import FrozenModel
+from jaxcap.results.environment import Device, Environment
 from jaxcap.results.recordings import Recording, changes_since, load_all
 from jaxcap.results.statistics import Estimate
 from jaxcap_docs.lessons import TUTORIALS

@@ -12,10 +12,11 @@ import click
 
 from jaxcap.cli.options import DASH, InputError, require_writable
 from jaxcap.cli.output import display, write
-from jaxcap.results import ResultsError, ResultSet, json_schema, recordings
+from jaxcap.results import ResultsError, ResultSet, json_schema
 from jaxcap.results.environment import provenance
 from jaxcap.results.exports import FORMATS, side_by_side
-from jaxcap.results.files import ENVIRONMENT
+from jaxcap.results.files import ENVIRONMENT_FILE
+from jaxcap.results.recordings import load_recording
 from jaxcap.results.tables import Table
 
 _PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
@@ -117,9 +118,9 @@ def validate(paths: Sequence[Path]) -> None:
     """
     is_valid = True
     for path in _expand(paths):
-        is_recording = path != DASH and path.with_name(ENVIRONMENT).exists()
+        is_recording = path != DASH and path.with_name(ENVIRONMENT_FILE).exists()
         try:
-            loaded = _load(path, read=recordings.load if is_recording else ResultSet.load)
+            loaded = _load(path, read=load_recording if is_recording else ResultSet.load)
         except InputError as error:
             is_valid = False
             click.echo(f"Error: {error.message}", err=True)
@@ -179,7 +180,7 @@ def _expand(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
             continue
         files = sorted(path.rglob("*.json"))
-        files = [file for file in files if file.name != ENVIRONMENT]
+        files = [file for file in files if file.name != ENVIRONMENT_FILE]
         if not files:
             raise InputError(f"{path} holds no file of results: they end in .json")
         yield from files

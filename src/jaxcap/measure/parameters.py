@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from jaxcap.results import Parameter
-from jaxcap.results.environment import PrintableText
+from jaxcap.results.base import PrintableText
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _NAME = TypeAdapter(PrintableText, config=_STRICT)

@@ -12,7 +12,7 @@ from threading import Timer
 from typing import Literal, NoReturn, Self
 
 from jaxcap.results import Allocator, Parameter, ResultSet
-from jaxcap.results.environment import FrozenModel
+from jaxcap.results.base import FrozenModel
 
 # A process hangs if it takes longer to start, or to answer: a first call may take minutes.
 START_LIMIT_S, ANSWER_LIMIT_S = 600.0, 1200.0

@@ -16,7 +16,7 @@ from jaxcap.measure.machine import capture
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Environment
-from jaxcap.results.files import ENVIRONMENT, recording_path
+from jaxcap.results.files import ENVIRONMENT_FILE, recording_path
 from jaxcap.results.recordings import changes_since
 
 
@@ -93,7 +93,7 @@ def record(
             path = recording_path(folder, now, experiment.name)
             # First what says whose folder it is: another machine may look for one of its own.
             environment = results.environment.model_dump_json(indent=1)
-            write_atomically(path.with_name(ENVIRONMENT), environment + "\n")
+            write_atomically(path.with_name(ENVIRONMENT_FILE), environment + "\n")
             results.save(path)
             written.append(path)
     return written

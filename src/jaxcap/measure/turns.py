@@ -22,7 +22,8 @@ from jaxcap.measure.processes import START_LIMIT_S, ProcessError, Task, Worker
 from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS, NEXT_LOOK
 from jaxcap.results import Parameter, ProcessSamples, Result, ResultSet
-from jaxcap.results.statistics import DISTURBED_SHARE, prediction_interval
+from jaxcap.results.models import DISTURBED_SHARE
+from jaxcap.results.statistics import prediction_interval
 
 # A point is finished early when the intervals of its speed-ups span at most this factor, or this
 # one where the speed-up is decided.

@@ -100,5 +100,5 @@ def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:
     for replication in assessment.replications:
         if published_s is not None and replication.device == device:
             time = replication.corrected
-            return time.short_with_range, time.rate(published_s).short
+            return time.short_with_range, time.ratio_of(published_s).short
     return "", ""

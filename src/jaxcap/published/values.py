@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import PositiveInt, field_validator
 
 from jaxcap.results import Parameter
-from jaxcap.results.environment import FrozenModel
+from jaxcap.results.base import FrozenModel
 
 #: What each document is. Two are versions of one, of which the first prints results and the second
 #: refers to logs.

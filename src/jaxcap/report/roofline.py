@@ -72,7 +72,7 @@ def roofline_fraction(
         if result.flops is None or result.bytes_moved is None:
             raise ValueError(f"the cost of {result.variant!r} is not known: pass cost")
         cost = Cost(result.flops, result.bytes_moved)
-    return result.time.rate(ceilings.least_time_s(cost, dtype))
+    return result.time.ratio_of(ceilings.least_time_s(cost, dtype))
 
 
 def bottleneck(

@@ -62,6 +62,6 @@ def _is_stream(path: str | os.PathLike[str]) -> bool:
 
 
 def _require_permission(path: Path) -> None:
-    # The superuser may write to anything, but a file is read-only because somebody wants to keep it.
+    # The superuser could write to it nevertheless, but a read-only file is meant to be kept.
     if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))

@@ -10,7 +10,7 @@ from jaxcap.results.models import Cost, Result
 from jaxcap.results.sets import ResultSet
 
 # The limits that the experiment "ceilings" measures: values of its parameter "limit".
-COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
+_LIMITS = COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Ceilings:
     def from_results(cls, results: ResultSet, device: Device) -> Ceilings:
         """Take the best rates on a device in any sample of the experiment ``"ceilings"``.
 
+        Unknown limits, as a newer version may have recorded, are ignored.
+
         Raises
         ------
         ValueError
@@ -48,8 +50,8 @@ class Ceilings:
         """
         best: dict[str, float] = {}
         for result in results:
-            if result.device == device:
-                limit = str(result.parameters["limit"])
+            limit = str(result.parameters["limit"])
+            if result.device == device and limit in _LIMITS:
                 name = str(result.parameters["dtype"]) if limit == PRODUCT else limit
                 best[name] = max(_rate(limit, result), best.get(name, 0.0))
         if not {COPY, SUM} & set(best):
@@ -59,7 +61,7 @@ class Ceilings:
             device=device,
             bytes_per_s=max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)),
             transfer_bytes_per_s=best.pop(TRANSFER, None),
-            call_s=call and 1 / call,
+            call_s=None if call is None else 1 / call,
             flops_per_s=best,
         )
 
@@ -73,8 +75,8 @@ def _rate(limit: str, result: Result) -> float:
     size = int(result.parameters["size"])
     # A copy reads and writes its size. What a CPU reads of the target before it writes there is not
     # counted.
-    amounts = {COPY: 2.0 * size, PRODUCT: 2.0 * size**3, CALL: 1.0}
-    amount = amounts.get(limit, float(size))
+    amounts = {COPY: 2 * size, SUM: size, TRANSFER: size, PRODUCT: 2 * size**3, CALL: 1}
+    amount = float(amounts[limit])
     if limit == CALL:
         time_s = result.time.value  # a cost, for which the usual time counts
     else:

@@ -1,8 +1,8 @@
 """Files of results: where they are kept, and how they are read and validated.
 
-They may come from anybody, so nothing else reads them. `load_results` checks the size, the JSON, the
-version and, by the models, every field; `require_recording` checks what holds for recordings only,
-such as their place beside the file that `load_environment` reads.
+They may come from anyone, and are read only here. `load_results` checks the size, the JSON, the
+version and, by the models, every field. `jaxcap.results.recordings` has the further checks of
+recordings.
 """
 
 from __future__ import annotations
@@ -14,25 +14,19 @@ from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from jaxcap.results.environment import Device, Environment
 from jaxcap.results.models import ResultsError
 
-if TYPE_CHECKING:  # which is read from files
-    from jaxcap.results.sets import ResultSet
-
 Model = TypeVar("Model", bound=BaseModel)
 
 SCHEMA_VERSION: Literal[2] = 2
 #: The file that describes the machine of a folder, which is not a file of results.
-ENVIRONMENT = "environment.json"
-# Larger files do not come from us: the longest recording has a tenth of that.
-_MAX_BYTES = 2**26
-# A shorter time than this was made up.
-_MIN_SECONDS = 1e-12
+ENVIRONMENT_FILE = "environment.json"
+_MAX_BYTES = 2**26  # ten times the longest recording
 
 
 def load_results(path: str | os.PathLike[str], model: type[Model]) -> Model:
@@ -65,7 +59,7 @@ def load_environment(folder: Path) -> Environment | None:
     ResultsError
         If that file cannot be read or is not valid.
     """
-    path = folder / ENVIRONMENT
+    path = folder / ENVIRONMENT_FILE
     if not path.exists():
         return None
     try:
@@ -80,48 +74,17 @@ def load_environment(folder: Path) -> Environment | None:
         ) from error
 
 
-def require_recording(path: Path, results: ResultSet) -> None:
-    """Check that results were recorded on the machine, and as the experiment, that their path says.
-
-    Raises
-    ------
-    ResultsError
-        If they belong elsewhere, if nobody knows which machine the folder belongs to, or if no clock
-        could have measured them.
-    """
-    experiment = results[0].experiment
-    device, file = slug(results.environment.device.name), f"{slug(experiment)}.json"
-    *_, folder, name = path.resolve().parts
-    is_in_place = re.fullmatch(rf"{device}(-([2-9]|[1-9]\d+))?", folder) and name == file
-    if len(results.by_experiment()) > 1 or not is_in_place:
-        raise ResultsError(
-            f"{path} is not where it belongs: results of {experiment!r} are kept in {device}/{file}, "
-            "without those of other experiments"
-        )
-    machine = load_environment(path.parent)
-    if machine and not machine.is_same_hardware(results.environment):
-        raise ResultsError(
-            f"{path} is not where it belongs: {ENVIRONMENT} beside it describes another machine"
-        )
-    for result in results:
-        shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))
-        if shortest_s < _MIN_SECONDS:
-            raise ResultsError(
-                f"{path}: {result.variant!r} took {shortest_s} s, and no clock is as fine as that: "
-                "record it again"
-            )
-
-
 def recording_path(folder: Path, environment: Environment, experiment: str) -> Path:
     """Where an experiment's results on a machine are kept.
 
     The folder is named after the device. Another machine with a device of that name, but another
-    processor, number of cores or the like, gets a folder with a number behind it.
+    processor, number of cores or the like, gets a folder with a number behind it. A folder without
+    ``environment.json`` is taken to be this machine's, even if it holds results.
 
     Raises
     ------
     ResultsError
-        If nobody knows which machine a folder belongs to: see `load_environment`.
+        If the ``environment.json`` of a folder cannot be read: see `load_environment`.
     """
     number = 1
     while True:
@@ -159,7 +122,6 @@ def _read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dictionary from the pairs of a JSON object, and refuse repeated names."""
     content = dict(pairs)
     if len(content) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)

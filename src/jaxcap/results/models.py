@@ -7,7 +7,6 @@ to old files. All times are seconds for one call.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import compress, repeat
 from statistics import median
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -25,11 +24,16 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType
 
-from jaxcap.results.environment import Device, FrozenModel, PrintableText
-from jaxcap.results.statistics import DISTURBED_SHARE, MIN_UNDISTURBED, Estimate, Speedup, modes
-from jaxcap.results.tabulation import table_of_times
+from jaxcap.results.base import FrozenModel, PrintableText
+from jaxcap.results.environment import Device
+from jaxcap.results.statistics import Estimate, Speedup, modes
 
-# Larger numbers than this were made up, and plots could not show them.
+# A sample is disturbed if other work took more than this share of the machine's CPU time. Estimates
+# are made without such samples where each process has enough others.
+DISTURBED_SHARE = 0.05
+MIN_UNDISTURBED = 6
+
+# Plots could not show larger numbers.
 _MAX_NUMBER = 10**20
 #: A setting that a variant ran with.
 Parameter = TypeAliasType(
@@ -46,19 +50,12 @@ class ResultsError(ValueError):
     """A result file or a selection that cannot be used, and what to do about it."""
 
 
-def _six_digits(seconds: float) -> float:
-    # No clock is better than that, and files become half as large.
-    return float(f"{seconds:.6g}")
-
-
-def _two_places(share: float) -> float:
-    return round(share, 2)
-
-
-# A longer time than this was not given in seconds.
-_MAX_SECONDS = 1e6
-Share = Annotated[float, Field(ge=0, le=1), AfterValidator(_two_places)]
-Seconds = Annotated[NonNegativeFloat, Field(le=_MAX_SECONDS), AfterValidator(_six_digits)]
+Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda share: round(share, 2))]
+# A longer time was not given in seconds. No clock gives more than six digits, and files become half
+# as large.
+Seconds = Annotated[
+    NonNegativeFloat, Field(le=1e6), AfterValidator(lambda seconds: float(f"{seconds:.6g}"))
+]
 
 
 class Cost(NamedTuple):
@@ -77,7 +74,7 @@ class Cost(NamedTuple):
 
 
 class ProcessSamples(FrozenModel):
-    """What one process measured of one variant. The tuples are of one length.
+    """What one process measured of one variant. Its tuples have the same length or are empty.
 
     Attributes
     ----------
@@ -91,10 +88,10 @@ class ProcessSamples(FrozenModel):
         Time of a call until it returned, by sample.
     minor_faults
         Memory pages that the kernel had to map during a sample, all calls together. Empty where
-        nobody counted them.
+        they were not counted.
     other_work
         The share of the machine's CPU time that other work took, stolen time included, in the
-        stretch of time that each sample lies in. Empty where nobody looked.
+        stretch of time that each sample lies in. Empty where it was not measured.
     """
 
     first_call_s: Seconds
@@ -106,22 +103,18 @@ class ProcessSamples(FrozenModel):
 
     @model_validator(mode="after")
     def _same_length(self) -> Self:
-        samples, faults = len(self.samples_s), len(self.minor_faults)
-        if (
-            not samples
-            == len(self.dispatch_s)
-            == (faults or samples)
-            == (len(self.other_work) or samples)
-        ):
+        optional = [values for values in (self.minor_faults, self.other_work) if values]
+        lengths = {len(values) for values in (self.samples_s, self.dispatch_s, *optional)}
+        if len(lengths) > 1:
             raise ValueError("samples_s, dispatch_s, minor_faults and other_work differ in length")
         return self
 
     @property
     def undisturbed(self) -> tuple[bool, ...]:
-        """Whether each sample was taken while other work left the machine alone, or may have been."""
-        return tuple(share <= DISTURBED_SHARE for share in self.other_work) or (True,) * len(
-            self.samples_s
-        )
+        """Whether other work left each sample alone. True where that is not known."""
+        if not self.other_work:
+            return (True,) * len(self.samples_s)
+        return tuple(share <= DISTURBED_SHARE for share in self.other_work)
 
 
 class Result(FrozenModel):
@@ -132,7 +125,7 @@ class Result(FrozenModel):
     experiment
         The name of the question.
     variant
-        The name of this one of the competitors.
+        The name of the implementation, which is compared with others.
     parameters
         Settings that the variant ran with, such as ``{"size": 1000}``.
     device
@@ -186,12 +179,12 @@ class Result(FrozenModel):
     @property
     def time(self) -> Estimate:
         """Time of a call until its result is there."""
-        return self._estimate([self._used(run, run.samples_s) for run in self.runs])
+        return self._estimate([self._kept(run, run.samples_s) for run in self.runs])
 
     @property
     def dispatch(self) -> Estimate:
         """Time until the call returns, which may be before its result is there."""
-        return self._estimate([self._used(run, run.dispatch_s) for run in self.runs])
+        return self._estimate([self._kept(run, run.dispatch_s) for run in self.runs])
 
     @property
     def first_call(self) -> Estimate:
@@ -206,9 +199,9 @@ class Result(FrozenModel):
         return median(faults) if faults else None
 
     @property
-    def modes(self) -> tuple[float, ...]:
-        """Times in seconds around which the samples cluster. Where there are two, a median misleads."""
-        return modes([sample for run in self.runs for sample in run.samples_s])
+    def modes(self) -> dict[float, float]:
+        """The share of samples by the time in seconds that they lie around, in all processes."""
+        return modes([sample for run in self.runs for sample in self._kept(run, run.samples_s)])
 
     def speedup(self, over: Result) -> Speedup:
         """How many times faster than ``over`` this variant is, from rounds that both took part in.
@@ -227,7 +220,7 @@ class Result(FrozenModel):
                 "measure a larger input"
             )
         ratios = [
-            self._used(
+            self._kept(
                 b, [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
             )
             for a, b in zip(over.runs, self.runs, strict=True)
@@ -243,7 +236,7 @@ class Result(FrozenModel):
         Returns
         -------
         Estimate or None
-            None if this variant is not surely faster, and so never ahead for sure.
+            None if the verdict on the speed-up is not ``"faster"``, or one process disagrees.
 
         Raises
         ------
@@ -263,12 +256,10 @@ class Result(FrozenModel):
         return Estimate.from_runs(calls, devices=speedup.devices)
 
     def __repr__(self) -> str:
-        return repr(table_of_times((self,)))
+        parameters = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"<{self.variant}{parameters and f' ({parameters})'} on {self.device}: {self.time}>"
 
     __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        return table_of_times((self,))._repr_html_()
 
     def _estimate(self, times_s: Sequence[Sequence[float]]) -> Estimate:
         return Estimate.from_runs(times_s, unit="s", devices=(self.device,))
@@ -284,10 +275,12 @@ class Result(FrozenModel):
         """Whether each process has enough undisturbed samples to do without the others."""
         return all(sum(run.undisturbed) >= MIN_UNDISTURBED for run in self.runs)
 
-    def _used(self, run: ProcessSamples, samples: Sequence[float]) -> list[float]:
+    def _kept(self, run: ProcessSamples, samples: Sequence[float]) -> Sequence[float]:
         """Select the samples that estimates are made of."""
-        flags = run.undisturbed if self.leaves_disturbed_out else repeat(True)
-        return list(compress(samples, flags))
+        if not self.leaves_disturbed_out:
+            return samples
+        pairs = zip(samples, run.undisturbed, strict=True)
+        return [sample for sample, undisturbed in pairs if undisturbed]
 
     @property
     def _sample_counts(self) -> list[int]:

@@ -5,17 +5,48 @@ A folder for each device holds a file for each experiment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxcap.results.environment import Device, Environment
-from jaxcap.results.files import ENVIRONMENT, folder_name, require_recording
-from jaxcap.results.models import Result, ResultsError
+from jaxcap.results.files import ENVIRONMENT_FILE, folder_name, load_environment, slug
+from jaxcap.results.models import ResultsError
 from jaxcap.results.sets import ResultSet
 
 #: What a live recording is called, where others have their date.
 THIS_BUILD = "this build"
+_MIN_SECONDS = 1e-12  # no clock measures a shorter time
+# Matplotlib only draws, and the code of an experiment has a digest, whatever jaxcap's version.
+_WITHOUT_EFFECT = frozenset({"jaxcap", "matplotlib"})
+
+
+@dataclass(frozen=True)
+class DeviceResults:
+    """What was measured of an experiment on one device of a machine.
+
+    Attributes
+    ----------
+    device
+        The device.
+    name
+        Its name, with the machine's best device if that is another.
+    when
+        The date, or that it was this build.
+    results
+        At least one.
+    """
+
+    device: Device
+    name: str
+    when: str
+    results: ResultSet
+
+    @property
+    def label(self) -> str:
+        """Name and date, which no other results of the experiment share."""
+        return f"{self.name}, {self.when}"
 
 
 @dataclass(frozen=True)
@@ -61,24 +92,25 @@ class Recording:
     def _suffix(self) -> str:
         return f" no. {self.number}" if self.number > 1 else ""
 
-    def on_each_device(self, experiment: str) -> dict[str, ResultSet]:
-        """Split what was measured of an experiment by device, named with the date."""
+    def on_each_device(self, experiment: str) -> list[DeviceResults]:
+        """Split what was measured of an experiment by device; empty if nothing was."""
         results = self.sets.get(experiment)
         if results is None:
-            return {}
+            return []
         when = THIS_BUILD if self.live else f"recorded {results.environment.measured_at.date()}"
-        devices: dict[str, list[Result]] = {}
-        for result in results:
-            host = "" if result.device == self.device else f" beside {self.device.name}"
-            name = f"{result.device}{host}{self._suffix}, {when}"
-            devices.setdefault(name, []).append(result)
-        return {name: results.subset(part) for name, part in devices.items()}
+        parts = []
+        for device in dict.fromkeys(result.device for result in results):
+            host = "" if device == self.device else f" beside {self.device.name}"
+            name = f"{device}{host}{self._suffix}"
+            parts.append(DeviceResults(device, name, when, results.select(device=device)))
+        return parts
 
 
 def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> list[str]:
-    """List what has changed since a recording such that it says nothing about today.
+    """List what has changed since a recording, of all that its times depend on.
 
-    Libraries count if they are installed now; Python and the system don't.
+    Libraries that compute count if they are installed now, and on a GPU the driver, if known now.
+    Python and the operating system don't count.
 
     Parameters
     ----------
@@ -90,16 +122,18 @@ def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> li
         The digest of the experiment's code; None if there is no such experiment any more.
     """
     then = recorded.environment
-    changed = [
-        f"{name} {then.versions.get(name, 'missing')}, now {version}"
+    facts = [
+        (name, then.versions.get(name, "missing"), version)
         for name, version in now.versions.items()
-        if then.versions.get(name) != version
+        if name not in _WITHOUT_EFFECT
     ]
-    changed += [
-        f"{name} {then.flags.get(name, 'not set')}, now {now.flags.get(name, 'not set')}"
-        for name in sorted({*then.flags, *now.flags})
-        if then.flags.get(name) != now.flags.get(name)
+    facts += [
+        (flag, then.flags.get(flag, "not set"), now.flags.get(flag, "not set"))
+        for flag in sorted({*then.flags, *now.flags})
     ]
+    if now.device.platform == "gpu" and now.driver:
+        facts.append(("driver", then.driver or "unknown", now.driver))
+    changed = [f"{name} {before}, now {after}" for name, before, after in facts if before != after]
     if then.device != now.device:
         changed.append(f"{then.device}, now {now.device}")
     if any(result.code != code for result in recorded):
@@ -107,13 +141,42 @@ def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> li
     return changed
 
 
-def load(path: Path) -> ResultSet:
-    """Read and validate a recording, its place among others included.
+def load_recording(path: Path) -> ResultSet:
+    """Read the results of one experiment on one machine.
 
-    See `~jaxcap.results.ResultSet.load` and ``jaxcap.results.files.require_recording``.
+    Besides what `~jaxcap.results.ResultSet.load` checks, the path must name the device and the
+    experiment. If the folder has an ``environment.json``, it must describe the same machine.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ResultsError
+        If it is not valid, if it belongs elsewhere, if ``environment.json`` is not valid, or if a
+        time is too short for any clock.
     """
     results = ResultSet.load(path)
-    require_recording(path, results)
+    experiment = results[0].experiment
+    device, file = slug(results.environment.device.name), f"{slug(experiment)}.json"
+    *_, folder, name = path.resolve().parts
+    is_in_place = re.fullmatch(rf"{device}(-([2-9]|[1-9]\d+))?", folder) and name == file
+    if len(results.by_experiment()) > 1 or not is_in_place:
+        raise ResultsError(
+            f"{path} is not where it belongs: results of {experiment!r} are kept in {device}/{file}, "
+            "without those of other experiments"
+        )
+    machine = load_environment(path.parent)
+    if machine and not machine.is_same_hardware(results.environment):
+        raise ResultsError(
+            f"{path} is not where it belongs: {ENVIRONMENT_FILE} beside it describes another machine"
+        )
+    for result in results:
+        shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))
+        if shortest_s < _MIN_SECONDS:
+            raise ResultsError(
+                f"{path}: {result.variant!r} took {shortest_s} s, and no clock is as fine as that: "
+                "record it again"
+            )
     return results
 
 
@@ -137,7 +200,20 @@ def load_all(
     """
     recordings = []
     for device_folder in sorted(folder.glob("*/")):
-        if sets := dict(_readable(device_folder, on_invalid, check)):
+        sets = {}
+        for path in sorted(device_folder.glob("*.json")):
+            if path.name == ENVIRONMENT_FILE:
+                continue
+            try:
+                results = load_recording(path)
+            except (OSError, ResultsError) as error:
+                on_invalid(str(error))
+                continue
+            if reason := check(results):
+                on_invalid(f"{path}: {reason}: record it again")
+            else:
+                sets[results[0].experiment] = results
+        if sets:
             recording = Recording(sets)
             number = device_folder.name.removeprefix(recording.folder).removeprefix("-")
             recordings.append(replace(recording, number=int(number or 1)))
@@ -153,7 +229,7 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
         Results of one experiment, or some of them. Where all of these have a parameter in common,
         the others have it too, unless it is the device.
     recordings
-        Those that are live are passed over.
+        Live ones are skipped.
     """
     first = shown[0]
     varying = {"device", *shown.varying()}
@@ -164,32 +240,15 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
         if recording.live:
             continue
         devices = recording.on_each_device(first.experiment)
-        allocators = {result.allocator for results in devices.values() for result in results}
+        allocators = {result.allocator for part in devices for result in part.results}
         # Where malloc can't be made steady, all results of a machine have the default.
         allocator = first.allocator if first.allocator in allocators else "default"
-        for name, results in devices.items():
+        for part in devices:
             alike = [
                 result
-                for result in results
+                for result in part.results
                 if result.allocator == allocator and common.items() <= result.parameters.items()
             ]
             if alike:
-                matching[name] = results.subset(alike)
+                matching[part.label] = part.results.subset(alike)
     return matching
-
-
-def _readable(
-    folder: Path, on_invalid: Callable[[str], object], check: Callable[[ResultSet], str | None]
-) -> Iterator[tuple[str, ResultSet]]:
-    for path in sorted(folder.glob("*.json")):
-        if path.name == ENVIRONMENT:
-            continue
-        try:
-            results = load(path)
-        except (OSError, ResultsError) as error:
-            on_invalid(str(error))
-            continue
-        if reason := check(results):
-            on_invalid(f"{path}: {reason}: record it again")
-        else:
-            yield results[0].experiment, results

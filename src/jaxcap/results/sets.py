@@ -12,7 +12,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.environment import Environment, FrozenModel
+from jaxcap.results.base import FrozenModel
+from jaxcap.results.environment import Environment
 from jaxcap.results.files import SCHEMA_VERSION, load_results
 from jaxcap.results.models import Result, ResultsError, not_in_turns
 from jaxcap.results.statistics import Speedup
@@ -83,8 +84,17 @@ class ResultSet(FrozenModel):
         return ResultSet(environment=self.environment, results=self.results + other.results)
 
     def subset(self, results: Iterable[Result]) -> ResultSet:
-        """Return a copy that holds only these results, of which there must be at least one."""
-        return self.model_copy(update={"results": tuple(results)})
+        """Return a copy that holds only these results.
+
+        Raises
+        ------
+        ResultsError
+            If there are none.
+        """
+        chosen = tuple(results)
+        if not chosen:
+            raise ResultsError("a set of results must hold at least one")
+        return self.model_copy(update={"results": chosen})
 
     def select(self, **criteria: Any) -> ResultSet:
         """Return the results that meet all criteria.
@@ -114,18 +124,23 @@ class ResultSet(FrozenModel):
 
     def by_experiment(self) -> dict[str, ResultSet]:
         """Split the results by experiment."""
-        groups: dict[str, list[Result]] = {}
-        for result in self.results:
-            groups.setdefault(result.experiment, []).append(result)
-        return {name: self.subset(results) for name, results in groups.items()}
+        names = dict.fromkeys(result.experiment for result in self.results)
+        return {name: self.select(experiment=name) for name in names}
 
-    def one(self, variant: str | None = None, **criteria: Any) -> Result:
+    def only(self, variant: str | None = None, **criteria: Any) -> Result:
         """Return the only result of a variant that meets the criteria of `select`.
 
         Raises
         ------
         ResultsError
             If there is none, or more than one.
+
+        Examples
+        --------
+        >>> results.variants
+        ('op by op', 'jit')
+        >>> results.only("jit").time.short
+        '1.000 ms'
         """
         chosen = self.select(variant=variant, **criteria)
         if len(chosen) > 1:
@@ -148,22 +163,27 @@ class ResultSet(FrozenModel):
         over
             The variant that took turns with it, on whichever device.
         **criteria
-            What tells the result from others of its variant, as in `select`.
+            What distinguishes the result from others of its variant, as in `select`.
 
         Raises
         ------
         ResultsError
             If the former is missing or ambiguous, or the two did not take turns.
+
+        Examples
+        --------
+        >>> results.speedup("jit", over="op by op").short_with_range
+        '2.000 (2.000 to 2.000)'
         """
-        result = variant if isinstance(variant, Result) else self.one(variant, **criteria)
+        result = variant if isinstance(variant, Result) else self.only(variant, **criteria)
         baseline = self.paired_result(result, over)
         if baseline is None:
-            self.select(variant=over)  # which says so if there is none at all
+            self.select(variant=over)  # raises if no result has this variant
             raise not_in_turns(result.variant, over)
         return result.speedup(baseline)
 
     def paired_result(self, result: Result, variant: str) -> Result | None:
-        """Return the result of another variant from the same comparison, if it is here."""
+        """Return the result of another variant from the same comparison, if this set has it."""
         for other in self.results:
             if other.comparison == result.comparison and other.variant == variant:
                 return other
@@ -261,7 +281,6 @@ class ResultSet(FrozenModel):
         return load_results(path, cls)
 
     def _choices(self, name: str) -> str:
-        """Say which values of a name there are."""
         values = dict.fromkeys(
             str(fact) for result in self.results for fact in _facts(result, name)
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, log10, sqrt
+from math import ceil, inf, isfinite, log10, sqrt
 from typing import Literal, Self
 
 import numpy as np
@@ -20,11 +20,6 @@ from jaxcap.results.environment import Device
 
 CONFIDENCE = 0.95
 
-# A sample is disturbed if other work took more than this share of the machine's CPU time. Estimates
-# are made without such samples where each process has enough others.
-DISTURBED_SHARE = 0.05
-MIN_UNDISTURBED = 6
-
 # Two groups of samples are called modes if each holds at least this share of all samples, their
 # medians are this far apart, and the gap between them is this many times their typical deviation.
 MODE_SHARE = 0.15
@@ -32,18 +27,23 @@ MODE_RATIO = 1.2
 MODE_SEPARATION = 8.0
 MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
 
-# The most decimal places to which an interval that excludes 1 is shown, so that no end rounds to 1.
-MAX_PLACES = 6
-
 Verdict = Literal["faster", "slower", "undecided"]
 Kind = Literal["median", "prediction"]
 
-_SECOND_PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_UNITS_OF_TIME = {0: "s", -3: "ms", -6: "µs", -9: "ns"}  # by power of ten
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measured number and how surely it is known.
+    """A measured number and how well it is known.
+
+    Examples
+    --------
+    >>> time = Estimate.from_runs([[0.0011, 0.0012, 0.0013, 0.0012, 0.0014, 0.0012]], unit="s")
+    >>> print(time)
+    1.20 ms (95% interval 1.14 to 1.36, one process)
+    >>> time.rate(1000, "images").short
+    '833000 images/s'
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Estimate:
     def short(self) -> str:
         """The value with its unit, in no more digits than the interval supports."""
         scale, unit = self._scale()
-        return f"{_rounded(self.value / scale, self._places())}{unit}"
+        return f"{_rounded(self.value / scale, self._places())} {unit}".rstrip()
 
     @property
     def range(self) -> str:
@@ -126,45 +126,55 @@ class Estimate:
             return f"{self.short} (a single sample, {self.basis})"
         return f"{self.short} ({self.confidence:.0%} interval {self.range}, {self.basis})"
 
-    def rate(self, amount: float, unit: str = "") -> Estimate:
-        """Return the rate per second of something of which each call does ``amount`` ``unit``."""
-        return replace(
-            self,
-            value=amount / self.value,
-            low=amount / self.high,
-            high=amount / self.low,
-            unit=f"{unit}/s" if unit else "",
+    @property
+    def interval_name(self) -> str:
+        """What the interval is called, such as ``"95% confidence interval (one process)"``."""
+        if not self.confidence:
+            return f"range ({self.basis})"
+        kind = "prediction" if self.kind == "prediction" else "confidence"
+        return f"{self.confidence:.0%} {kind} interval ({self.basis})"
+
+    def rate(self, amount: float, unit: str) -> Estimate:
+        """Return the rate per second if this is the time for an amount; of no time, infinity."""
+        return replace(self.ratio_of(amount), unit=f"{unit}/s")
+
+    def ratio_of(self, numerator: float) -> Estimate:
+        """Return the ratio of an exact number in the same unit to this; to zero, infinity."""
+        value, low, high = (
+            numerator / number if number else inf for number in (self.value, self.high, self.low)
         )
+        return replace(self, value=value, low=low, high=high, unit="")
 
     def _scale(self) -> tuple[float, str]:
         if self.unit != "s":
-            return 1.0, f" {self.unit}" if self.unit else ""
-        scale, prefix = next(
-            (pair for pair in _SECOND_PREFIXES if self.value >= pair[0]), _SECOND_PREFIXES[-1]
-        )
-        return scale, f" {prefix}"
+            return 1.0, self.unit
+        power = next((power for power in _UNITS_OF_TIME if self._magnitude() >= power), -9)
+        return 10.0**power, _UNITS_OF_TIME[power]
 
-    def _places(self) -> int:
-        """Decimal places for two to four digits, more of them for a narrower interval.
-
-        The value shows two to four digits, and two if it is a single sample, without an interval.
-        Negative places stand for zeros before the decimal point.
-        """
+    def _digits(self) -> int:
+        """Two to four digits, more of them for a narrower interval, and two for a single sample."""
         spread = (self.high - self.low) / 2
         if spread > 0:
-            digits = min(max(ceil(log10(abs(self.value / spread) or 1)) + 1, 2), 4)
-        else:
-            digits = 4 if self.confidence else 2
+            return min(max(ceil(log10(abs(self.value / spread) or 1)) + 1, 2), 4)
+        return 4 if self.confidence else 2
+
+    def _magnitude(self) -> int:
+        """Find the power of ten of the first digit of the rounded value."""
+        if not self.value or not isfinite(self.value):
+            return -9 if self.unit == "s" else 0
+        return int(f"{self.value:.{self._digits() - 1}e}".partition("e")[2])
+
+    def _places(self) -> int:
+        """Decimal places. Negative ones stand for zeros before the decimal point."""
         scale, _ = self._scale()
-        magnitude = floor(log10(abs(self.value / scale))) if self.value else 0
-        return digits - 1 - magnitude
+        return self._digits() - 1 - self._magnitude() + round(log10(scale))
 
     def _range_places(self) -> int:
         return self._places()
 
 
 class Speedup(Estimate):
-    """How many times faster one thing is than another: the ratio of their times, without a unit."""
+    """How many times faster one variant is than another: the ratio of their times."""
 
     __slots__ = ()
 
@@ -173,7 +183,7 @@ class Speedup(Estimate):
         """Divide two positive times that were not measured in turns: ``over`` by ``time``.
 
         The interval reaches from the smallest to the largest quotient of their intervals' ends. It
-        is wide, because nobody knows whether the machines drifted meanwhile.
+        is wide, because the machines may have drifted between the two measurements.
         """
         return cls(
             value=over.value / time.value,
@@ -200,7 +210,7 @@ class Speedup(Estimate):
     def _range_places(self) -> int:
         places = self._places()
         if self.verdict != "undecided":
-            while places < MAX_PLACES and 1 in (round(self.low, places), round(self.high, places)):
+            while 1 in (round(self.low, places), round(self.high, places)):
                 places += 1  # an interval that excludes 1 must not look as if it ended there
         return places
 
@@ -287,11 +297,11 @@ def prediction_interval(medians: Sequence[float]) -> tuple[float, float, float]:
     return (float(low), float(high), CONFIDENCE)
 
 
-def modes(samples: Sequence[float]) -> tuple[float, ...]:
-    """Medians of the groups that ``samples`` fall into, ascending: one for most, two for some.
+def modes(samples: Sequence[float]) -> dict[float, float]:
+    """Find the groups that samples form: usually one, sometimes two.
 
-    A kernel that is fast or slow by what the memory allocator happens to do has two modes, and
-    its median describes neither. The samples are split, on a log scale, where the variance
+    The time of a kernel may depend on what the memory allocator happens to do. It then has two
+    modes, which the median alone does not show. The samples are split, on a log scale, where the variance
     within the two groups is least (Otsu's threshold); the split counts if both groups are large
     enough and clearly apart. A long tail does not count: its group is as wide as the gap.
 
@@ -300,13 +310,18 @@ def modes(samples: Sequence[float]) -> tuple[float, ...]:
     samples
         Positive numbers, in any order. Fewer than forty are never split.
 
+    Returns
+    -------
+    dict
+        The share of the samples that are in a group, by its median, in ascending order.
+
     References
     ----------
     N. Otsu, "A threshold selection method from gray-level histograms", IEEE Transactions on
     Systems, Man, and Cybernetics 9 (1979), 62-66.
     """
     ordered = np.sort(np.asarray(samples, dtype=float))
-    middle = (float(np.median(ordered)),)
+    middle = {float(np.median(ordered)): 1.0}
     n = len(ordered)
     least = ceil(MODE_SHARE * n)
     if n < MODE_SAMPLES or ordered[0] <= 0:
@@ -327,4 +342,6 @@ def modes(samples: Sequence[float]) -> tuple[float, ...]:
     gap = centres[1] - centres[0]
     if gap < np.log(MODE_RATIO) or gap < MODE_SEPARATION * deviation:
         return middle
-    return tuple(float(np.exp(centre)) for centre in centres)
+    return {
+        float(np.exp(centre)): len(group) / n for centre, group in zip(centres, groups, strict=True)
+    }

@@ -53,7 +53,7 @@ class Table:
     def __repr__(self) -> str:
         from rich.console import Console
 
-        # In a notebook, printing would show the table there and then.
+        # In a notebook, printing would show the table at once.
         console = Console(file=StringIO(), record=True, force_jupyter=False)
         console.print(self)
         lines = console.export_text().splitlines()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from jaxcap.results.statistics import DISTURBED_SHARE, Estimate, Speedup
+from jaxcap.results.models import DISTURBED_SHARE, Result
+from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
-if TYPE_CHECKING:  # results show themselves as tables
-    from jaxcap.results.models import Result
-
 #: What a column shows of each result.
-Column = Sequence[tuple["Result", str]]
+Column = Sequence[tuple[Result, str]]
 
 # What tells results with the same parameters and variant apart, in the order in which it is tried.
 # The platform comes before the device, so that the GPUs of several machines share a row.
@@ -103,7 +101,7 @@ def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
     times = [(result, result.time) for result in results]
     return columns | {
         "time": [(result, time.short) for result, time in times],
-        _interval_header(times): [(result, time.range) for result, time in times],
+        **_interval_column(times),
         "until it returns": [(result, result.dispatch.short) for result in results],
         "first call": [(result, result.first_call.short) for result in results],
     }
@@ -113,7 +111,7 @@ def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str,
     """Return columns of speed-ups, intervals and verdicts."""
     return {
         "speed-up": [(result, speedup.short) for result, speedup in speedups],
-        _interval_header(speedups): [(result, speedup.range) for result, speedup in speedups],
+        **_interval_column(speedups),
         "verdict": [(result, speedup.verdict) for result, speedup in speedups],
     }
 
@@ -138,10 +136,17 @@ def _shown(value: object) -> str:
     return f"{value:,}" if type(value) is int else str(value)
 
 
-def _interval_header(estimates: Sequence[tuple[Result, Estimate]]) -> str:
-    confidence = min(estimate.confidence for _, estimate in estimates)
-    kind = f"{confidence:.0%} interval" if confidence else "range"
-    return f"{kind} ({', '.join(dict.fromkeys(estimate.basis for _, estimate in estimates))})"
+def _interval_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
+    """Return the intervals by their header; those of less confidence than it says show their own."""
+    confidence = max(estimate.confidence for _, estimate in estimates)
+    names = dict.fromkeys(e.interval_name for _, e in estimates if e.confidence == confidence)
+    cells = []
+    for result, estimate in estimates:
+        text = estimate.range
+        if estimate.confidence < confidence:
+            text = f"{text} ({estimate.confidence:.0%})" if estimate.confidence else ""
+        cells.append((result, text))
+    return {" or ".join(names): cells}
 
 
 def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
@@ -161,10 +166,13 @@ def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
 
 def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]:
     modal = [_modes_in_words(result, names) for result in results if len(result.modes) > 1]
-    return [f"Two modes, between which the median lies: {'; '.join(modal)}."] if modal else []
+    return [f"Two modes, with their shares of the samples: {'; '.join(modal)}."] if modal else []
 
 
 def _modes_in_words(result: Result, names: Sequence[str]) -> str:
-    times = (Estimate.from_runs([[mode]], unit="s").short for mode in result.modes)
+    times = (
+        f"{Estimate.from_runs([[time]], unit='s').short} ({share:.0%})"
+        for time, share in result.modes.items()
+    )
     values = [_shown(result.parameters[name]) for name in names if name in result.parameters]
     return f"{' '.join((*values, result.variant))}, {' and '.join(times)}"

@@ -20,7 +20,7 @@ from jaxcap.report import figures
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.exports import side_by_side
 from jaxcap.results.files import slug
-from jaxcap.results.recordings import THIS_BUILD, Recording
+from jaxcap.results.recordings import THIS_BUILD, DeviceResults, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
@@ -64,8 +64,8 @@ class Headline(SphinxDirective):
         machine = next((m for m in page_records.recordings() if m.live and name in m.sets), None)
         if machine is None:
             return [note("This build did not measure its headline.")]
-        sets = machine.on_each_device(name).values()
-        best = next(results for results in sets if results[0].device == machine.device)
+        parts = machine.on_each_device(name)
+        best = next(part.results for part in parts if part.device == machine.device)
         title = f"{catalogue()[name].title}, {machine.name}"
         return plot(self, "headline", figures.panels(best, title=title))
 
@@ -80,25 +80,27 @@ class Experiment(SphinxDirective):
         """Return plots, tables and downloads, or a note if nothing was measured yet."""
         self.env.note_reread()
         name = self.arguments[0]
-        sets = _on_all_devices(name)
-        if not sets:
+        parts = _on_all_devices(name)
+        if not parts:
             return [note("No machine has measured this yet, nor did this build.")]
+        sets = {part.label: part.results for part in parts}
         content = _explorer(sets)
-        for number, (where, results) in enumerate(sets.items()):
-            content += plot(self, f"{slug(name)}-{number}", figures.panels(results, title=where))
+        for number, part in enumerate(parts):
+            drawing = figures.panels(part.results, title=part.label)
+            content += plot(self, f"{slug(name)}-{number}", drawing)
         notes = [
-            f"{where}: {page_records.differences_from_build(results)}"
-            for where, results in sets.items()
-            if not where.endswith(THIS_BUILD)
+            f"{part.label}: {page_records.differences_from_build(part.results)}"
+            for part in parts
+            if part.when != THIS_BUILD
         ]
         content.append(nodes.rubric("", "Times of a call"))
         for table in side_by_side(sets, ratios=False):
             content.append(table_node(replace(table, notes=notes)))
         content.append(nodes.rubric("", "Speed-ups"))
-        for where, results in sets.items():
+        for part in parts:
             with suppress(ResultsError):  # a file may lack variants that it says took turns
-                table = results.speedups(over=_first_variant_everywhere(results))
-                caption = f"{table.caption}, {where.rpartition(', ')[2]}"
+                table = part.results.speedups(over=_first_variant_everywhere(part.results))
+                caption = f"{table.caption}, {part.when}"
                 content.append(table_node(replace(table, caption=caption)))
         return [*content, nodes.rubric("", "Files"), _downloads(name)]
 
@@ -122,17 +124,15 @@ def _stamp(machine: Recording) -> nodes.raw:
     )
 
 
-def _on_all_devices(experiment: str) -> dict[str, ResultSet]:
-    """Return results by device and day: of one allocator, and without the device as a parameter."""
-    return {
-        where: results.subset(
-            result.model_copy(update={"parameters": without_device(result)})
-            for result in results
-            if result.allocator == results[0].allocator
-        )
-        for machine in page_records.recordings()
-        for where, results in machine.on_each_device(experiment).items()
-    }
+def _on_all_devices(experiment: str) -> list[DeviceResults]:
+    """Return results of one allocator a device, and without the device as a parameter."""
+    parts = []
+    for machine in page_records.recordings():
+        for part in machine.on_each_device(experiment):
+            chosen = part.results.select(allocator=part.results[0].allocator)
+            plain = [r.model_copy(update={"parameters": without_device(r)}) for r in chosen]
+            parts.append(replace(part, results=chosen.subset(plain)))
+    return parts
 
 
 def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
@@ -184,10 +184,10 @@ def _first_variant_everywhere(results: ResultSet) -> str:
 def _downloads(experiment: str) -> nodes.raw:
     items = []
     for machine in page_records.recordings():
-        for where in list(machine.on_each_device(experiment))[:1]:  # one file has all devices
+        for part in machine.on_each_device(experiment)[:1]:  # one file has all devices
             stem = f"../{results_folder(machine)}{slug(experiment)}"
             items.append(
-                f'<li>{escape(where)}: <a download href="{stem}.json">JSON</a>, '
+                f'<li>{escape(part.label)}: <a download href="{stem}.json">JSON</a>, '
                 f'<a download href="{stem}.csv">CSV</a></li>'
             )
     items.append('<li><a href="../schema.json">JSON Schema</a> of these files</li>')

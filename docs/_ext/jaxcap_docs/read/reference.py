@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 from jaxcap.measure.doctor import Facts
-from jaxcap.results.environment import FrozenModel
+from jaxcap.results.base import FrozenModel
 
 
 def setup(app: Sphinx) -> None:

@@ -49,14 +49,14 @@ class Rooflines(SphinxDirective):
         self.env.note_reread()
         content: list[nodes.Node] = []
         for machine in page_records.recordings():
-            for where, measured in machine.on_each_device(CEILINGS.name).items():
+            for part in machine.on_each_device(CEILINGS.name):
                 try:
-                    ceilings = Ceilings.from_results(measured, measured[0].device)
+                    ceilings = Ceilings.from_results(part.results, part.device)
                 except ValueError as error:
                     content.append(note(str(error)))
                 else:
                     content += self._roofline(
-                        where, ceilings, list(_costed_results(machine, ceilings))
+                        part.label, ceilings, list(_costed_results(machine, ceilings))
                     )
         return content or [note("No ceilings were measured yet.")]
 
@@ -80,10 +80,10 @@ class Rooflines(SphinxDirective):
 def _costed_results(machine: Recording, ceilings: Ceilings) -> Iterator[CostedResult]:
     """Yield the results of a device and of one allocator whose cost is known."""
     for name in machine.sets:
-        for results in machine.on_each_device(name).values():
-            if name == CEILINGS.name or results[0].device != ceilings.device:
+        for part in machine.on_each_device(name):
+            if name == CEILINGS.name or part.device != ceilings.device:
                 continue
-            for result in results.select(allocator=results[0].allocator):
+            for result in part.results.select(allocator=part.results[0].allocator):
                 cost, dtype = _cost(result)
                 is_known = cost.flops >= 0 and cost.bytes_moved > 0
                 if is_known and dtype in ceilings.flops_per_s:

@@ -1,0 +1,138 @@
+"""Results as tables: rows, headers and notes."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import GPU, make_pair, make_result, make_run, make_set
+
+from jaxcap.results import ResultsError
+from jaxcap.results.environment import Device
+
+MS = 1e-3
+SIX = (1, 2, 3, 4, 5, 6)
+
+
+class TestTables:
+    pair = make_pair([MS] * 6, [n * MS for n in SIX], parameters={"size": 1_000_000})
+
+    def test_times_have_units_intervals_and_a_machine(self) -> None:
+        table = self.pair.table()
+        assert table.caption == "Time of a call on Test CPU (CPU)"
+        assert table.headers == (
+            "variant",
+            "time",
+            "95% confidence interval (one process)",
+            "until it returns",
+            "first call",
+        )
+        assert table.rows[0] == ("op by op", "3.5 ms", "1.4 to 5.6", "100.0 µs", "10 ms")
+        assert table.rows[1] == ("jit", "1.000 ms", "1.000 to 1.000", "100.0 µs", "10 ms")
+        assert table.notes == []
+
+    def test_a_result_shows_its_time_and_not_its_samples(self) -> None:
+        assert repr(self.pair.results[0]) == str(self.pair.results[0])
+        assert repr(self.pair.results[0]) == (
+            "<op by op (size=1000000) on Test CPU (CPU): "
+            "3.5 ms (95% interval 1.4 to 5.6, one process)>"
+        )
+
+    def test_parameters_that_vary_come_first(self) -> None:
+        larger = make_result("jit", parameters={"size": 10_000_000, "x64": True})
+        table = (self.pair + make_set(larger)).table()
+        assert table.headers[:3] == ("size", "x64", "variant")
+        assert [row[:3] for row in table.rows] == [
+            ("1,000,000", "", "op by op"),
+            ("1,000,000", "", "jit"),
+            ("10,000,000", "True", "jit"),
+        ]
+
+    def test_results_of_several_experiments_have_a_row_each(self) -> None:
+        table = make_set(make_result(), make_result(experiment="other")).table()
+        assert [row[:2] for row in table.rows] == [("jit", "test"), ("jit", "other")]
+
+    def test_allocators_are_shown_if_there_are_several(self) -> None:
+        table = make_set(make_result(), make_result(allocator="default")).table()
+        assert [row[:2] for row in table.rows] == [("jit", "steady"), ("jit", "default")]
+
+    def test_single_samples_have_a_range_and_no_interval(self) -> None:
+        table = make_set(make_result("jit", make_run([MS]))).table()
+        assert "range (one process)" in table.headers
+
+    def test_devices_are_shown_if_there_are_several(self) -> None:
+        table = make_set(make_result(), make_result(device=GPU)).table()
+        assert table.caption == "Time of a call on Test CPU (CPU), Test GPU (GPU)"
+        assert [row[1] for row in table.rows] == ["Test CPU (CPU)", "Test GPU (GPU)"]
+
+    def test_all_kinds_of_intervals_are_shown(self) -> None:
+        one, two = make_result("one", make_run()), make_result("two", make_run(), make_run())
+        assert make_set(two).table().headers[2] == "95% prediction interval (2 processes)"
+        assert make_set(one, two).table().headers[2] == (
+            "95% confidence interval (one process) or 95% prediction interval (2 processes)"
+        )
+
+    def test_intervals_of_less_confidence_say_so_in_their_row(self) -> None:
+        few, single = make_result("few", make_run([MS] * 2)), make_result("once", make_run([MS]))
+        table = make_set(make_result(), few, single).table()
+        assert table.headers[2] == "95% confidence interval (one process)"
+        assert [row[2] for row in table.rows] == ["1.000 to 1.000", "1.000 to 1.000 (50%)", ""]
+
+    def test_several_modes_get_a_note(self) -> None:
+        samples = [3.6 * MS] * 32 + [8.5 * MS] * 8
+        two = (make_result("jit", make_run(samples), parameters={"size": n}) for n in (10, 1000))
+        (note,) = make_set(*two, make_result(parameters={"size": 1})).table().notes
+        assert note == (
+            "Two modes, with their shares of the samples: "
+            "10 jit, 3.6 ms (80%) and 8.5 ms (20%); 1,000 jit, 3.6 ms (80%) and 8.5 ms (20%)."
+        )
+
+    def test_speedups_are_over_the_named_variant(self) -> None:
+        table = self.pair.speedups(over="op by op")
+        assert table.caption == "Speed-up over op by op on Test CPU (CPU)"
+        assert table.headers == (
+            "variant",
+            "speed-up",
+            "95% confidence interval (one process)",
+            "verdict",
+        )
+        assert table.rows == [("jit", "3.5", "1.4 to 5.6", "faster")]
+
+    def test_speedups_are_found_by_parameters(self) -> None:
+        both = self.pair + make_pair([MS] * 6, [MS / 2] * 6, parameters={"size": 10})
+        rows = both.speedups(over="op by op").rows
+        assert [(row[0], row[2], row[4]) for row in rows] == [
+            ("1,000,000", "3.5", "faster"),
+            ("10", "0.5000", "slower"),
+        ]
+
+    def test_speedups_leave_out_where_the_named_variant_is_missing(self) -> None:
+        alone = make_set(make_result("jit", parameters={"size": 5}))
+        assert len((self.pair + alone).speedups(over="op by op").rows) == 1
+        with pytest.raises(ResultsError, match="no result was measured in turns with 'op by op'"):
+            alone.speedups(over="op by op")
+
+    def test_speedups_leave_out_where_the_clock_saw_no_time(self) -> None:
+        coarse = make_pair([0.0] * 6, [MS] * 6, parameters={"size": 5})
+        assert len((self.pair + coarse).speedups(over="op by op").rows) == 1
+        with pytest.raises(ResultsError, match="by a clock fine enough"):
+            coarse.speedups(over="op by op")
+
+    def test_speedups_have_the_confidence_of_the_ratios(self) -> None:
+        fast = make_result("jit", make_run(), make_run())
+        slow = make_result("op by op", make_run(), make_run([0.0] * 6))
+        assert fast.time.confidence == 0.95
+        table = make_set(fast, slow).speedups(over="op by op")
+        assert table.headers[2] == "50% confidence interval (2 processes)"
+
+    def test_two_devices_of_one_platform_have_a_row_each(self) -> None:
+        other_gpu = Device(platform="gpu", name="Another GPU")
+        both = make_set(make_result(device=GPU), make_result(device=other_gpu))
+        assert [row[1] for row in both.table().rows] == ["Test GPU (GPU)", "Another GPU (GPU)"]
+
+    def test_results_show_themselves_as_tables(self) -> None:
+        assert repr(self.pair) == str(self.pair) == repr(self.pair.table())
+        assert self.pair._repr_html_() == self.pair.table()._repr_html_()
+
+    def test_names_cannot_inject_html(self) -> None:
+        html = make_set(make_result("<script>alert(1)</script>"))._repr_html_()
+        assert "<script>" not in html
+        assert '<th scope="row">&lt;script&gt;alert(1)&lt;/script&gt;</th>' in html
