@@ -34,6 +34,14 @@ def prepare_and_name_the_point(number: int, **_: object) -> Mapping[str, Callabl
     raise ValueError(f"number {number} of the points")
 
 
+def prepare_nothing(size: int) -> Mapping[str, Callable[[], Any]]:
+    return {}
+
+
+def prepare_and_name_badly(size: int) -> Mapping[str, Callable[[], Any]]:
+    return {"a\n": partial(np.sum, np.ones(size))}
+
+
 def prepare_and_hang(size: int) -> Mapping[str, Callable[[], Any]]:
     time.sleep(1000)
     return {}
