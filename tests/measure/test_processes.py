@@ -34,8 +34,8 @@ def started(prepare: str, *points: dict[str, Parameter]) -> Iterator[WorkerProce
         allocator="default",
         empty_caches=False,
     )
-    with WorkerProcess(task, commit="") as process:
-        process.start()
+    with WorkerProcess(task.name, commit="") as process:
+        process.send(task)
         process.answer()
         yield process
 

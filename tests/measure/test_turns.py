@@ -18,7 +18,7 @@ from jaxcap.measure.disturbance import CpuTimes
 from jaxcap.measure.processes import ProcessError
 from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS
 from jaxcap.measure.turns import measure_in_turns
-from jaxcap.measure.worker import Action, Answer, Task
+from jaxcap.measure.worker import Action, Answer, Request, Task
 from jaxcap.results import Result, ResultSet
 
 MS = 1e-3
@@ -76,17 +76,15 @@ class FakeProcess:
     def __exit__(self, *_: object) -> None:
         self.is_alive = False
 
-    def start(self) -> None:
-        pass
-
-    def request(self, action: Action, point: int = 0) -> None:
-        self.machine.log.append((self.number, action, point))
+    def send(self, message: Task | Request) -> None:
+        if isinstance(message, Request):
+            self.machine.log.append((self.number, message.action, message.point))
 
     def answer(self) -> None:
         """It is not used."""
 
     def ask(self, action: Action, point: int = 0) -> Answer:
-        self.request(action, point)
+        self.send(Request(action=action, point=point))
         content: dict[str, Any] = {}
         if action == "prepare":
             self.memory_bytes += self.machine.memory_bytes

@@ -55,10 +55,7 @@ class Monitor:
 
     def __init__(self, own_s: float) -> None:
         self.shares: list[float] = []
-        self._begin(own_s, cpu_times())
-
-    def _begin(self, own_s: float, cpu: CpuTimes | None) -> None:
-        self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu
+        self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu_times()
 
     def end_window(self, own_s: float, *, at_once: bool = False) -> bool:
         """End the window if it is long enough, and begin the next one.
@@ -79,12 +76,13 @@ class Monitor:
             return False
         cpu = cpu_times()
         self.shares.append(round(_share(self._cpu, cpu, own_s - self._own_s), 2))
-        self._begin(own_s, cpu)
+        self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu
         return True
 
 
 def _share(before: CpuTimes | None, after: CpuTimes | None, own_s: float) -> float:
     if before is None or after is None or after.total_s <= before.total_s:
         return 0.0
-    busy_s = (after.total_s - before.total_s) - (after.idle_s - before.idle_s)
-    return min(max(busy_s - own_s, 0.0) / (after.total_s - before.total_s), 1.0)
+    total_s = after.total_s - before.total_s
+    busy_s = total_s - (after.idle_s - before.idle_s)
+    return min(max(busy_s - own_s, 0.0) / total_s, 1.0)

@@ -105,10 +105,7 @@ def free_memory_bytes(platform: str) -> int | None:
 
 
 def peak_memory_bytes(platform: str) -> int | None:
-    """Return the most memory that this process has held on a platform's first device.
-
-    None where it is unknown.
-    """
+    """Return the most memory that this process has held on a device; None where it is unknown."""
     if platform != "cpu":
         stats = jax.devices(platform)[0].memory_stats()
         return stats.get("peak_bytes_in_use") if stats else None

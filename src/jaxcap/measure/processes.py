@@ -21,7 +21,6 @@ import jax
 
 from jaxcap.measure import machine
 from jaxcap.measure.worker import Action, Answer, Request, Task
-from jaxcap.results.environment import FrozenModel
 
 # A worker that takes longer to answer hangs: a first call may take minutes.
 ANSWER_LIMIT_S = 1200.0
@@ -46,8 +45,8 @@ class WorkerProcess:
         Names of the variants at each point, once they are prepared.
     """
 
-    def __init__(self, task: Task, commit: str) -> None:
-        self._task = task
+    def __init__(self, experiment: str, commit: str) -> None:
+        self._experiment = experiment
         self._errors = TemporaryFile()  # noqa: SIM115 (closed with the context)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "jaxcap.measure.worker"],
@@ -70,15 +69,8 @@ class WorkerProcess:
         self._process.communicate()
         self._errors.close()
 
-    def start(self) -> None:
-        """Send the task, without waiting for the answer that the worker is ready."""
-        self._send(self._task)
-
-    def request(self, action: Action, point: int = 0) -> None:
-        """Send a request, without waiting for the answer."""
-        self._send(Request(action=action, point=point))
-
-    def _send(self, message: FrozenModel) -> None:
+    def send(self, message: Task | Request) -> None:
+        """Send the task or a request, without waiting for the answer."""
         assert self._process.stdin
         with suppress(BrokenPipeError):  # the worker has failed, and `answer` says why
             print(message.model_dump_json(), file=self._process.stdin, flush=True)
@@ -107,44 +99,33 @@ class WorkerProcess:
 
     def ask(self, action: Action, point: int = 0) -> Answer:
         """Send a request, and wait for the answer."""
-        self.request(action, point)
+        self.send(Request(action=action, point=point))
         return self.answer()
 
     def _failure(self, *, hangs: bool) -> str:
         if hangs:
             return (
-                f"experiment {self._task.name!r} was stopped after {ANSWER_LIMIT_S:,.0f} s in a "
+                f"experiment {self._experiment!r} was stopped after {ANSWER_LIMIT_S:,.0f} s in a "
                 "fresh process without an answer: measure it in this process to see where it hangs"
             )
         code = self._process.wait()
         self._errors.seek(0)
         printed = self._errors.read().decode(errors="replace").strip().splitlines()
         return (
-            f"experiment {self._task.name!r} failed in a fresh process (exit code {code}): "
+            f"experiment {self._experiment!r} failed in a fresh process (exit code {code}): "
             f"{printed[-1] if printed else 'it printed nothing'}"
         )
 
 
 def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
-    """Start workers, and make as many of them ready to measure as fit into memory.
-
-    Returns
-    -------
-    list
-        These workers, the first ones. The others idle.
-
-    Raises
-    ------
-    ProcessError
-        If a worker fails or hangs, or they prepare different variants.
-    """
+    """Make as many workers ready to measure as fit into memory, and return these."""
     for worker in workers:
-        worker.start()
+        worker.send(task)
     for worker in workers:
         worker.answer()
     workers = _prepare_points(workers, task)
     for worker in workers:  # nothing is timed, so all may compile at the same time
-        worker.request("compile")
+        worker.send(Request(action="compile"))
     for worker in workers:
         worker.answer()
     workers[0].ask("analyse")

@@ -69,12 +69,10 @@ def measure(
     ----------
     fn
         Any callable.
-    *args, experiment
-        See `compare`, also for the errors.
     variant
         Its name in the result, by default that of ``fn``.
-    **options
-        See `compare`.
+    *args, experiment, **options
+        See `compare`, also for the errors.
 
     Returns
     -------
@@ -204,10 +202,7 @@ def sweep(
         compare(prepare(**point), experiment=experiment, parameters=point, **options)
         for point in points
     ]
-    return ResultSet(
-        environment=sets[0].environment,
-        results=tuple(result for results in sets for result in results.results),
-    )
+    return sets[0].subset([result for results in sets for result in results])
 
 
 def time_sequence(
@@ -291,13 +286,7 @@ class Comparison:
                 sampler.call()
 
     def sample(self) -> dict[str, float]:
-        """Sample each variant once, in a new random order.
-
-        Returns
-        -------
-        dict
-            Seconds that a call took, by variant.
-        """
+        """Sample each variant once, in a new random order, and return the seconds of a call."""
         self._shuffle(self._order)
         for sampler in self._order:
             sampler.sample()

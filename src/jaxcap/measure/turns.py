@@ -65,7 +65,7 @@ def measure_in_turns(
     """
     commit = machine.capture().commit or ""  # the same for all, even if one is made meanwhile
     with ExitStack() as stack:
-        workers = [stack.enter_context(WorkerProcess(task, commit)) for _ in range(processes)]
+        workers = [stack.enter_context(WorkerProcess(task.name, commit)) for _ in range(processes)]
         session = _Session(prepare(workers, task), budget_s)
         with progress_bar(hidden=on_progress is not None) as bar:
             shown = bar.add_task(task.name, total=1)

@@ -27,75 +27,42 @@ from jaxcap.measure.timing import Comparison
 from jaxcap.results import Allocator, Parameter, ResultSet
 from jaxcap.results.environment import FrozenModel
 
-Action = Literal["prepare", "compile", "analyse", "calibrate", "measure", "report"]
+Action = Literal[
+    "prepare",  # a point, and call its variants for the first time
+    "compile",  # the variants of all points again
+    "analyse",  # the cost of a call, at all points
+    "calibrate",  # the length of samples, at all points
+    "measure",  # one round at a point
+    "report",  # the results of all points
+]
 
 
 class Task(FrozenModel):
-    """What a worker measures.
-
-    Attributes
-    ----------
-    name
-        Name of the experiment.
-    reference
-        The function that prepares a point, as ``"module:name"``.
-    points
-        The sets of parameters.
-    sample_s
-        The least length of a sample.
-    allocator
-        The allocator to use.
-    empty_caches
-        See `jaxcap.measure.timing.compare`.
-    """
+    """What a worker measures: an `~jaxcap.measure.experiment.Experiment` and options of its run."""
 
     name: str
     reference: str
     points: tuple[dict[str, Parameter], ...]
-    sample_s: float
+    sample_s: float  # the least length of a sample
     allocator: Allocator
     empty_caches: bool
 
 
 class Request(FrozenModel):
-    """The next step of a worker. While it measures, all other workers wait.
-
-    Attributes
-    ----------
-    action
-        ``"prepare"`` a point, and call its variants for the first time; ``"compile"`` all points
-        again; ``"analyse"`` what a call of each variant does; ``"calibrate"`` the length of all
-        samples; ``"measure"`` one round at a point; ``"report"`` all results.
-    point
-        Index of the point, for ``"prepare"`` and ``"measure"``.
-    """
+    """The next step of a worker. While it measures, all other workers wait."""
 
     action: Action
-    point: int = 0
+    point: int = 0  # index of the point to prepare or measure
 
 
 class Answer(FrozenModel):
-    """What a worker writes when it is ready, and when it has done what was requested.
+    """What a worker writes when it is ready, and when it has done what was requested."""
 
-    Attributes
-    ----------
-    cpu_s
-        CPU time that the process has used so far.
-    memory_bytes
-        The most memory that the process has held on the device; None where that is not counted.
-    variants
-        Names of the variants, of a point that has been prepared.
-    samples_s
-        Time of a call by variant, in a round that has been measured.
-    results
-        The results of all points, in a report.
-    """
-
-    cpu_s: float
-    memory_bytes: int | None
-    variants: tuple[str, ...] = ()
-    samples_s: dict[str, float] = Field(default_factory=dict)
-    results: ResultSet | None = None
+    cpu_s: float  # used so far
+    memory_bytes: int | None  # the most that was held on the device; None where it is not counted
+    variants: tuple[str, ...] = ()  # names, after preparing a point
+    samples_s: dict[str, float] = Field(default_factory=dict)  # by variant, after a round
+    results: ResultSet | None = None  # in a report
 
 
 class Worker:
