@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -34,6 +35,14 @@ def prepare_and_name_the_point(number: int, **_: object) -> Mapping[str, Callabl
     raise ValueError(f"number {number} of the points")
 
 
+def prepare_nothing(size: int) -> Mapping[str, Callable[[], Any]]:
+    return {}
+
+
+def prepare_and_name_badly(size: int) -> Mapping[str, Callable[[], Any]]:
+    return {"a\n": partial(np.sum, np.ones(size))}
+
+
 def prepare_and_hang(size: int) -> Mapping[str, Callable[[], Any]]:
     time.sleep(1000)
     return {}
@@ -52,3 +61,8 @@ class Sums:
 SUMS = Experiment(
     name="sums", prepare=prepare_sums, quick=grid(size=(10, 20)), full=grid(size=(10, 20, 30))
 )
+
+
+def prepare_and_choose_devices(size: int) -> Mapping[str, Callable[[], Any]]:
+    jax.config.update("jax_num_cpu_devices", size)  # type: ignore[no-untyped-call]
+    return {f"{len(jax.devices('cpu'))} devices": partial(jnp.sum, jnp.ones(size))}

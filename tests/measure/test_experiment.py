@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,12 +17,12 @@ from fakes import make_set
 from sample_experiments import SUMS, prepare_sums
 
 from jaxcap.measure import experiment as experiment_module
-from jaxcap.measure import machine, processes, turns
+from jaxcap.measure import machine
 from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.machine import capture
-from jaxcap.measure.processes import ProcessError, Task
 from jaxcap.measure.timing import MAX_ROUNDS
-from jaxcap.results import Parameter, ResultSet
+from jaxcap.measure.worker import Task
+from jaxcap.results import ResultSet
 
 POINT: Points = [{"size": 10}]
 
@@ -52,6 +46,11 @@ def test_points_suit_the_default_device(
 ) -> None:
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     assert SUMS.points == points
+
+
+def test_title_is_the_name_by_default() -> None:
+    assert SUMS.title == "sums"
+    assert replace(SUMS, title="Sums of vectors").title == "Sums of vectors"
 
 
 @pytest.fixture(scope="module")
@@ -121,122 +120,9 @@ def test_a_process_finds_what_a_class_prepares() -> None:
     assert results.variants == ("NumPy", "JAX")
 
 
-def test_tasks_keep_the_types_of_parameters_on_their_way() -> None:
-    point: dict[str, Parameter] = {"n": 1, "x": 1.0, "flag": True, "dtype": "float32"}
-    task = Task(
-        name="types",
-        reference="sample_experiments:prepare_sums",
-        points=(point,),
-        sample_s=1.0,
-        allocator="steady",
-        empty_caches=False,
-    )
-    received = Task.model_validate_json(task.model_dump_json())
-    assert received == task
-    assert [type(value) for value in received.points[0].values()] == [int, float, bool, str]
-
-
-def test_a_task_may_be_longer_than_a_pipe_holds() -> None:
-    points: Points = [{"size": 10, "note": "x" * 900, "number": number} for number in range(200)]
-    broken = make_experiment(sample_experiments.prepare_and_name_the_point, points)
-    with pytest.raises(ProcessError, match="ValueError: number 0 of the points"):
-        broken.run(processes=1)
-
-
-@pytest.mark.parametrize(
-    ("prepare", "size", "message"),
-    [
-        (sample_experiments.prepare_and_raise, 10, "code 1): ValueError: no size 10 here"),
-        (sample_experiments.prepare_and_raise_in_jax, 10, "code 1): TypeError: "),
-        (sample_experiments.prepare_and_exit, 3, "code 3): it printed nothing"),
-        (sample_experiments.prepare_and_exit, 0, "code 0): it printed nothing"),
-    ],
-)
-def test_failed_process_is_reported_with_its_last_line(
-    prepare: Callable[..., Any], size: int, message: str
-) -> None:
-    expected = f"experiment 'broken' failed in a fresh process (exit {message}"
-    with pytest.raises(ProcessError, match=f"^{re.escape(expected)}"):
-        make_experiment(prepare, [{"size": size}]).run(processes=1)
-
-
-@pytest.mark.parametrize("limit", ["START_LIMIT_S", "ANSWER_LIMIT_S"])
-def test_a_process_that_hangs_is_stopped(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns if limit == "START_LIMIT_S" else processes, limit, 0.5)
-    broken = make_experiment(sample_experiments.prepare_and_hang)
-    with pytest.raises(ProcessError, match=r"experiment 'broken' was stopped after .* without an"):
-        broken.run(processes=1, budget_s=0.1)
-
-
-def test_processes_import_what_their_parent_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "jaxcap.py").write_text("raise RuntimeError('not this one')", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert SUMS.run(points=POINT, processes=1, budget_s=1e-6)
-    assert capfd.readouterr() == ("", "")  # what variants print stays with them
-
-
-def test_processes_import_from_the_current_folder_where_their_parent_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", ["", "/somewhere/else"])  # an interactive session
-    variables = processes._environment("")
-    assert variables["PYTHONPATH"].split(os.pathsep) == [str(tmp_path), "/somewhere/else"]
-
-
-@pytest.mark.parametrize(("setting", "expected"), [(None, "false"), ("true", "true")])
-def test_processes_leave_memory_of_a_gpu_to_other_libraries(
-    setting: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    variable = "XLA_PYTHON_CLIENT_PREALLOCATE"
-    monkeypatch.delenv(variable, raising=False)
-    if setting:
-        monkeypatch.setenv(variable, setting)
-    assert processes._environment("")[variable] == expected
-
-
-MEASURE_LONG = """
-import sys
-from sample_experiments import SUMS
-
-SUMS.run(points=[{"size": 10, "log": sys.argv[1]}], processes=1, budget_s=60)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="ps and signals")
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
-def test_a_process_ends_with_its_parent_and_leaves_nothing(name: str, tmp_path: Path) -> None:
-    log, temporary = tmp_path / "log", tmp_path / "temporary"
-    temporary.mkdir()
-    paths = {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(temporary)}
-    with subprocess.Popen(
-        [sys.executable, "-c", MEASURE_LONG, log], env=os.environ | paths, stderr=subprocess.PIPE
-    ) as parent:
-        wait_until(lambda: log.exists() and bool(log.read_text(encoding="ascii")))
-        worker = int(log.read_text(encoding="ascii"))
-        assert is_running(worker)
-        parent.send_signal(getattr(signal, name))
-    try:
-        wait_until(lambda: not is_running(worker), seconds=20)
-    finally:
-        with suppress(ProcessLookupError):
-            os.kill(worker, signal.SIGKILL)
-    assert list(temporary.iterdir()) == []
-
-
-def wait_until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def is_running(process: int) -> bool:
-    command = ["ps", "-o", "stat=", "-p", str(process)]
-    state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return bool(state) and not state.startswith("Z")
+def test_an_experiment_may_choose_the_devices_of_its_processes() -> None:
+    chosen = make_experiment(sample_experiments.prepare_and_choose_devices, [{"size": 3}])
+    assert chosen.run(processes=1, budget_s=1e-6).variants == ("3 devices",)
 
 
 def make_local_function() -> Callable[..., Any]:

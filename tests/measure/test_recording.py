@@ -25,7 +25,7 @@ from jaxcap.experiments import catalogue, unknown_parameters
 from jaxcap.measure import lock, recording
 from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.lock import BusyError, measuring_alone
-from jaxcap.measure.recording import pending, record
+from jaxcap.measure.recording import outdated_experiments, record
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.files import recording_path, slug
 from jaxcap.results.recordings import (
@@ -112,12 +112,14 @@ def test_a_recording_is_outdated_by_what_changes_its_meaning(
     recording = make_set(make_result(code=SUMS.code)).model_copy(update={"environment": before})
     assert changes_since(recording, ENVIRONMENT, SUMS.code) == reasons
     recording.save(recording_path(tmp_path, ENVIRONMENT, SUMS.name))
-    assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == ([SUMS] if reasons else [])
+    assert outdated_experiments(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == (
+        [SUMS] if reasons else []
+    )
 
 
 def test_a_recording_of_other_code_is_measured_again(tmp_path: Path) -> None:
     make_set(make_result(code="another")).save(recording_path(tmp_path, ENVIRONMENT, SUMS.name))
-    assert pending(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == [SUMS]
+    assert outdated_experiments(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == [SUMS]
 
 
 def test_two_recordings_at_once_are_refused(tmp_path: Path, measured: list[str]) -> None:
@@ -191,7 +193,7 @@ def test_all_experiments_have_names_of_their_own() -> None:
     assert {"jit", "dispatch", "mnist scaling"} <= set(names)
     assert len({slug(name) for name in names}) == len(names)
     titles = {experiment.title for experiment in catalogue().values()}
-    assert len(titles - {""}) == len(names)
+    assert len(titles - set(names)) == len(names)
 
 
 def test_recordings_of_all_devices_are_read(tmp_path: Path, measured: list[str]) -> None:

@@ -15,9 +15,10 @@ from fakes import ENVIRONMENT, FakeClock, make_result, make_run
 from jaxcap.measure import disturbance, turns
 from jaxcap.measure import machine as measure_machine
 from jaxcap.measure.disturbance import CpuTimes
-from jaxcap.measure.processes import Action, Answer, ProcessError, Task
+from jaxcap.measure.processes import ProcessError
 from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS
 from jaxcap.measure.turns import measure_in_turns
+from jaxcap.measure.worker import Action, Answer, Request, Task
 from jaxcap.results import Result, ResultSet
 
 MS = 1e-3
@@ -41,10 +42,12 @@ class Machine:
     duration: Duration = lambda *_: MS
     #: The share of the CPU time that other work takes at a time.
     others: Callable[[float], float] = lambda _: 0.0
+    #: Names of the variants, given the number of the process.
+    variants: Callable[[int], tuple[str, ...]] = lambda _: ("a", "b")
     memory_bytes: int = 0
     free_bytes: int | None = None
     log: list[tuple[int, str, int]] = field(default_factory=list)
-    processes: list[Process] = field(default_factory=list)
+    processes: list[FakeProcess] = field(default_factory=list)
     busy_s: float = 0.0
 
     def work(self, seconds: float) -> None:
@@ -56,12 +59,13 @@ class Machine:
         return CpuTimes(2 * self.clock.now_s, 2 * self.clock.now_s - self.busy_s)
 
 
-class Process:
-    """Stands in for `jaxcap.measure.processes.Worker`."""
+class FakeProcess:
+    """Stands in for `jaxcap.measure.processes.WorkerProcess`."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.number = machine, len(machine.processes)
         self.cpu_s, self.memory_bytes = 0.0, 0
+        self.variants: list[tuple[str, ...]] = []
         self.is_alive = True
         self.samples: dict[tuple[int, str], list[float]] = {}
         machine.processes.append(self)
@@ -72,25 +76,24 @@ class Process:
     def __exit__(self, *_: object) -> None:
         self.is_alive = False
 
-    def start(self) -> None:
-        pass
+    def send(self, message: Task | Request) -> None:
+        if isinstance(message, Request):
+            self.machine.log.append((self.number, message.action, message.point))
 
-    def request(self, action: Action, point: int = 0) -> None:
-        self.machine.log.append((self.number, action, point))
-
-    def answer(self, limit_s: float = 0.0) -> None:
-        """Nobody needs it."""
+    def answer(self) -> None:
+        """It is not used."""
 
     def ask(self, action: Action, point: int = 0) -> Answer:
-        self.request(action, point)
-        samples, results = {}, None
+        self.send(Request(action=action, point=point))
+        content: dict[str, Any] = {}
         if action == "prepare":
             self.memory_bytes += self.machine.memory_bytes
+            content["variants"] = self.machine.variants(self.number)
         elif action == "measure":
-            samples = {variant: self.sample(point, variant) for variant in ("a", "b")}
+            content["samples_s"] = {v: self.sample(point, v) for v in self.variants[point]}
         elif action == "report":
-            results = self.results()
-        return Answer(samples_s=samples, cpu_s=self.cpu_s, memory_bytes=0, results=results)
+            content["results"] = self.results()
+        return Answer(cpu_s=self.cpu_s, memory_bytes=0, **content)
 
     def sample(self, point: int, variant: str) -> float:
         seconds = self.machine.duration(self.number, point + 1, variant)
@@ -112,7 +115,7 @@ class Process:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
-    monkeypatch.setattr(turns, "Worker", lambda *_: Process(machine))
+    monkeypatch.setattr(turns, "WorkerProcess", lambda *_: FakeProcess(machine))
     monkeypatch.setattr(measure_machine, "free_memory_bytes", lambda _: machine.free_bytes)
     monkeypatch.setattr(time, "perf_counter", machine.clock)
     monkeypatch.setattr(time, "process_time", lambda: 0.0)
@@ -140,6 +143,15 @@ class TestPreparation:
         measure()
         prepared = [(p, point) for p, action, point in machine.log if action == "prepare"]
         assert prepared == [(p, point) for p in range(3) for point in range(2)]
+
+    @pytest.mark.parametrize("variants", [("b", "a"), ("a",)])
+    def test_fails_before_measuring_if_processes_differ(
+        self, variants: tuple[str, ...], machine: Machine
+    ) -> None:
+        machine.variants = lambda process: variants if process else ("a", "b")
+        with pytest.raises(ProcessError, match="prepared different variants, or in another order"):
+            measure()
+        assert "measure" not in {action for _, action, _ in machine.log}
 
     def test_counts_what_a_call_does_in_one_process(self, machine: Machine) -> None:
         measure()
@@ -256,24 +268,13 @@ class TestResults:
 
     @pytest.mark.usefixtures("machine")
     def test_of_different_machines_are_not_pooled(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def results(process: Process) -> ResultSet:
+        def results(process: FakeProcess) -> ResultSet:
             environment = ENVIRONMENT.model_copy(update={"cores": process.number})
             return original(process).model_copy(update={"environment": environment})
 
-        original = Process.results
-        monkeypatch.setattr(Process, "results", results)
+        original = FakeProcess.results
+        monkeypatch.setattr(FakeProcess, "results", results)
         with pytest.raises(ValueError, match="cores is 0 in one and 1 in the other"):
-            measure()
-
-    @pytest.mark.usefixtures("machine")
-    def test_of_different_variants_are_not_pooled(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def results(process: Process) -> ResultSet:
-            answer = original(process)
-            return answer.subset(answer.results[:: 1 if process.number else -1])
-
-        original = Process.results
-        monkeypatch.setattr(Process, "results", results)
-        with pytest.raises(ProcessError, match="prepared different variants, or in another order"):
             measure()
 
     @pytest.mark.parametrize("error", [ProcessError("failed"), KeyboardInterrupt()])

@@ -59,7 +59,7 @@ def record(
     chosen = _choose(experiments, run)
     environment = machine.capture()
     try:
-        pending = recording.pending(folder, chosen, environment, processes=processes)
+        pending = recording.outdated_experiments(folder, chosen, environment, processes=processes)
     except ResultsError as error:
         raise InputError(str(error)) from error
     if only_list:

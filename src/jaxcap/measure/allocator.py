@@ -25,8 +25,8 @@ _OPTIONS = {
 _in_effect: Allocator = "default"
 
 
-def use_allocator(wanted: Allocator) -> Allocator:
-    """Choose how this process allocates memory, as far as that can be chosen.
+def use_allocator(allocator: Allocator) -> Allocator:
+    """Choose how this process allocates memory, where the system allows it.
 
     By default malloc returns large temporaries to the kernel at some sizes and in some processes
     and not in others, and the page faults that follow can double the time of a memory-bound call.
@@ -37,10 +37,10 @@ def use_allocator(wanted: Allocator) -> Allocator:
     -------
     str
         The allocator in effect, for results to record: ``"default"`` where malloc cannot be made
-        steady, ``"steady"`` once it has been, whatever is wanted.
+        steady, and always ``"steady"`` once it has been made so.
     """
     global _in_effect
-    if wanted == "steady" and _make_steady():
+    if allocator == "steady" and _make_steady():
         _in_effect = "steady"
     return _in_effect
 

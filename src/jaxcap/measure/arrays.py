@@ -1,7 +1,7 @@
-"""The arrays that a call returns: where they are, how large, and how to wait for them.
+"""The arrays that a call returns: their device, their size, and how to wait for them.
 
-This is the only place that distinguishes NumPy, JAX and PyTorch arrays. It never imports PyTorch:
-if nothing else has, no array is a tensor of PyTorch.
+Only this module distinguishes NumPy, JAX and PyTorch arrays. It never imports PyTorch: if no other
+module has, no array is a PyTorch tensor.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from jaxcap.results.environment import Device
 Wait = Callable[[Any], object]
 
 
-def leaves(tree: Any) -> list[Any]:
+def array_leaves(tree: Any) -> list[Any]:
     """Return the leaves of a pytree that hold data."""
     return [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "nbytes")]
 
 
 def size_bytes(tree: Any) -> int:
     """Return the number of bytes that the arrays of a pytree occupy."""
-    return sum(int(leaf.nbytes) for leaf in leaves(tree))
+    return sum(int(leaf.nbytes) for leaf in array_leaves(tree))
 
 
 def device_of_result(result: Any) -> Device:
@@ -37,7 +37,7 @@ def device_of_result(result: Any) -> Device:
     result
         A pytree of JAX, PyTorch or NumPy arrays. Anything else counts as a result of the CPU.
     """
-    for leaf in leaves(result):
+    for leaf in array_leaves(result):
         if isinstance(leaf, jax.Array):
             return device_of(next(iter(leaf.devices())))
         if getattr(leaf, "is_cuda", False):

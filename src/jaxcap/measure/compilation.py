@@ -1,4 +1,4 @@
-"""Compiled functions: their kernels and their cost; and how to have them compiled anew."""
+"""Compiled functions: their kernels, their cost, and how to compile them again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PERSISTENT_CACHE = "jax_enable_compilation_cache"
 def kernels_op_by_op(fn: Callable[..., Any], *args: Any) -> int:
     """Count the kernels that ``fn(*args)`` launches when it is not compiled.
 
-    One for each operation that JAX traces, a nested `jax.jit` counting as one.
+    Each operation that JAX traces is a kernel, and a nested `jax.jit` counts as a single one.
     """
     return len(jax.make_jaxpr(fn)(*args).eqns)
 

@@ -1,4 +1,4 @@
-"""Digests of the code behind a measurement, which show whether a result is one of today's code."""
+"""Digests of the code behind a measurement, which show whether a result is out of date."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import jaxcap
 
 ROOT = Path(jaxcap.__file__).parent
 
-# What a measurement depends on: what it times, and what times it. The other parts of jaxcap keep,
-# check and show what was measured.
+# A measurement depends on the code that it times, and on the code that times it. The other parts of
+# jaxcap save, check and show the results.
 _TIMED_PACKAGES = {"experiments", "kernels", "mnist", "prng", "transforms"}
 _TIMING_MODULES = {
     "jaxcap.measure.allocator",
@@ -115,7 +115,7 @@ def _imports(source: str, package: str) -> set[str]:
 
 
 def _path(module: str) -> Path | None:
-    """Where the source of a module is, if it has one."""
+    """Return the path of a module's source, if it has one."""
     package, *names = module.split(".")
     if package != "jaxcap":
         file = getattr(sys.modules.get(module), "__file__", None)

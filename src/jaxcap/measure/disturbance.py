@@ -1,7 +1,7 @@
-"""How busy other work keeps this machine, as Linux counts it.
+"""How much of the machine's CPU time goes to other work, as Linux counts it.
 
-Other work is that of processes which have nothing to do with the measurement, and the time that a
-hypervisor gives to other machines ("steal"). Both make a call look slower than it is.
+Other work is all processes that don't belong to the measurement, and the time that a hypervisor
+gives to other virtual machines ("steal"). Both make a call look slower than it is.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-# The system counts CPU time in ticks of 10 ms, which blur a share by 2 % over this long.
+# Linux counts CPU time in ticks of 10 ms, so a share in a window of this length is known to 2 %.
 WINDOW_S = 0.5
 _STAT = Path("/proc/stat")
 
 
 class CpuTimes(NamedTuple):
-    """Seconds that all cores together have spent since the machine started.
+    """CPU time of all cores together since the machine started, in seconds.
 
     Attributes
     ----------
     total_s
-        In all.
+        All of it.
     idle_s
-        Without work.
+        The part in which a core had no work.
     """
 
     total_s: float
@@ -32,7 +32,7 @@ class CpuTimes(NamedTuple):
 
 
 def cpu_times() -> CpuTimes | None:
-    """Read how this machine's cores spend their time; None where the system doesn't tell."""
+    """Read the CPU time of this machine's cores; None where the system doesn't count it."""
     try:
         with _STAT.open(encoding="ascii") as file:
             ticks = list(map(int, file.readline().split()[1:9]))
@@ -44,47 +44,45 @@ def cpu_times() -> CpuTimes | None:
 
 
 class Monitor:
-    """Divides the time of a measurement into windows, and notes how busy other work was in each.
+    """Divides a measurement into windows of time, and notes the share of other work in each.
 
     Attributes
     ----------
     shares
-        The share of the cores' time that other work took, from 0 to 1, for each window that has
-        ended. Zero where the system doesn't tell.
+        The share of the CPU time that other work took, from 0 to 1, in each window that has ended.
+        Zero where the system doesn't count it.
     """
 
     def __init__(self, own_s: float) -> None:
         self.shares: list[float] = []
-        self._begin(own_s, cpu_times())
-
-    def _begin(self, own_s: float, cpu: CpuTimes | None) -> None:
-        self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu
+        self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu_times()
 
     def end_window(self, own_s: float, *, at_once: bool = False) -> bool:
-        """End the window if it is long enough, or at once, and begin another.
+        """End the window if it is long enough, and begin the next one.
 
         Parameters
         ----------
         own_s
             CPU seconds that the measuring processes have used so far.
         at_once
-            Whether to end it however short it is.
+            Whether to end a window that is too short as well.
 
         Returns
         -------
         bool
-            Whether it has ended.
+            Whether the window has ended.
         """
         if not at_once and time.perf_counter() - self._start_s < WINDOW_S:
             return False
         cpu = cpu_times()
         self.shares.append(round(_share(self._cpu, cpu, own_s - self._own_s), 2))
-        self._begin(own_s, cpu)
+        self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu
         return True
 
 
 def _share(before: CpuTimes | None, after: CpuTimes | None, own_s: float) -> float:
     if before is None or after is None or after.total_s <= before.total_s:
         return 0.0
-    busy_s = (after.total_s - before.total_s) - (after.idle_s - before.idle_s)
-    return min(max(busy_s - own_s, 0.0) / (after.total_s - before.total_s), 1.0)
+    total_s = after.total_s - before.total_s
+    busy_s = total_s - (after.idle_s - before.idle_s)
+    return min(max(busy_s - own_s, 0.0) / total_s, 1.0)

@@ -1,4 +1,4 @@
-"""Whether JAX computes on what this machine has, and what to do if it doesn't.
+"""Whether JAX uses this machine's GPU, and what to do if it doesn't.
 
 Importing this module doesn't import JAX, which may be what is broken.
 """
@@ -182,7 +182,7 @@ def _memory(facts: Facts) -> Finding:
 
 
 def _reach_gpu(facts: Facts) -> str:
-    """Return what to do if JAX doesn't use a GPU whose driver is there."""
+    """Return what to do if JAX doesn't use a GPU whose driver is installed."""
     for name, allowing in _ALLOWING_GPU.items():
         if name in facts.variables and not re.fullmatch(allowing, facts.variables[name]):
             return _unset(facts, name)

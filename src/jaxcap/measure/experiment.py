@@ -1,8 +1,8 @@
 """Experiments: comparisons that can be imported, and so repeated in fresh processes.
 
 Repeats inside one process agree far better with one another than with the next process, because
-memory layout, the state of the allocator and the order of compilation are drawn once for each
-process. What readers see when they rerun a page is therefore the spread over processes.
+memory layout, the state of the allocator and the order of compilation are set by chance once for
+each process. What readers see when they rerun a page is therefore the spread over processes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import jax
 
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.processes import Task
 from jaxcap.measure.timing import MAX_ROUNDS, Variants
 from jaxcap.measure.turns import measure_in_turns
+from jaxcap.measure.worker import Task
 from jaxcap.results import Allocator, Parameter, ResultSet
 
 Point = Mapping[str, Parameter]
@@ -41,11 +41,26 @@ class Experiment:
     quick
         Points for a CPU.
     full
-        Points for an accelerator, if they are others.
+        Points for an accelerator, by default those for a CPU.
     empty_caches
         See `jaxcap.measure.timing.compare`.
     title
-        Title of its page, which is the name if none is given.
+        Title of its page, by default the name.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import jax.numpy as jnp
+    >>> import numpy as np
+    >>> def prepare(size):
+    ...     x = np.ones(size)
+    ...     return {"NumPy": partial(np.sum, x), "JAX": partial(jnp.sum, jnp.asarray(x))}
+    >>> sums = Experiment(name="sums", prepare=prepare, quick=grid(size=(10, 1000)))
+    >>> sums.points
+    [{'size': 10}, {'size': 1000}]
+    >>> results = sums.run()  # doctest: +SKIP
+    >>> print(results.speedup("NumPy", over="JAX", size=10))  # doctest: +SKIP
+    3.4 (95% interval 2.9 to 4.0, 6 processes)
     """
 
     name: str
@@ -54,6 +69,9 @@ class Experiment:
     full: Points = ()
     empty_caches: bool = True
     title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name)  # it is frozen
 
     @property
     def points(self) -> Points:
@@ -102,10 +120,12 @@ class Experiment:
             The sets of parameters to measure with; by default those suited to the device.
         processes
             How many fresh processes. The intervals predict the next process (see
-            `~jaxcap.results.statistics.prediction_interval`).
+            `~jaxcap.results.statistics.prediction_interval`), and are of use from four processes
+            on: they reach 16 standard deviations to either side with two processes, 5 with three,
+            3.6 with four and 2.8 with six.
         budget_s
-            Seconds of sampling for each variant, in each process and at each point. See
-            `~jaxcap.measure.turns.measure_in_turns`.
+            Seconds of sampling for each variant, in each process and at each point, on average:
+            see `~jaxcap.measure.turns.measure_in_turns`.
         allocator
             See `jaxcap.measure.timing.measure`.
         on_progress

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
 
-# One lock for a machine, because what measures on its CPU disturbs what measures on its GPU.
-# TMPDIR may be another folder for each user or job.
+# One lock for a machine, because a measurement on its CPU disturbs one on its GPU. Not in TMPDIR,
+# which may differ between users or jobs.
 _SHARED = Path("/tmp" if os.name == "posix" else gettempdir())
 LOCK = Path(os.environ.get("JAXCAP_LOCK") or _SHARED / "jaxcap-measuring.lock")
 
@@ -26,7 +26,7 @@ def measuring_alone(*, wait: bool = False) -> Iterator[None]:
     """Keep other recordings and builds on this machine from measuring at the same time.
 
     The lock is the file that the environment variable ``JAXCAP_LOCK`` names, or one that all users
-    of the machine share. The system frees it when the process ends, in whichever way. A process
+    of the machine share. The system frees it when the process ends, even if it is killed. A process
     whose environment has ``JAXCAP_LOCK_HELD=1`` was started by one that holds the lock.
 
     Parameters

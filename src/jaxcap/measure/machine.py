@@ -1,7 +1,7 @@
-"""What this machine is: everything that a timing depends on and that a reader may know.
+"""A description of this machine: all that a timing depends on and that may be published.
 
-It leaves out whatever could identify a person or a host (host name, user, paths). A fact that
-cannot be found out is ``None`` or absent rather than guessed.
+It leaves out whatever could identify a person or a host (host name, user, paths). An unknown fact
+is ``None`` or absent rather than guessed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def capture() -> Environment:
 
 
 def _os() -> str:
-    """Name the system and its release, without the suffix of those who build their own kernel."""
+    """Name the system and its release, without the suffix of a custom kernel."""
     release = re.match(r"\d+(\.\d+)*", platform.release())
     return f"{platform.system()} {release[0] if release else ''}".strip()
 
@@ -82,7 +82,7 @@ def _cores() -> int:
 
 
 def _cache_bytes() -> int | None:
-    """Return the size of the first core's largest cache, which Linux knows."""
+    """Return the size of the first core's largest cache; None except on Linux."""
     sizes = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         size = re.fullmatch(r"(\d+)([KM]?)", path.read_text(encoding="ascii").strip())
@@ -92,7 +92,7 @@ def _cache_bytes() -> int | None:
 
 
 def free_memory_bytes(platform: str) -> int | None:
-    """Return the free memory of a platform's first device, where that can be known."""
+    """Return the free memory of a platform's first device; None where it is unknown."""
     if platform != "cpu":
         stats = jax.devices(platform)[0].memory_stats()
         return stats.get("bytes_limit", 0) - stats.get("bytes_in_use", 0) if stats else None
@@ -105,7 +105,7 @@ def free_memory_bytes(platform: str) -> int | None:
 
 
 def peak_memory_bytes(platform: str) -> int | None:
-    """Return the most memory that this process has held on a platform's first device."""
+    """Return the most memory that this process has held on a device; None where it is unknown."""
     if platform != "cpu":
         stats = jax.devices(platform)[0].memory_stats()
         return stats.get("peak_bytes_in_use") if stats else None
@@ -140,11 +140,11 @@ def _commit() -> str | None:
     """Return the commit of the sources: from the environment, or from git in a checkout."""
     if commit := os.environ.get("JAXCAP_COMMIT"):
         return commit
-    here = Path(__file__)
+    file = Path(__file__)
     try:
-        # An installed copy may lie inside somebody else's repository: only tracked sources count.
-        _git(here.parent, "ls-files", "--error-unmatch", here.name)
-        return _git(here.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+        # An installed copy may lie inside another repository: only tracked sources count.
+        _git(file.parent, "ls-files", "--error-unmatch", file.name)
+        return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     except (OSError, subprocess.SubprocessError):
         return None
 

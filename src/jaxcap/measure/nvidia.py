@@ -1,4 +1,4 @@
-"""What is installed for NVIDIA's devices, found without importing JAX, which may be broken."""
+"""Which NVIDIA driver and plugins are installed. JAX, which may be broken, is not imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What results will record of a measurement, checked before any time is spent on it."""
+"""Checks of the names and parameters that results record, before anything is measured."""
 
 from __future__ import annotations
 

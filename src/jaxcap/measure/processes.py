@@ -1,103 +1,52 @@
-"""Fresh processes that measure, each with a memory layout and compilation caches of its own."""
+"""Fresh processes that measure, each with its own memory layout and compilation caches.
+
+This is the parent's side: it starts workers, sends them requests and ends them. What runs in a
+worker, and the messages between the two, are in `jaxcap.measure.worker`.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
-from typing import Literal, NoReturn, Self
+from typing import Self
+from warnings import warn
 
-from jaxcap.results import Allocator, Parameter, ResultSet
-from jaxcap.results.base import FrozenModel
+import jax
 
-# A process hangs if it takes longer to start, or to answer: a first call may take minutes.
-START_LIMIT_S, ANSWER_LIMIT_S = 600.0, 1200.0
+from jaxcap.measure import machine
+from jaxcap.measure.worker import Action, Answer, Request, Task
 
-
-Action = Literal["prepare", "compile", "analyse", "calibrate", "measure", "report"]
+# A worker that takes longer to answer hangs: a first call may take minutes.
+ANSWER_LIMIT_S = 1200.0
+# Workers may fill this share of the memory that is free.
+MEMORY_SHARE = 0.8
 
 
 class ProcessError(RuntimeError):
     """A fresh process failed to measure; the message ends with the last line that it printed."""
 
 
-class Task(FrozenModel):
-    """What a fresh process measures.
-
-    Attributes
-    ----------
-    name
-        Name of the experiment.
-    reference
-        Where to find the function that prepares a point, as ``"module:name"``.
-    points
-        The sets of parameters.
-    sample_s
-        The least length of a sample.
-    allocator
-        The allocator to use.
-    empty_caches
-        See `jaxcap.measure.timing.compare`.
-    """
-
-    name: str
-    reference: str
-    points: tuple[dict[str, Parameter], ...]
-    sample_s: float
-    allocator: Allocator
-    empty_caches: bool
-
-
-class Request(FrozenModel):
-    """One thing for a process to do, which disturbs all others if they do anything meanwhile.
-
-    Attributes
-    ----------
-    action
-        ``"prepare"`` a point, and call its variants for the first time; ``"compile"`` all points
-        again, ``"analyse"`` what their calls do, ``"calibrate"`` the length of their samples;
-        ``"measure"`` one round at a point; ``"report"`` all results.
-    point
-        Index of the point.
-    """
-
-    action: Action
-    point: int = 0
-
-
-class Answer(FrozenModel):
-    """What a process tells when it has done what was asked.
-
-    Attributes
-    ----------
-    samples_s
-        Time of a call by variant.
-    cpu_s
-        CPU time of the process so far.
-    memory_bytes
-        The most memory that it has held on the device; None where nobody counts it.
-    results
-        All results, in a report.
-    """
-
-    samples_s: dict[str, float]
-    cpu_s: float
-    memory_bytes: int | None
-    results: ResultSet | None
-
-
-class Worker:
-    """A fresh process, which measures when it is asked to and otherwise waits.
+class WorkerProcess:
+    """The process of a `~jaxcap.measure.worker.Worker`, as its parent sees it.
 
     A context manager: the process ends with the context, or with this process.
+
+    Attributes
+    ----------
+    cpu_s, memory_bytes
+        From the last answer.
+    variants
+        Names of the variants at each point, once they are prepared.
     """
 
-    def __init__(self, task: Task, commit: str) -> None:
-        self._task = task
+    def __init__(self, experiment: str, commit: str) -> None:
+        self._experiment = experiment
         self._errors = TemporaryFile()  # noqa: SIM115 (closed with the context)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "jaxcap.measure.worker"],
@@ -110,6 +59,7 @@ class Worker:
         )
         self.cpu_s = 0.0
         self.memory_bytes: int | None = None
+        self.variants: list[tuple[str, ...]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -119,62 +69,94 @@ class Worker:
         self._process.communicate()
         self._errors.close()
 
-    def start(self) -> None:
-        """Hand the task over. The process answers when it is ready for requests."""
-        self._send(self._task)
-
-    def request(self, action: Action, point: int = 0) -> None:
-        """Ask for something, without waiting for the answer."""
-        self._send(Request(action=action, point=point))
-
-    def _send(self, message: FrozenModel) -> None:
+    def send(self, message: Task | Request) -> None:
+        """Send the task or a request, without waiting for the answer."""
         assert self._process.stdin
-        with suppress(BrokenPipeError):  # it has failed, and `answer` says why
+        with suppress(BrokenPipeError):  # the worker has failed, and `answer` says why
             print(message.model_dump_json(), file=self._process.stdin, flush=True)
 
-    def answer(self, limit_s: float | None = None) -> Answer:
-        """Wait for the answer to a request.
+    def answer(self) -> Answer:
+        """Wait for the answer to the task or to a request.
 
         Raises
         ------
         ProcessError
-            If the process ends instead, or takes longer than a process that hangs.
+            If the process ends instead, or doesn't answer in time.
         """
         assert self._process.stdout
-        limit_s = limit_s or ANSWER_LIMIT_S
-        timer = Timer(limit_s, self._process.kill)
+        start_s = time.monotonic()
+        timer = Timer(ANSWER_LIMIT_S, self._process.kill)
         timer.start()
-        line = self._process.stdout.readline()  # nothing, if the process ends
-        has_hung = not timer.is_alive()
-        timer.cancel()
-        if not line and has_hung:
-            raise ProcessError(
-                f"experiment {self._task.name!r} was stopped after {limit_s:,.0f} s in a fresh process "
-                "without an answer: measure it in this process to see where it hangs"
-            )
-        if not line:
-            self._fail()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            timer.cancel()  # a timer that runs on would keep an interrupted program alive
+        if not line.endswith("\n"):  # the process ended, perhaps while it was writing
+            raise ProcessError(self._failure(hangs=time.monotonic() - start_s >= ANSWER_LIMIT_S))
         answer = Answer.model_validate_json(line)
         self.cpu_s, self.memory_bytes = answer.cpu_s, answer.memory_bytes
         return answer
 
     def ask(self, action: Action, point: int = 0) -> Answer:
-        """Ask for something, and wait for the answer."""
-        self.request(action, point)
+        """Send a request, and wait for the answer."""
+        self.send(Request(action=action, point=point))
         return self.answer()
 
-    def _fail(self) -> NoReturn:
+    def _failure(self, *, hangs: bool) -> str:
+        if hangs:
+            return (
+                f"experiment {self._experiment!r} was stopped after {ANSWER_LIMIT_S:,.0f} s in a "
+                "fresh process without an answer: measure it in this process to see where it hangs"
+            )
         code = self._process.wait()
         self._errors.seek(0)
         printed = self._errors.read().decode(errors="replace").strip().splitlines()
-        raise ProcessError(
-            f"experiment {self._task.name!r} failed in a fresh process (exit code {code}): "
+        return (
+            f"experiment {self._experiment!r} failed in a fresh process (exit code {code}): "
             f"{printed[-1] if printed else 'it printed nothing'}"
         )
 
 
+def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
+    """Make as many workers ready to measure as fit into memory, and return these."""
+    for worker in workers:
+        worker.send(task)
+    for worker in workers:
+        worker.answer()
+    workers = _prepare_points(workers, task)
+    for worker in workers:  # nothing is timed, so all may compile at the same time
+        worker.send(Request(action="compile"))
+    for worker in workers:
+        worker.answer()
+    workers[0].ask("analyse")
+    for worker in workers:
+        worker.ask("calibrate")
+    return workers
+
+
+def _prepare_points(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
+    free_bytes = machine.free_memory_bytes(jax.default_backend())
+    for number, worker in enumerate(workers, start=1):
+        worker.variants = [
+            worker.ask("prepare", point).variants for point in range(len(task.points))
+        ]
+        if worker.variants != workers[0].variants:
+            raise ProcessError("fresh processes prepared different variants, or in another order")
+        if free_bytes is None or worker.memory_bytes is None:
+            continue
+        free_bytes -= worker.memory_bytes
+        if worker.memory_bytes > MEMORY_SHARE * free_bytes and number < len(workers):
+            warn(
+                f"experiment {task.name!r} was measured in fewer than {len(workers)} processes, "
+                f"because it fits into this machine's memory {number} times",
+                stacklevel=5,
+            )
+            return workers[:number]
+    return workers
+
+
 def _environment(commit: str) -> dict[str, str]:
-    """Environment variables of a fresh process, which imports from where this one does."""
+    """Environment variables of a fresh process, which imports from the same folders as this one."""
     return {
         # Variants of other libraries need memory on a GPU, too.
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",

@@ -20,7 +20,7 @@ from jaxcap.results.files import ENVIRONMENT_FILE, recording_path
 from jaxcap.results.recordings import changes_since
 
 
-def pending(
+def outdated_experiments(
     folder: Path, experiments: Mapping[str, Experiment], now: Environment, *, processes: int = 1
 ) -> list[Experiment]:
     """Choose the experiments that have no recording, or one that is out of date.
@@ -54,7 +54,7 @@ def record(
     on_start: Callable[[Experiment], object] | None = None,
     on_progress: Callable[[float], object] | None = None,
 ) -> list[Path]:
-    """Measure the experiments that are `pending`, one after another, and save each when done.
+    """Measure the experiments of `outdated_experiments`, one after another, and save each when done.
 
     Parameters
     ----------
@@ -84,14 +84,14 @@ def record(
     written = []
     with measuring_alone():
         now = capture()
-        for experiment in pending(folder, experiments, now, processes=processes):
+        for experiment in outdated_experiments(folder, experiments, now, processes=processes):
             if on_start:
                 on_start(experiment)
             results = experiment.run(
                 processes=processes, budget_s=budget_s, on_progress=on_progress
             )
             path = recording_path(folder, now, experiment.name)
-            # First what says whose folder it is: another machine may look for one of its own.
+            # Before the results, so that another machine never takes the folder for its own.
             environment = results.environment.model_dump_json(indent=1)
             write_atomically(path.with_name(ENVIRONMENT_FILE), environment + "\n")
             results.save(path)

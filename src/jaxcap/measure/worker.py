@@ -1,8 +1,9 @@
-"""A fresh process that measures when it is asked to: ``python -m jaxcap.measure.worker``.
+"""What runs in a worker, a fresh process that measures: ``python -m jaxcap.measure.worker``.
 
-The first line on its standard input is the task, and each further one a request. It answers each
-with a line on its standard output, where nothing else goes, and ends when its input does: a process
-whose parent was killed would disturb whatever is measured next.
+The parent writes lines of JSON to the worker's standard input: first a `Task`, then one `Request`
+at a time. The worker writes an `Answer` to each of them to its standard output, and nothing else.
+It ends when its input ends, even in the middle of a request: a worker that outlived its parent
+would disturb the next measurement. The parent's side is in `jaxcap.measure.processes`.
 """
 
 from __future__ import annotations
@@ -14,35 +15,72 @@ import time
 from pkgutil import resolve_name
 from queue import SimpleQueue
 from threading import Thread
-from typing import TextIO
+from typing import Any, Literal, TextIO
+
+from pydantic import Field
 
 from jaxcap.measure import machine
 from jaxcap.measure.allocator import use_allocator
 from jaxcap.measure.compilation import persistent_cache_disabled
-from jaxcap.measure.processes import Answer, Request, Task
+from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.timing import Comparison
-from jaxcap.results import ResultSet
+from jaxcap.results import Allocator, Parameter, ResultSet
+from jaxcap.results.base import FrozenModel
+from jaxcap.results.environment import Environment
+
+Action = Literal[
+    "prepare",  # a point, and call its variants for the first time
+    "compile",  # the variants of all points again
+    "analyse",  # the cost of a call, at all points
+    "calibrate",  # the length of samples, at all points
+    "measure",  # one round at a point
+    "report",  # the results of all points
+]
 
 
-class Bench:
-    """The comparisons of a task, one for each point, in this process."""
+class Task(FrozenModel):
+    """What a worker measures: an `~jaxcap.measure.experiment.Experiment` and options of its run."""
+
+    name: str
+    reference: str
+    points: tuple[dict[str, Parameter], ...]
+    sample_s: float  # the least length of a sample
+    allocator: Allocator
+    empty_caches: bool
+
+
+class Request(FrozenModel):
+    """The next step of a worker. While it measures, all other workers wait."""
+
+    action: Action
+    point: int = 0  # index of the point to prepare or measure
+
+
+class Answer(FrozenModel):
+    """What a worker writes when it is ready, and when it has done what was requested."""
+
+    cpu_s: float  # used so far
+    memory_bytes: int | None  # the most that was held on the device; None if unknown
+    variants: tuple[str, ...] = ()  # names, after preparing a point
+    samples_s: dict[str, float] = Field(default_factory=dict)  # by variant, after a round
+    results: ResultSet | None = None  # in a report
+
+
+class Worker:
+    """A task in this process, with one comparison for each point that has been prepared."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._allocator = use_allocator(task.allocator)
-        self._environment = machine.capture()
+        self._environment: Environment | None = None
         self._prepare = resolve_name(task.reference)
         self._comparisons: list[Comparison] = []
 
     def handle(self, request: Request) -> Answer:
-        """Do what is asked."""
-        results, samples = None, None
+        """Do what is requested."""
         match request.action:
             case "prepare":
-                comparison = Comparison(self._prepare(**self._task.points[request.point]))
-                with persistent_cache_disabled():
-                    comparison.call_first(empty_caches=self._task.empty_caches)
-                self._comparisons.append(comparison)
+                return self.answer(variants=self._prepare_point(self._task.points[request.point]))
             case "compile":
                 for comparison in self._comparisons:
                     comparison.compile()
@@ -55,46 +93,54 @@ class Bench:
                 gc.collect()
                 gc.disable()
             case "measure":
-                self._comparisons[request.point].refill_caches()
-                samples = self._comparisons[request.point].sample()
+                comparison = self._comparisons[request.point]
+                comparison.refill_caches()
+                return self.answer(samples_s=comparison.sample())
             case "report":
-                results = self._results()
-        return self.answer(samples_s=samples, results=results)
+                return self.answer(results=self._results())
+        return self.answer()
 
-    def answer(
-        self, samples_s: dict[str, float] | None = None, results: ResultSet | None = None
-    ) -> Answer:
-        """Tell the results, if there are any, and what this process has used."""
-        return Answer(
-            samples_s=samples_s or {},
-            cpu_s=time.process_time(),
-            memory_bytes=machine.peak_memory_bytes(self._environment.device.platform),
-            results=results,
-        )
+    def answer(self, **content: Any) -> Answer:
+        """Return an answer with this content, and with what the process has used so far."""
+        here = self._environment
+        memory_bytes = machine.peak_memory_bytes(here.device.platform) if here else None
+        return Answer(cpu_s=time.process_time(), memory_bytes=memory_bytes, **content)
+
+    def _prepare_point(self, point: dict[str, Parameter]) -> tuple[str, ...]:
+        variants = self._prepare(**point)
+        # Not earlier, because it starts JAX's backend, and the function may choose its devices.
+        self._environment = self._environment or machine.capture()
+        validate_labels(point, experiment=self._task.name, variants=variants)
+        comparison = Comparison(variants)
+        with persistent_cache_disabled():
+            comparison.call_first(empty_caches=self._task.empty_caches)
+        self._comparisons.append(comparison)
+        return tuple(variants)
 
     def _results(self) -> ResultSet:
         results = (
             comparison.results(self._task.name, point, self._allocator)
             for comparison, point in zip(self._comparisons, self._task.points, strict=True)
         )
+        assert self._environment, "nothing was prepared"
         return ResultSet(environment=self._environment, results=sum(results, ()))
 
 
 def serve(output: TextIO) -> None:
-    """Answer what comes on standard input until it ends, and with it this process."""
+    """Answer the lines of standard input. When they end, this process ends as well."""
     lines: SimpleQueue[str] = SimpleQueue()
 
     def receive() -> None:
         for line in sys.stdin:
             lines.put(line)
-        os._exit(1)  # even in the midst of a call that never returns
+        os._exit(1)  # even if the other thread is in a call that never returns
 
     Thread(target=receive, daemon=True).start()
-    bench = Bench(Task.model_validate_json(lines.get()))
-    answer = bench.answer()
+    worker = Worker(Task.model_validate_json(lines.get()))
+    answer = worker.answer()
     while True:
         print(answer.model_dump_json(), file=output, flush=True)
-        answer = bench.handle(Request.model_validate_json(lines.get()))
+        answer = worker.handle(Request.model_validate_json(lines.get()))
 
 
 if __name__ == "__main__":
