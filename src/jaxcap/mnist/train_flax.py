@@ -18,7 +18,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from typing_extensions import override
 
-from jaxcap.kernels.convolution import by_products, max_pool
+from jaxcap.kernels.convolution import convolve, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Split
@@ -84,7 +84,7 @@ class FlaxTrainer(Trainer):
         Number of steps that are compiled to one program: 1 to start each step from Python. By default
         all steps of an epoch, but on a CPU so few that a progress bar can move.
     patches
-        Convolve by `~jaxcap.kernels.convolution.by_products`; by default on a CPU only, where
+        Convolve by `~jaxcap.kernels.convolution.convolve`; by default on a CPU only, where
         XLA's convolutions are slow, and very slow in a scan.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
@@ -116,7 +116,7 @@ class FlaxTrainer(Trainer):
             steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
         self._steps_per_program = steps_per_program
         patches = on_cpu if patches is None else patches
-        layers: Any = {"convolve": by_products, "pool": max_pool} if patches else {}
+        layers: Any = {"convolve": convolve, "pool": max_pool} if patches else {}
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
