@@ -1,4 +1,4 @@
-"""The command that looks for what is wrong with an installation."""
+"""The command that examines an installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jaxcap.results.tables import Table
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     is_flag=False,
     flag_value="-",
-    help="Print a report as JSON, such as for a bug report, or save it in a file.",
+    help="Print the report as JSON, for instance for a bug report, or save it in a file.",
 )
 @click.option(
     "--require",

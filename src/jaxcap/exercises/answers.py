@@ -17,7 +17,7 @@ from jax.stages import Wrapped
 
 from jaxcap.results import ResultSet
 
-# The value of bar(key1) + 2 * baz(key2), by the setting jax_threefry_partitionable.
+# The value of bar(key1) + 2 * baz(key2) for each setting of jax_threefry_partitionable.
 FOO = {False: 2.3250647, True: 1.8121928}
 
 Grader = Callable[[Any], str]
@@ -30,7 +30,7 @@ class WrongError(Exception):
 
 
 def answered(answer: Any) -> Any:
-    """Return an answer unchanged, unless nothing was filled in."""
+    """Return an answer unchanged, and refuse the dots of an empty one."""
     if answer is ...:
         raise WrongError("there is no answer here. Put yours in place of the dots.")
     return answer
@@ -69,7 +69,7 @@ def shape(answer: Any) -> str:
 
 
 def number(expected: float, hint: str, mistakes: dict[float, str] | None = None) -> Grader:
-    """Grade a number; ``mistakes`` explains the wrong numbers that are easily found."""
+    """Grade a number; ``mistakes`` explains wrong numbers that readers are likely to get."""
 
     def grade(answer: Any) -> str:
         value = _float(answer)
@@ -134,7 +134,7 @@ def type_error(answer: Any) -> str:
         )
     if not issubclass(kind, TypeError):
         raise WrongError(
-            f"it is another exception than {kind.__name__}. The last lines of the traceback name it."
+            f"the exception is not {kind.__name__}. The last lines of the traceback name it."
         )
     return ""
 

@@ -58,10 +58,10 @@ def _prepare_product(dtype: str, rows: int, target: jax.Device) -> Variants:
     precision = "default" if dtype == TF32 else "highest"
     element_type = jnp.dtype("float32" if dtype == TF32 else dtype)
     x = np.random.default_rng(0).random((rows, rows)).astype(element_type)
-    put, matmul = jax.device_put, jax.jit(partial(jnp.matmul, precision=precision))
-    if element_type == np.float64:
-        put, matmul = with_x64(put), with_x64(matmul)
-    on_device = put(x, target)
+    # Mode and dtype agree, because JAX would convert float64 to float32 in its 32-bit mode.
+    in_mode = with_x64 if element_type == np.float64 else lambda fn: fn
+    on_device = in_mode(jax.device_put)(x, target)
+    matmul = in_mode(jax.jit(partial(jnp.matmul, precision=precision)))
     by_jax = partial(matmul, on_device, on_device)
     if target.platform != "cpu" or dtype not in DTYPES:
         return {"JAX": by_jax}

@@ -1,4 +1,4 @@
-"""Train the Flax network: as one would write it first, and as fast as the device allows."""
+"""Train the Flax network: in the simplest way, and as fast as the device allows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEPS_PER_PROGRAM_ON_CPU = 32
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Network:
-    """Everything that training doesn't change.
+    """The part of a training that stays the same.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Network:
 
 
 class State(NamedTuple):
-    """What training changes: the weights, and the optimiser's memory of past gradients."""
+    """The part of a training that changes: the weights and the optimiser's momentum."""
 
     params: Any
     optimizer: optax.OptState
@@ -90,7 +90,8 @@ class FlaxTrainer(Trainer):
         Number type that the layers compute in. The weights are float32 in any case.
     mesh
         Devices that share each batch, along an axis ``"data"``; by default the first device alone.
-        Each holds a copy of the weights, and XLA adds up the gradients, so the loss is that of one.
+        Each holds a copy of the weights, and XLA adds up the gradients, so the loss is the same as
+        on one device.
 
     Raises
     ------
@@ -184,7 +185,7 @@ def _as_numpy(params: Any) -> Weights:
 
 
 def sharding(mesh: Mesh, *axes: str | None) -> NamedSharding:
-    """Return where an array goes: split along the axis named ``"data"``, or else copied."""
+    """Return a sharding that splits an array along the axes named ``"data"``, and copies the rest."""
     return NamedSharding(mesh, P(*axes))  # type: ignore[no-untyped-call]
 
 
@@ -261,7 +262,7 @@ def _require_equal_parts(settings: Settings, devices: int) -> None:
 
 
 class NaiveFlaxTrainer(Trainer):
-    """Trains the same network as a first version would: correct, and slow.
+    """Trains the same network in the simplest way, which is correct and slow.
 
     It normalises each batch on the host in float32 and sends it to the device, walks the model in
     Python for each step (`flax.nnx.jit`), convolves as Flax does by default, and waits for each loss.

@@ -1,4 +1,4 @@
-"""The published values and ours: a chart for an overview, and tables to look things up."""
+"""The published values and ours, in a chart for an overview and in tables with all details."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ _LOGGED_PARAMETERS = 3_232_906
 
 
 class Recomputation(NamedTuple):
-    """What we get for a published value.
+    """Our value in place of a published one.
 
     Attributes
     ----------
     text
-        Our value, as it is shown.
+        Our value, as pages show it.
     agrees
-        Whether it is the published one.
+        Whether it equals the published one.
     reason
         A sentence on how it was computed.
     """
@@ -100,7 +100,7 @@ def _optimum(index: int) -> tuple[float, str]:
     return ours, f"on our own data, drawn to resemble them, it is {ours:.4f}."
 
 
-#: Computations by the name that a published value gives; each returns our value, and how we got it.
+#: Computations by the name that a published value gives; each returns our value and an explanation.
 COMPUTATIONS: Mapping[str, Callable[[], tuple[float, str]]] = {
     "value": _wave_at_3,
     "slope": _slope_at_3,

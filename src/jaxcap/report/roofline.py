@@ -1,4 +1,4 @@
-"""What a device can do at most, as measured, and what share of that a result reaches.
+"""The measured ceilings of a device, and the share of them that a result reaches.
 
 Arithmetic and memory traffic overlap, so a call takes at least as long as the slower of the two:
 
@@ -118,15 +118,15 @@ def figure(
     title: str | None = None,
     label: Callable[[Result], str] = attrgetter("variant"),
 ) -> Figure:
-    """Draw the roofline, and what results reach of it.
+    """Draw the roofline of a device, and results below it.
 
     Parameters
     ----------
     ceilings
         A line is drawn for each dtype.
     results_and_costs
-        Results, each with the cost of a call. Those of other devices and those without
-        floating-point operations have no place in the figure and are left out.
+        Results, each with the cost of a call. Results of other devices and those
+        without floating-point operations are left out.
     title
         Title of the figure; by default, the device.
     label
