@@ -1,8 +1,8 @@
 """Streams of random keys, each of which is returned only once.
 
-JAX needs a fresh key for each use. In code that splits keys by hand, each key needs a name, and it is
-easy to use one twice. A `KeyStream` returns the next key instead, and refuses to do so in a function
-that JAX compiles, where the stream would be hidden state.
+JAX needs a fresh key for each use. In code that splits keys by hand, each key needs a name, and it
+is easy to use one twice. A `KeyStream` returns the next key instead, and refuses to do so in a
+function that JAX compiles, where the stream would be hidden state.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class KeyStream(Iterator[Array]):
         """Return an independent stream, determined by this one's seed and path and by ``name``.
 
         It doesn't depend on how many keys were drawn, and uses none of them, so a part of a program
-        keeps its numbers when another part draws more. A copy of this stream, or one from its `state`, gives
-        the same fork under the same name.
+        keeps its numbers when another part draws more. A copy of this stream, or one from its
+        `state`, gives the same fork under the same name.
 
         Raises
         ------

@@ -231,8 +231,8 @@ def typed_grad(*fun: Any, **options: Any) -> Any:
 
     To a checker, the gradient has the type of the argument that it is taken with respect to, if
     ``argnums`` is written as 0, 1 or (0, 1); in a decorator, only as 0. Otherwise it could be
-    anything. A checker refuses functions that don't return a number, or with ``has_aux=True`` a number and
-    something else.
+    anything. A checker refuses functions that don't return a number, or with ``has_aux=True`` a
+    number and something else.
 
     Parameters
     ----------

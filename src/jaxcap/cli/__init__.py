@@ -99,8 +99,8 @@ def main() -> NoReturn:
     except OSError as error:
         message = str(error)
         if error.filename is None:
-            # Only standard output has no name. Discard what is left in its buffer, because Python would
-            # try to write it again at exit, and fail again.
+            # Only standard output has no name. Its buffer is discarded, because Python would try to
+            # write it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             message = f"standard output can't be written: {error.strerror}"
         click.echo(f"Error: {message}", err=True)

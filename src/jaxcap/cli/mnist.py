@@ -188,7 +188,6 @@ def _train(
     join: Callable[[], bool] | None = None,
     **values: Any,
 ) -> None:
-    """Train with the options of a command."""
     settings = _checked_settings(values, library, log, checkpoints)
     if join:
         if not join():

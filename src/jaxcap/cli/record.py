@@ -113,8 +113,8 @@ def _record(
             if not started:
                 raise
             raise click.ClickException(
-                f"{started[-1].name!r} was not recorded: {error}. Earlier recordings are kept: repeat "
-                "the command to continue"
+                f"{started[-1].name!r} was not recorded: {error}. Earlier recordings are kept: "
+                "repeat the command to continue"
             ) from error
 
 

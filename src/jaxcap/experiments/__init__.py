@@ -40,7 +40,7 @@ def catalogue(
             if experiments.setdefault(value.name, value) is not value:
                 raise ValueError(
                     f"two experiments are named {value.name!r}, one of them in {module.__name__}: "
-                    "rename one, because a recording is found by the name of its experiment"
+                    "rename one of them"
                 )
     return experiments
 

@@ -27,8 +27,8 @@ def prepare(limit: str, dtype: str, size: int, device: str) -> Variants:
     limit
         ``"copy"``, ``"sum"``, ``"transfer"``, ``"product"`` or ``"call"``.
     dtype
-        Dtype of the elements. ``"tf32"`` stands for a product of float32 at JAX's default precision,
-        and ``"float32"`` for one at the highest, which does not use TF32.
+        Dtype of the elements. ``"tf32"`` is a product of float32 at JAX's default precision, and
+        ``"float32"`` one at the highest, which does not use TF32.
     size
         Bytes of the array that is copied, summed or transferred from NumPy; rows of the square
         matrices that are multiplied; or elements of the array to which a call adds 1.
@@ -42,11 +42,7 @@ def prepare(limit: str, dtype: str, size: int, device: str) -> Variants:
     if limit == TRANSFER:
         return {"JAX": partial(jax.device_put, x, target)}
     on_device = jax.device_put(x, target)
-    functions: dict[str, Callable[..., Any]] = {
-        COPY: jnp.copy,
-        SUM: jnp.sum,
-        CALL: lambda x: x + 1,
-    }
+    functions: dict[str, Callable[..., Any]] = {COPY: jnp.copy, SUM: jnp.sum, CALL: lambda x: x + 1}
     by_jax = partial(jax.jit(functions[limit]), on_device)
     if target.platform != "cpu" or limit == CALL:
         return {"JAX": by_jax}

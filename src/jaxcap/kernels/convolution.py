@@ -83,7 +83,7 @@ def _matrix(kernel: Array) -> Array:
 
 
 def _gradients(images: Array, kernel: Array, cotangent: Array) -> tuple[Array, Array]:
-    """Gradients with respect to a part's images and to the kernel: the transpose of `_convolve_part`."""
+    """Gradients by a part's images and by the kernel: the transpose of `_convolve_part`."""
     height, width, channels, features = kernel.shape
     rows = [
         jnp.pad(cotangent, ((0, 0), (i, height - 1 - i), (0, 0), (0, 0))) for i in range(height)

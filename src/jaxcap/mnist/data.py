@@ -122,8 +122,8 @@ def load(selection: Literal["any", "complete", "subset"] = "any") -> Mnist:
     Raises
     ------
     DataError
-        If the folder named by the variable doesn't hold MNIST, or if ``selection`` is ``"complete"`` and
-        the files can't be downloaded.
+        If the folder named by the variable doesn't hold MNIST, or if ``selection`` is
+        ``"complete"`` and the files can't be downloaded.
     """
     subset = "the class-balanced subset of this package"
     if selection == "subset":

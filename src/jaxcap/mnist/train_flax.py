@@ -185,7 +185,7 @@ def _as_numpy(params: Any) -> Weights:
 
 
 def sharding(mesh: Mesh, *axes: str | None) -> NamedSharding:
-    """Return a sharding that splits an array along the axes named ``"data"``, and copies the rest."""
+    """Return a sharding that splits arrays along the axis named ``"data"``, or copies them."""
     return NamedSharding(mesh, P(*axes))  # type: ignore[no-untyped-call]
 
 

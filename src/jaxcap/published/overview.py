@@ -7,12 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from matplotlib.figure import Figure
 
-from jaxcap.published.assessments import (
-    FACTOR,
-    Assessment,
-    Conclusion,
-    format_time,
-)
+from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_time
 from jaxcap.published.values import DOCUMENTS
 from jaxcap.report import agreement
 from jaxcap.results.environment import Device

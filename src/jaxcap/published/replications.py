@@ -85,16 +85,11 @@ def _time_with_mistakes(published: PublishedValue, result: Result) -> Estimate:
     if FIRST_COUNTED not in published.mistakes:
         return later
     first, calls = result.first_call, published.calls
-
-    def mean(first_s: float, later_s: float) -> float:
-        return (first_s + (calls - 1) * later_s) / calls
-
-    return replace(
-        first,
-        value=mean(first.value, later.value),
-        low=mean(first.low, later.low),
-        high=mean(first.high, later.high),
-    )
+    means = {
+        name: (getattr(first, name) + (calls - 1) * getattr(later, name)) / calls
+        for name in ("value", "low", "high")
+    }
+    return replace(first, **means)
 
 
 def _reference_ratio(

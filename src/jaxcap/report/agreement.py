@@ -42,10 +42,7 @@ class Group:
 def figure(
     groups: Sequence[Group], *, factor: float, xlabel: str, ylabel: str, title: str
 ) -> Figure:
-    """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``.
-
-    Colours and markers repeat after the sixth group.
-    """
+    """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``."""
     with plt.rc_context(figures.STYLE):
         drawing, axes = plt.subplots(figsize=(7.0, 6.0))
         styles = cycle(zip(figures.COLOURS, figures.MARKERS, strict=True))

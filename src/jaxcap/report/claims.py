@@ -175,17 +175,12 @@ def claim(
 
     Examples
     --------
-    >>> from functools import partial
     >>> from time import sleep
     >>> from jaxcap.measure.timing import compare
-    >>> naps = {"short": partial(sleep, 0.001), "long": partial(sleep, 0.003)}
+    >>> naps = {"short": lambda: sleep(0.001), "long": lambda: sleep(0.003)}
     >>> results = compare(naps, budget_s=0.1)
-    >>> shorter = claim(
-    ...     "a short nap ends sooner than a long one",
-    ...     results,
-    ...     lambda results: results.speedup("short", over="long"),
-    ... )
-    >>> shorter.sentence
+    >>> speedup = lambda results: results.speedup("short", over="long")
+    >>> claim("a short nap ends sooner than a long one", results, speedup).sentence
     'A short nap ends sooner than a long one.'
     """
     if not text or text != text.strip(". "):
@@ -194,8 +189,8 @@ def claim(
         )
     if len(experiments := results.by_experiment()) > 1:
         raise ValueError(
-            f"the results come from the experiments {', '.join(map(repr, experiments))}: select the one "
-            "that the claim is about"
+            f"the results come from the experiments {', '.join(map(repr, experiments))}: select "
+            "the one that the claim is about"
         )
     if above is None and below is None:
         above = 1.0

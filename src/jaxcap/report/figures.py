@@ -72,7 +72,7 @@ def _redrawable(
 
 
 def origin(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
-    """Return the results that a figure of this module shows, and a function that redraws it from others."""
+    """Return the results that a figure shows, and a function that redraws it from others."""
     return _origins.get(figure)
 
 
@@ -260,7 +260,7 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def _series(results: ResultSet, x: str, estimates: Iterable[Estimate]) -> Series:
-    """Group the results' estimates by line: one for each variant and each value of the other parameters."""
+    """Group estimates by line: one for each variant and each value of the other parameters."""
     columns = [column for column in results.varying() if column != x]
     named_by_variant = len(results.variants) > 1 or not columns
     lines: dict[str, list[tuple[float, Estimate]]] = {}

@@ -33,7 +33,7 @@ from jaxcap.results.statistics import Estimate
 
 # A result that reaches at least this share of the roofline is limited by memory or arithmetic.
 LIMITED_SHARE = 0.5
-# A call that takes less than this many times one that computes next to nothing is limited by launching.
+# A call is limited by launching if it takes less than this many times the shortest call.
 LAUNCH_BOUND = 3.0
 # A call is limited by a transfer that would take at least this share of its time.
 TRANSFER_SHARE = 0.5

@@ -1,8 +1,8 @@
 """The types and errors that mypy and pyright report about a piece of code.
 
 The code is not executed. Both checkers run in an empty folder and without the user's settings, in
-processes of their own, since mypy would change how this one collects garbage. They see the packages that are
-installed for this Python.
+processes of their own, since mypy would change how this one collects garbage. They see the packages
+that are installed for this Python.
 """
 
 from __future__ import annotations
