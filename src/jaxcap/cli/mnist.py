@@ -261,7 +261,7 @@ def _require_two_epochs(num_epochs: int, trained: int) -> None:
         raise InputError(
             "--json: the first epoch that a process trains includes compilation, so a time takes a "
             f"second one, and --num-epochs {num_epochs} leaves {max(num_epochs - trained, 0)} to "
-            "train: increase it, or leave --json out"
+            "train: raise it, or leave --json out"
         )
 
 

@@ -54,7 +54,7 @@ def list_(paths: Sequence[Path]) -> None:
 @_experiment
 @_variant
 def show(file: Path, experiment: str | None, variant: str | None) -> None:
-    """Show a file's times, one table for each experiment, and the machine."""
+    """Show the times in a file by experiment, and the machine."""
     selection = _load(file, experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
     display(facts, *(group.table() for group in selection.by_experiment().values()))
@@ -76,7 +76,7 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
             f"compare takes 2 to {len(ascii_uppercase)} files, and there are {len(loaded)}"
         )
     files, sets = zip(*loaded, strict=True)
-    keys = [{result.key[:3] for result in result_set} for result_set in sets]  # on whichever device
+    keys = [{result.key[:3] for result in result_set} for result_set in sets]  # without the device
     if not any(a & b for a, b in combinations(keys, 2)):
         raise InputError(
             "the files have nothing in common: no two of them hold the same experiment, variant "
@@ -110,7 +110,7 @@ def export(
 @results.command(epilog="Example: jaxcap results validate recorded")
 @_files
 def validate(paths: Sequence[Path]) -> None:
-    """Check whether files can be used, for instance files from other people.
+    """Check that files of results can be used.
 
     A recording, which has an environment.json beside it, must also be in the folder named after its
     device, and be named after its experiment. Exits with 2 if a file can't be used, and says why.

@@ -111,9 +111,9 @@ def _note_table(value: Any) -> None:
 def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
     """Save a figure, and below it what it looks like with the results of other machines."""
     saved = _save(figure, path, root, raster=True)  # the thumbnail is made from that
-    if (origin := figures.origin(figure)) is None:
+    if (source := figures.origin(figure)) is None:
         return saved
-    results, draw = origin
+    results, draw = source
     for number, (where, there) in enumerate(
         matching_results(results, records.other_recordings()).items()
     ):
