@@ -280,12 +280,12 @@ _ = plt.legend()
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# Where does the solid line go below the dashed one, surely and for good? *For good* means: at all
-# larger sizes that were measured.
+# Where does the solid line go below the dashed one for good, that is, at all larger sizes that were
+# measured, and by the whole interval?
 
 
 def overtakes(computation):
-    """Say from which size on jit is surely faster."""
+    """Describe the size from which jit is faster."""
     some = growth.select(computation=computation)
     size = experiments.crossover(some, "jit", over="NumPy", x="size")
     return f"from {size:,} elements on" if size else "not within these sizes"

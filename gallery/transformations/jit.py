@@ -190,7 +190,7 @@ for result in (eager, compiled):
 
 # %%
 pays_off = compiled.pays_off_after(eager)
-print(pays_off or "jit is not surely faster here: it never pays off")
+print(pays_off or "jit is not measurably faster here: it never pays off")
 
 # %%
 first_call_in_calls = round(compiled.first_call.value / compiled.time.value)

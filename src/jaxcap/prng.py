@@ -1,7 +1,8 @@
-"""Random keys one after another, without a name for each, and without hidden state in compiled code.
+"""Streams of random keys, each of which is returned only once.
 
-JAX needs a fresh key for each use. Whoever splits keys by hand has to name each of them, and easily
-uses an old one again. A `KeyStream` hands them out instead.
+JAX needs a fresh key for each use. In code that splits keys by hand, each key needs a name, and it
+is easy to use one twice. A `KeyStream` returns the next key instead, and refuses to do so in a
+function that JAX compiles, where the stream would be hidden state.
 """
 
 from __future__ import annotations
@@ -110,9 +111,9 @@ class KeyStream(Iterator[Array]):
     def fork(self, name: str) -> Self:
         """Return an independent stream, determined by this one's seed and path and by ``name``.
 
-        It doesn't depend on how many keys were drawn, and uses up none: a part of a program keeps its
-        numbers when another part draws more. A copy of this stream, or one from its `state`, gives
-        the same fork under the same name.
+        It doesn't depend on how many keys were drawn, and uses none of them, so a part of a program
+        keeps its numbers when another part draws more. A copy of this stream, or one from its
+        `state`, gives the same fork under the same name.
 
         Raises
         ------
@@ -166,12 +167,12 @@ class KeyStream(Iterator[Array]):
 
     @cached_property
     def _root(self) -> Array:
-        """The key that all others come from. Read it after `_advance`, or it may be traced."""
+        """The key from which all others derive. Read it after `_advance`, or it may be traced."""
         words = [word for name in self._path for word in _hash_words(name)]
         return reduce(_key_at, words, jax.random.key(self._seed, impl=self._impl))
 
     def _advance(self, n: int) -> int:
-        """Advance the counter by ``n``, and return where it was."""
+        """Advance the counter by ``n``, and return its former value."""
         if get_opaque_trace_state() != _not_tracing():  # type: ignore[no-untyped-call]
             raise TracedDrawError(
                 "a KeyStream was advanced inside a function that JAX traces (jit, grad, vmap, scan "
@@ -198,7 +199,7 @@ def _not_tracing() -> object:
 
 
 def _hash_words(name: str) -> list[np.uint32]:
-    """Hash a name to 128 bits, which are the same in each process (unlike those of ``hash``).
+    """Hash a name to 128 bits, the same in each process (unlike ``hash``).
 
     With so many bits, no name collides with another, nor with the counters of draws and splits.
     """

@@ -1,4 +1,4 @@
-"""JAX's transformations, with types that survive them.
+"""JAX's transformations, with types that a checker can follow.
 
 To a type checker, `jax.jit` and `jax.grad` turn any callable into one that takes and returns
 anything, so mistakes in a call of the result go unnoticed. The functions here do the same as JAX's
@@ -137,7 +137,7 @@ class Jitted(Protocol[_P, _R_co]):
         """Return the shapes and dtypes of the result for arguments like these, uncomputed."""
 
     def clear_cache(self) -> None:
-        """Drop what was compiled."""
+        """Delete the compiled programs."""
 
 
 @overload
@@ -231,8 +231,8 @@ def typed_grad(*fun: Any, **options: Any) -> Any:
 
     To a checker, the gradient has the type of the argument that it is taken with respect to, if
     ``argnums`` is written as 0, 1 or (0, 1); in a decorator, only as 0. Otherwise it could be
-    anything. Functions are refused that don't return a number, or a number and something else with
-    ``has_aux=True``.
+    anything. A checker refuses functions that don't return a number, or with ``has_aux=True`` a
+    number and something else.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def test_values_are_shown_beside_what_they_should_be() -> None:
 
 
 def test_values_that_are_not_as_expected_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_wave_slope", lambda x: 0 * x)
+    monkeypatch.setattr(checks, "wave_derivative", lambda x, _: 0 * x)
     result = invoke("autograd", "jax", "--budget", "0.001")
     assert result.exit_code == 1
     assert "not as expected: f'(x)" in result.output

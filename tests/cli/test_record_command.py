@@ -58,12 +58,12 @@ def fail_at(name: str, error: Exception) -> Callable[..., ResultSet]:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (ProcessError("killed"), "Error: 'product' was not recorded: killed. What was recorded"),
+        (ProcessError("killed"), "Error: 'product' was not recorded: killed. Earlier recordings"),
         (
             OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
-            "Error: 'product' was not recorded: [Errno 12] Cannot allocate memory. What",
+            "Error: 'product' was not recorded: [Errno 12] Cannot allocate memory. Earlier",
         ),
-        (ValueError("other machine"), "Error: 'product' was not recorded: other machine. What"),
+        (ValueError("other machine"), "Error: 'product' was not recorded: other machine. Earlier"),
     ],
 )
 def test_a_failure_names_the_experiment_and_keeps_the_others(
@@ -73,7 +73,7 @@ def test_a_failure_names_the_experiment_and_keeps_the_others(
     result = record("--folder", tmp_path, "jit", "product", "batching")
     assert result.exit_code == 1
     assert result.stderr.startswith(message)
-    assert "the same command continues there" in result.stderr
+    assert "repeat the command to continue" in result.stderr
     assert str(tmp_path) not in result.stderr
     assert (tmp_path / "test-cpu" / "jit.json").exists()
     assert not (tmp_path / "test-cpu" / "batching.json").exists()

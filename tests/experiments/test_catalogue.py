@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pkgutil import resolve_name
 
 import pytest
 
-from jaxcap.experiments import catalogue
+from jaxcap.experiments import catalogue, keys
 from jaxcap.measure.experiment import Experiment
 
 EXPERIMENTS = catalogue()
@@ -19,3 +20,10 @@ def test_reference_leads_to_the_function_that_prepares_all_points(experiment: Ex
     assert prepare is experiment.prepare
     for point in (*experiment.quick, *experiment.full):
         inspect.signature(prepare).bind(**point)
+
+
+def test_two_experiments_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    same_name = replace(keys.KEYS, title="Another experiment")
+    monkeypatch.setattr(keys, "MORE_KEYS", same_name, raising=False)
+    with pytest.raises(ValueError, match=r"two experiments are named 'keys', .*experiments\.keys"):
+        catalogue()

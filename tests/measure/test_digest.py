@@ -28,7 +28,7 @@ MNIST = {"mnist throughput", "mnist scaling"}
     [
         ("keys", {"experiments.keys", "kernels.keys", "prng"}),
         ("typed_jit", {"experiments.typed_jit", "kernels.elementwise", "transforms"}),
-        ("ceilings", {"kernels.ceilings", "kernels.precision"}),
+        ("ceilings", {"experiments.ceilings", "kernels.precision"}),
         (
             "gradients",  # imports PyTorch's part inside a function
             {"experiments.gradients", "kernels.autodiff_torch", "kernels.elementwise"},

@@ -94,7 +94,7 @@ def test_each_problem_comes_with_its_remedy(facts: Facts, subject: str, remedy: 
     (finding,) = [finding for finding in diagnose(facts) if finding.remedy]
     assert finding.subject == subject
     assert remedy in finding.remedy
-    assert facts.failure in finding.found
+    assert facts.failure in finding.state
 
 
 @pytest.mark.parametrize("variable", ["CUDA_VISIBLE_DEVICES=0,1", "JAX_PLATFORMS=cuda,cpu"])
@@ -164,7 +164,7 @@ def test_the_report_for_others_has_the_findings_and_the_machine(
     report = json.loads(printed.stdout)
     assert report["findings"][0] == {
         "subject": "JAX",
-        "found": "jax 0.11.2, jaxlib 0.11.2",
+        "state": "jax 0.11.2, jaxlib 0.11.2",
         "remedy": "",
     }
     assert report["machine"]["Versions"].startswith("jaxcap ")

@@ -300,5 +300,5 @@ def test_balanced_keeps_the_order() -> None:
 
 def test_balanced_needs_enough() -> None:
     assert len(data.balanced(digits(50), 5).labels) == 50
-    with pytest.raises(ValueError, match="wanted 6 images of each digit"):
+    with pytest.raises(ValueError, match="fewer than 6 images of a digit"):
         data.balanced(digits(50), 6)

@@ -9,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from jax.test_util import check_grads
 from libraries import needs_torch
 
-from jaxcap.kernels.convolution import by_columns, by_patches, by_products, max_pool
+from jaxcap.kernels.convolution import convolve, max_pool
 from jaxcap.measure import compilation
 from jaxcap.mnist import model
 from jaxcap.mnist.model import CNN
@@ -20,7 +19,7 @@ from jaxcap.mnist.train_flax import initial_weights
 
 RNG = np.random.default_rng(0)
 IMAGES = jnp.asarray(RNG.standard_normal((6, 28, 28, 1), np.float32))
-FAST: dict[str, Any] = {"convolve": by_products, "pool": max_pool}
+FAST: dict[str, Any] = {"convolve": convolve, "pool": max_pool}
 
 
 @pytest.fixture(scope="module")
@@ -66,31 +65,6 @@ def test_reduced_precision_keeps_weights_and_logits_in_float32() -> None:
     assert reduced(IMAGES).dtype == jnp.float32
     np.testing.assert_allclose(reduced(IMAGES), exact(IMAGES), atol=0.05)
     assert not np.array_equal(reduced(IMAGES), exact(IMAGES))
-
-
-class TestConvolution:
-    images = jnp.asarray(RNG.standard_normal((20, 7, 6, 3), np.float32))
-    kernel = jnp.asarray(RNG.standard_normal((3, 2, 3, 5), np.float32))
-
-    @pytest.mark.parametrize("number", [1, 20])
-    @pytest.mark.parametrize("convolve", [by_patches, by_columns])
-    def test_patches_give_the_convolution(self, convolve: model.Convolve, number: int) -> None:
-        images = self.images[:number]
-        dimensions = ("NHWC", "HWIO", "NHWC")
-        expected = jax.lax.conv_general_dilated(
-            images, self.kernel, (1, 1), "VALID", dimension_numbers=dimensions
-        )
-        np.testing.assert_allclose(convolve(images, self.kernel), expected, atol=1e-5)
-
-    @pytest.mark.parametrize("convolve", [by_patches, by_columns])
-    def test_gradients_are_right(self, convolve: model.Convolve) -> None:
-        with jax.enable_x64(True):
-            images, kernel = (jnp.asarray(x, jnp.float64) for x in (self.images, self.kernel))
-            check_grads(convolve, (images, kernel), order=1, modes=["rev"])  # type: ignore[no-untyped-call]
-
-    def test_pool_takes_the_largest(self) -> None:
-        images = self.images[:, :6]
-        np.testing.assert_array_equal(max_pool(images), model.xla_max_pool(images))
 
 
 def test_work_of_a_step_is_what_the_gradient_costs_at_least() -> None:

@@ -192,10 +192,10 @@ def test_a_conclusion_follows_from_what_was_measured(
     assessment = assess(value, [recording(*results)])
     assert assessment.conclusion is conclusion, assessment.reason
     if conclusion not in (Conclusion.NOT_COMPARABLE, Conclusion.MISTAKE):
-        assert assessment.replications[0].corrected.short in assessment.reason
+        assert assessment.replications[0].correct_time.short in assessment.reason
     if conclusion is Conclusion.MISTAKE:
         assert assessment.label == f"measurement mistake: {value.mistakes[0]}"
-        assert assessment.replications[0].as_published.short in assessment.reason
+        assert assessment.replications[0].mistaken_time.short in assessment.reason
 
 
 def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
@@ -204,7 +204,7 @@ def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
         results = [result(value, 1e-3, variant=corrected)] if value is LOOPED else []
         results.append(result(value, 5e-3, dispatch_s=8e-6))
         (replication,) = find_replications(value, [recording(*results)])
-        assert replication.as_published.value == expected
+        assert replication.mistaken_time.value == expected
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_dispatch_replaces_the_time_only_where_the_clock_did_not_wait() -> None:
 def test_a_first_call_that_was_counted_is_one_of_the_calls(number: str, expected: float) -> None:
     measured = result(VALUES[number], 2e-3, first_call_s=80e-3, dispatch_s=1e-3)
     (replication,) = find_replications(VALUES[number], [recording(measured)])
-    assert replication.as_published.value == pytest.approx(expected * 1e-3)
+    assert replication.mistaken_time.value == pytest.approx(expected * 1e-3)
 
 
 def test_the_reference_must_be_measured_on_the_same_device() -> None:
@@ -529,6 +529,7 @@ def test_the_chart_counts_all_conclusions_and_draws_what_was_measured(
     ]
     drawn = sum(len(np.asarray(line.get_xdata())) for line in points)
     assert drawn == sum(bool(each.replications) for each in assessments)
+    assert len({(line.get_color(), line.get_marker()) for line in points}) == len(Conclusion)
     plt.close(plot)
 
 

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 
 from jaxcap.report import figures
 from jaxcap.report.figures import INK, bars, palette, scaling, speedups
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 
 MS = 1e-3
@@ -273,12 +273,12 @@ class TestPanels:
 def test_a_figure_can_be_drawn_again_from_other_results() -> None:
     first, second = make_set(sized("wave", 10)), make_set(sized("wave", 20))
     figure = bars(first, title="Bars")
-    source = figures.drawn_from(figure)
-    assert source is not None
-    results, draw = source
+    origin = figures.origin(figure)
+    assert origin is not None
+    results, draw = origin
     assert results is first
     assert draw(second).axes[0].get_title(loc="left") == "Bars"
-    assert figures.drawn_from(plt.figure()) is None
+    assert figures.origin(plt.figure()) is None
 
 
 @pytest.mark.parametrize("draw", [bars, figures.panels, partial(scaling, x="size")])
@@ -314,3 +314,17 @@ def test_speedups_leave_out_where_the_other_variant_is_missing() -> None:
     alone = make_set(make_result("jit", parameters={"size": 100}))
     figure = figures.speedups(pairs[0] + pairs[1] + alone, over="op by op", x="size")
     assert "at size 10" in str(figure.get_label())
+
+
+def test_speedups_leave_out_what_the_clock_was_too_coarse_for() -> None:
+    fine = make_pair([MS] * 6, [2 * MS] * 6, parameters={"size": 10})
+    coarse = make_pair([0.0] + [MS] * 5, [2 * MS] * 6, parameters={"size": 100})
+    figure = figures.speedups(fine + coarse, over="op by op", x="size")
+    assert "at size 10" in str(figure.get_label())
+    with pytest.raises(ResultsError, match="in turns with 'op by op'"):
+        figures.speedups(coarse, over="op by op", x="size")
+
+
+def test_speedups_over_an_unknown_variant_name_those_that_exist(results: ResultSet) -> None:
+    with pytest.raises(ResultsError, match=r"no result has variant numpy; available: .*op by op"):
+        speedups(results, over="numpy", x="size")

@@ -12,8 +12,7 @@ import pytest
 from fakes import CPU, GPU, make_result, make_run
 
 from jaxcap.experiments.ceilings import CEILINGS as CEILINGS_EXPERIMENT
-from jaxcap.experiments.ceilings import measure_ceilings
-from jaxcap.kernels.ceilings import prepare
+from jaxcap.experiments.ceilings import measure_ceilings, prepare
 from jaxcap.measure.machine import cpu
 from jaxcap.report import roofline
 from jaxcap.report.roofline import roofline_fraction

@@ -60,7 +60,7 @@ class CommandGroup(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command; errors that several may meet become input errors."""
+        """Run a command, and report errors that are common to several as input errors."""
         try:
             return super().invoke(context)
         except (BusyError, DataError) as error:
@@ -81,14 +81,16 @@ class CommandGroup(click.Group):
 def cli() -> None:
     """Learn JAX by measuring it: the tutorials' experiments from the command line.
 
-    Each command prints values that can be checked, then times, each with its interval.
+    Commands that measure first print values that can be checked, then times with their intervals.
     """
 
 
 def main() -> NoReturn:
     """Run the command that the arguments name, and exit as the shell expects."""
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # no encoding is too small for a table
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # escape characters that the encoding lacks
     try:
         code = cli.main(prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as error:
@@ -97,8 +99,8 @@ def main() -> NoReturn:
     except OSError as error:
         message = str(error)
         if error.filename is None:
-            # Commands name the files that they fail to write. What is left in the buffer of standard
-            # output would be written at exit again, and fail again.
+            # Only standard output has no name. Its buffer is discarded, because Python would try to
+            # write it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             message = f"standard output can't be written: {error.strerror}"
         click.echo(f"Error: {message}", err=True)

@@ -1,4 +1,4 @@
-"""Values that commands show beside what they should be, before they measure how long they take.
+"""Checks of the values that commands compute, made before their computation is timed.
 
 Importing this module imports JAX, so commands import it when they run.
 """
@@ -15,22 +15,23 @@ from jaxcap.cli.run import Value
 from jaxcap.experiments import calibration as optimisers
 from jaxcap.experiments import dispatch, linear_algebra
 from jaxcap.kernels import calibration, linalg
+from jaxcap.kernels.autodiff import wave_derivative
 from jaxcap.kernels.elementwise import wave
 from jaxcap.transforms import typed_jit
 
 _ROUNDING = 1e-5  # error of a few float32 operations, relative to the largest value
-_DEVIATIONS = 6  # a mean that is more standard deviations off is wrong, not unlucky
+_DEVIATIONS = 6  # a mean that is off by more standard deviations is wrong, not unlucky
 _FIT = 1e-3  # finite differences end near the minimum, not at it
 
 
 def matrix_values(library: linear_algebra.Library, size: int) -> Iterator[Value]:
-    """Check the mean and the sum of a random matrix against chance, and its inverse."""
+    """Check the mean and the sum of a random matrix against expectation, and its inverse."""
     x = library.tasks[linear_algebra.GENERATE](size)
     expected = linalg.uniform_moments(size)
     moments = map(float, library.tasks[linear_algebra.MEAN_AND_SUM](x))
     for moment, (name, (mean, deviation)) in zip(moments, expected.items(), strict=True):
-        is_chance = abs(moment - mean) <= _DEVIATIONS * deviation
-        yield Value(name, f"{moment:,.6g}", f"{mean:,} ± {deviation:.2g}", is_chance)
+        is_plausible = abs(moment - mean) <= _DEVIATIONS * deviation
+        yield Value(name, f"{moment:,.6g}", f"{mean:,} ± {deviation:.2g}", is_plausible)
     inverse = library.tasks[linear_algebra.INVERSE](x)
     identity = linear_algebra.as_numpy(library.tasks[linear_algebra.PRODUCT](x, inverse))
     error = float(linalg.offsets_from_identity(identity).max())
@@ -40,14 +41,14 @@ def matrix_values(library: linear_algebra.Library, size: int) -> Iterator[Value]
 
 
 def compiled_values(x: Any) -> Iterator[Value]:
-    """Check the wave op by op and compiled."""
+    """Check the wave, op by op and compiled, against NumPy."""
     functions: dict[str, Any] = {
         "f(x)": wave,
         "jit(f)(x)": jax.jit(wave),
         "typed_jit(f)(x)": typed_jit(wave),
     }
     for name, function in functions.items():
-        yield _close(name, function(jax.numpy.asarray(x)), _wave(x.astype(np.float64)))
+        yield _close(name, function(jax.numpy.asarray(x)), wave(x.astype(np.float64), np))
 
 
 def fit_values(library: str, size: int) -> Iterator[Value]:
@@ -65,7 +66,7 @@ def fit_values(library: str, size: int) -> Iterator[Value]:
 
 
 def slope_values(library: str, x: Any) -> Iterator[Value]:
-    """Check the wave and its slope, in float32 by PyTorch or by JAX."""
+    """Check the wave and its slope, in float32 by PyTorch or JAX, against NumPy in float64."""
     single = x.astype(np.float32)
     if library == "pytorch":
         import torch
@@ -76,8 +77,8 @@ def slope_values(library: str, x: Any) -> Iterator[Value]:
         y, slope = wave_torch(tensor).numpy(), derivatives_by_backward(tensor).numpy()
     else:
         y, slope = wave(jax.numpy.asarray(single)), jax.vmap(jax.grad(wave))(single)
-    yield _close("f(x)", y, _wave(x))
-    yield _close("f'(x)", slope, _wave_slope(x))
+    yield _close("f(x)", y, wave(x, np))
+    yield _close("f'(x)", slope, wave_derivative(x, np))
 
 
 def dispatch_values() -> Iterator[Value]:
@@ -91,17 +92,8 @@ def dispatch_values() -> Iterator[Value]:
 
 
 def text(x: Any) -> str:
-    """Write an array on one line, without the middle of a long one."""
+    """Format an array on one line, and abbreviate a long one."""
     return np.array2string(np.asarray(x), precision=4, floatmode="fixed", threshold=8, edgeitems=2)
-
-
-def _wave(x: Any) -> Any:
-    """Evaluate 0.2 x + sin x + cos 2x by NumPy, which checks the other libraries."""
-    return 0.2 * x + np.sin(x) + np.cos(2 * x)
-
-
-def _wave_slope(x: Any) -> Any:
-    return 0.2 + np.cos(x) - 2 * np.sin(2 * x)
 
 
 def _trace(eigen: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The command that looks for what is wrong with an installation."""
+"""The command that examines an installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jaxcap.results.tables import Table
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     is_flag=False,
     flag_value="-",
-    help="Print a report as JSON, such as for a bug report, or save it in a file.",
+    help="Print the report as JSON, for instance for a bug report, or save it in a file.",
 )
 @click.option(
     "--require",
@@ -32,8 +32,8 @@ from jaxcap.results.tables import Table
 def doctor(context: click.Context, report: Path | None, require: str | None) -> None:
     """Find what is wrong with an installation.
 
-    Does JAX use what this machine has? Looks at the device, the versions of JAX, its plugin and
-    the driver, PyTorch, and memory. Exits with 1 if there is a problem, and says what to do.
+    Examines the device that JAX uses, the versions of JAX, its plugin and the driver, PyTorch, and
+    memory. If there is a problem, says what to do and exits with 1.
     """
     facts = installation.examine()
     findings = installation.diagnose(facts)
@@ -48,7 +48,7 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
     else:
         problems = sum(bool(finding.remedy) for finding in findings)
         note = f"Problems: {problems}." if problems else "No problem was found."
-        rows = [(subject, found, remedy or "in order") for subject, found, remedy in findings]
+        rows = [(subject, state, remedy or "in order") for subject, state, remedy in findings]
         display(Table("Installation", ("", "found", "what to do"), rows, [note]))
         if machine:
             display("", Table("What timings depend on", ("", "found"), list(machine.items())))

@@ -44,7 +44,7 @@ def xla(run: CommandRun, library: str, matrix_size: int) -> None:
 @click.command(epilog="Example: jaxcap jit --device cpu --json jit.json")
 @measuring_command
 def jit(run: CommandRun) -> None:
-    """Measure what compiling buys.
+    """Measure what compiling gains.
 
     The function is 0.2 x + sin x + cos 2x, element by element, on ten thousand to ten million
     numbers, op by op and compiled.
@@ -73,8 +73,8 @@ def jit(run: CommandRun) -> None:
 def scipy(run: CommandRun, library: str, array_length: int) -> None:
     """Calibrate a sensor.
 
-    The error is the root of the mean squared difference from a reference sensor. BFGS, of SciPy or
-    of JAX, looks for the slope and the offset at which it is least.
+    BFGS, in SciPy or JAX, finds the slope and the offset that minimise the root mean square
+    difference from a reference sensor.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments import calibration
@@ -93,7 +93,7 @@ def scipy(run: CommandRun, library: str, array_length: int) -> None:
 @click.argument("library", type=click.Choice(("pytorch", "jax")))
 @measuring_command
 def autograd(run: CommandRun, library: str) -> None:
-    """Measure slopes by gradients.
+    """Measure derivatives by automatic differentiation.
 
     The function is 0.2 x + sin x + cos 2x, at a thousand points.
     """
@@ -114,10 +114,10 @@ def autograd(run: CommandRun, library: str) -> None:
 @click.command(epilog="Example: jaxcap dispatch --budget 0.1")
 @measuring_command
 def dispatch(run: CommandRun) -> None:
-    """Measure what a call costs by itself.
+    """Measure the overhead of a call.
 
-    Products of vectors, elementwise products and eigenvalues of small matrices, on arrays of NumPy
-    and of JAX, by each library that is installed.
+    Computes products of vectors, elementwise products and eigenvalues of small matrices, on NumPy's
+    and JAX's arrays, with each library that is installed.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments.dispatch import DISPATCH, NUMPY

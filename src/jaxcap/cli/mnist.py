@@ -47,7 +47,7 @@ def _setting_option(name: str, setting: FieldInfo) -> Callable[..., Any]:
         return click.option(
             flag, default=setting.default, show_default=True, help=setting.description
         )
-    # The values are texts, because `Settings` converts them, and reports all that is wrong at once.
+    # The values stay texts, because `Settings` converts them and reports all errors at once.
     return click.option(
         flag,
         default=str(setting.default),
@@ -62,7 +62,7 @@ data_option = click.option(
     type=click.Choice(("any", "complete", "subset")),
     default="any",
     show_default=True,
-    help="The complete data, the subset in the package, or the subset only if it has to be.",
+    help="Images to use: all, the package's subset, or all if they can be loaded (any).",
 )
 
 
@@ -127,12 +127,14 @@ def flax(
     process: int | None,
     **options: Any,
 ) -> None:
-    """Train by Flax: steps compiled together, on data that stay on the device."""
+    """Train with Flax: many steps in one program, on data that stay on the device."""
     job = coordinator, processes, process
     in_job = any(value is not None for value in job)
     all_devices = all_devices or in_job
     if all_devices and options["json"]:
-        raise InputError("--json saves the times of one device: leave it out, or train on one")
+        raise InputError(
+            "--json saves the times of one device: leave it out, or train on one device"
+        )
     if in_job or (all_devices and _STARTED_BY_SRUN in os.environ):
         options["join"] = partial(_join, *job)
 
@@ -146,7 +148,7 @@ def flax(
 
 @training_command
 def pytorch(**options: Any) -> None:
-    """Train by PyTorch: the same weights to begin with, and the same batches."""
+    """Train with PyTorch, from the same weights and on the same batches."""
 
     def prepare(settings: Settings, images: Mnist, platform: str) -> Trainer:
         from jaxcap.mnist.train_flax import initial_weights
@@ -163,7 +165,7 @@ def pytorch(**options: Any) -> None:
 @data_option
 @quiet_option
 def preprocess_images(data: Any, quiet: bool) -> None:
-    """Read MNIST, downloading it if need be, and show what its pixels are normalised by."""
+    """Read MNIST, downloading it if needed, and show the mean and deviation of its pixels."""
     images = load(data)
     rows = [
         (name, f"{len(split.images):,}", *(f"{x:.6f}" for x in mean_and_std(split.images)))
@@ -186,7 +188,6 @@ def _train(
     join: Callable[[], bool] | None = None,
     **values: Any,
 ) -> None:
-    """Train with the options of a command."""
     settings = _checked_settings(values, library, log, checkpoints)
     if join:
         if not join():
@@ -227,7 +228,7 @@ def _train(
 def _checked_settings(
     values: dict[str, Any], library: str, log: Path | None, checkpoints: Path | None
 ) -> Settings:
-    """Check whatever can be checked before JAX starts, and return the settings."""
+    """Check the options as far as possible before JAX starts, and return the settings."""
     try:
         settings = Settings.model_validate(values)
     except ValidationError as error:

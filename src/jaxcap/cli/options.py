@@ -1,4 +1,4 @@
-"""Options of several commands, and checks of what they are given."""
+"""Options that several commands share, and checks of their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxcap.results import atomic
 
 Function = Callable[..., None]
 
-#: As a file, standard output or standard input.
+#: Stands for standard output or standard input.
 DASH = Path("-")
 
 _ROOM_BYTES = 2**20  # what most files of results need
@@ -48,7 +48,7 @@ quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but err
 
 
 def budget_option(default_s: float, description: str) -> Callable[[Function], Function]:
-    """Make the option for how long to sample, in seconds."""
+    """Make the option ``--budget``, the seconds of sampling."""
     return click.option(
         "--budget",
         "budget_s",
@@ -68,7 +68,7 @@ def _require_positive(_: click.Context, __: click.Parameter, seconds: float) -> 
 
 
 def require_library(name: str) -> None:
-    """Refuse to go on without a library."""
+    """Raise an error that says how to install a library, if it is missing."""
     if name not in _OPTIONAL:
         return
     module, extra = _OPTIONAL[name]
@@ -92,7 +92,7 @@ def require_memory(needed_bytes: int, platform: str, option: str, value: int) ->
 
 
 def require_writable(path: Path, option: str) -> None:
-    """Refuse a file that can't be written, without touching it."""
+    """Refuse a file that can't be written; an existing one is left as it is."""
     if path == DASH:
         return
     try:

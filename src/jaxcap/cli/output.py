@@ -1,4 +1,4 @@
-"""What commands print and write."""
+"""The output of commands: tables, texts and files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def display(*contents: Any, err: bool = False) -> None:
     if console.is_terminal:
         console.print(*contents, sep="\n")
         return
-    console.width = 10_000  # in files and for programs, lines are as long as their text
+    console.width = 10_000  # files and pipes get unwrapped lines
     with console.capture() as capture:
         console.print(*contents, sep="\n")
     # click would write UTF-8 where the encoding is ASCII.
@@ -39,7 +39,7 @@ def write(path: Path, text: str) -> None:
 
 @contextmanager
 def refusing_unwritable(path: Path) -> Iterator[None]:
-    """Say in a sentence that a file can't be written, such as to a disk that has filled up."""
+    """Turn an error while writing a file, such as on a full disk, into an input error."""
     try:
         yield
     except OSError as error:

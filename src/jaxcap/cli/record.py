@@ -49,8 +49,9 @@ def record(
 ) -> None:
     """Record experiments on the best device.
 
-    All of them, or those that are named. What is recorded already is kept, unless the device, a
-    version or the code has changed since, so an interrupted recording continues where it stopped.
+    Records all experiments, or those that are named. Those that are up to date are left out: the
+    device, the versions and the code are the same. So an interrupted command continues where it
+    stopped.
     """
     run = CommandRun(quiet=quiet)
     start_backend()
@@ -83,7 +84,7 @@ def _record(
     budget_s: float,
     run: CommandRun,
 ) -> list[Path]:
-    """Record experiments, with a bar on a terminal, and name the one that fails."""
+    """Record experiments, with a progress bar on a terminal; name the experiment that fails."""
     from jaxcap.measure import recording
     from jaxcap.measure.processes import ProcessError
 
@@ -112,13 +113,13 @@ def _record(
             if not started:
                 raise
             raise click.ClickException(
-                f"{started[-1].name!r} was not recorded: {error}. What was recorded before is "
-                "kept: the same command continues there"
+                f"{started[-1].name!r} was not recorded: {error}. Earlier recordings are kept: "
+                "repeat the command to continue"
             ) from error
 
 
 def _choose(names: Sequence[str], run: CommandRun) -> Mapping[str, Experiment]:
-    """Select experiments by name, or all; say which are left out because a library is missing."""
+    """Select experiments by name, or all; list those left out because a library is missing."""
     from jaxcap.experiments import catalogue
 
     missing: list[str] = []

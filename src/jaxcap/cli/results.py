@@ -34,7 +34,7 @@ def results() -> None:
 @results.command("list", epilog="Example: jaxcap results list recorded")
 @_files
 def list_(paths: Sequence[Path]) -> None:
-    """Say what is in files; of a folder, in all that it holds."""
+    """List the contents of files, and of all files in folders."""
     rows = [
         (
             str(path),
@@ -55,7 +55,7 @@ def list_(paths: Sequence[Path]) -> None:
 @_experiment
 @_variant
 def show(file: Path, experiment: str | None, variant: str | None) -> None:
-    """Show a file's times, one table for each experiment, and the machine."""
+    """Show the times in a file by experiment, and the machine."""
     selection = _load(file, experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
     display(facts, *(group.table() for group in selection.by_experiment().values()))
@@ -68,8 +68,8 @@ def show(file: Path, experiment: str | None, variant: str | None) -> None:
 def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) -> None:
     """Put the times of several files side by side.
 
-    The files may come from several machines. Ratios are to the first file. They were not measured
-    in turns, so they are called undecided wherever the intervals of the two times meet.
+    The files may come from several machines. Ratios are to the first file. The times were not
+    measured in turns, so a ratio is undecided if their intervals overlap.
     """
     loaded = list(_load_all(paths, experiment, variant))
     if not 2 <= len(loaded) <= len(ascii_uppercase):
@@ -77,7 +77,7 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
             f"compare takes 2 to {len(ascii_uppercase)} files, and there are {len(loaded)}"
         )
     files, sets = zip(*loaded, strict=True)
-    keys = [{result.key[:3] for result in result_set} for result_set in sets]  # on whichever device
+    keys = [{result.key[:3] for result in result_set} for result_set in sets]  # without the device
     if not any(a & b for a, b in combinations(keys, 2)):
         raise InputError(
             "the files have nothing in common: no two of them hold the same experiment, variant "
@@ -103,7 +103,7 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
 def export(
     file: Path, kind: str, output: Path, experiment: str | None, variant: str | None
 ) -> None:
-    """Convert a file: a row for each result, times in seconds."""
+    """Convert a file to a row for each result, with times in seconds."""
     require_writable(output, "--output")
     write(output, FORMATS[kind](_load(file, experiment, variant)))
 
@@ -111,10 +111,10 @@ def export(
 @results.command(epilog="Example: jaxcap results validate recorded")
 @_files
 def validate(paths: Sequence[Path]) -> None:
-    """Check whether files can be used, such as those that others sent.
+    """Check that files of results can be used.
 
-    A recording, beside its environment.json, must also be in the folder and have the name of its
-    device and its experiment. Exits with 2 if a file can't be used, and says why.
+    A recording, which has an environment.json beside it, must also be in the folder named after its
+    device, and be named after its experiment. Exits with 2 if a file can't be used, and says why.
     """
     is_valid = True
     for path in _expand(paths):
@@ -142,7 +142,7 @@ def _load(
     variant: str | None = None,
     read: Callable[[Path], ResultSet] = ResultSet.load,
 ) -> ResultSet:
-    """Load the results of a file that have these names, or all."""
+    """Load those results of a file that have the given names, or all."""
     if path == DASH:
         path = Path("/dev/stdin")
     elif not path.is_file():
@@ -161,7 +161,7 @@ def _load(
 def _load_all(
     paths: Sequence[Path], experiment: str | None = None, variant: str | None = None
 ) -> Iterator[tuple[Path, ResultSet]]:
-    """Load files; skip what a folder holds that is not a file of such results."""
+    """Load files; skip those in folders that hold no such results."""
     for path in _expand(paths):
         try:
             loaded = _load(path, experiment, variant)
@@ -174,7 +174,7 @@ def _load_all(
 
 
 def _expand(paths: Sequence[Path]) -> Iterator[Path]:
-    """Take each file, and for a folder all files of results in it."""
+    """Replace each folder by the files of results in it."""
     for path in paths:
         if not path.is_dir():
             yield path

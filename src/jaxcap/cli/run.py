@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Value(NamedTuple):
-    """A computed value as text, what it should be, and whether the two agree within rounding."""
+    """A computed value and the expected one, as texts, and whether they agree within rounding."""
 
     name: str
     computed: str
@@ -64,7 +64,7 @@ class CommandRun:
     quiet: bool = False
 
     def start(self) -> None:
-        """Choose the device, and make sure that results can be saved, before anything runs."""
+        """Choose the device, and make sure that results can be saved, before measuring."""
         if self.json:
             require_writable(self.json, "--json")
         if self.device == "cpu":
@@ -95,7 +95,7 @@ class CommandRun:
             display(*contents, err=self.json == DASH)
 
     def check(self, caption: str, values: Iterable[Value]) -> None:
-        """Show values, which may be computed only here, beside what they should be; check them."""
+        """Compute values, show them beside the expected ones, and fail if they disagree."""
         with progress_bar(hidden=self.quiet) as bar:
             bar.add_task(f"Computing: {caption}", total=None)
             values = list(values)
@@ -144,21 +144,21 @@ class CommandRun:
 
 
 def measuring_command(function: Function) -> Function:
-    """Give a command the options of all that measure, and a `CommandRun` in their place."""
+    """Give a command the options common to measurements, and pass it a `CommandRun` instead."""
 
     @device_option
     @budget_option(CommandRun.budget_s, "Time for each measurement.")
     @json_option
     @quiet_option
     @wraps(function)
-    def with_run(
+    def command(
         *, device: str, budget_s: float, json: Path | None, quiet: bool, **others: Any
     ) -> None:
         run = CommandRun(device, budget_s, json, quiet)
         run.start()
         function(run, **others)
 
-    return with_run
+    return command
 
 
 def start_backend() -> str:
@@ -167,7 +167,11 @@ def start_backend() -> str:
         import jax
 
         return jax.default_backend()
-    except (AssertionError, ImportError, RuntimeError) as error:  # the first by JAX_PLATFORMS=cuda
+    except (
+        AssertionError,
+        ImportError,
+        RuntimeError,
+    ) as error:  # JAX_PLATFORMS=cuda raises the first
         if platforms := os.environ.get("JAX_PLATFORMS"):
             raise InputError(
                 f"the variable JAX_PLATFORMS is {platforms!r}, and JAX can't start that here: "

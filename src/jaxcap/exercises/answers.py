@@ -17,7 +17,7 @@ from jax.stages import Wrapped
 
 from jaxcap.results import ResultSet
 
-# The value of bar(key1) + 2 * baz(key2), by the setting jax_threefry_partitionable.
+# The value of bar(key1) + 2 * baz(key2) for each setting of jax_threefry_partitionable.
 FOO = {False: 2.3250647, True: 1.8121928}
 
 Grader = Callable[[Any], str]
@@ -30,7 +30,7 @@ class WrongError(Exception):
 
 
 def answered(answer: Any) -> Any:
-    """Return an answer unchanged, unless nothing was filled in."""
+    """Return an answer unchanged, and refuse the dots of an empty one."""
     if answer is ...:
         raise WrongError("there is no answer here. Put yours in place of the dots.")
     return answer
@@ -52,7 +52,7 @@ def array(expected: Any, hint: str) -> Grader:
             raise WrongError(f"{correct} of the {solution.size} elements are right. {hint}")
         if not np.issubdtype(answer.dtype, np.integer):
             raise WrongError(
-                f"the values are right, but of type {answer.dtype}: expected integers."
+                f"the values are right, but have the type {answer.dtype}: use integers."
             )
         return ""
 
@@ -62,14 +62,12 @@ def array(expected: Any, hint: str) -> Grader:
 def shape(answer: Any) -> str:
     """Grade the shape of a product."""
     if not isinstance(answer, tuple) or not np.array_equal(answer, (2, 2)):
-        raise WrongError(
-            "expected a tuple of two sizes, rows first. Arrays have an attribute for it."
-        )
+        raise WrongError("expected a tuple of two sizes, rows first: an attribute of arrays.")
     return ""
 
 
 def number(expected: float, hint: str, mistakes: dict[float, str] | None = None) -> Grader:
-    """Grade a number; ``mistakes`` explains the wrong numbers that are easily found."""
+    """Grade a number; ``mistakes`` explains wrong numbers that readers are likely to get."""
 
     def grade(answer: Any) -> str:
         value = _float(answer)
@@ -92,9 +90,7 @@ def two_orders(answer: Any) -> str:
     if all(map(_close, values, reversed(expected))):
         raise WrongError("these are the two numbers in the wrong order: foo1 comes first.")
     if not all(map(_close, values, expected)):
-        raise WrongError(
-            "call np.random.seed(0) before each of foo1 and foo2, and change nothing else."
-        )
+        raise WrongError("call np.random.seed(0) before each of the two, and change nothing else.")
     return ""
 
 
@@ -119,9 +115,7 @@ def derivative(answer: Any) -> str:
     """Grade a derivative of 14x³ + 13x by its values at a few points."""
     for x in (0.0, 1.0, -2.5, 17.0):
         if not _close(_float(_call(answer, x)), 42 * x**2 + 13):
-            raise WrongError(
-                f"at x = {x} it differs from the derivative. Take 14x³ and 13x by themselves."
-            )
+            raise WrongError(f"at x = {x} it is wrong. Differentiate 14x³ and 13x separately.")
     return ""
 
 
@@ -129,12 +123,10 @@ def type_error(answer: Any) -> str:
     """Grade the name of an exception that was a TypeError."""
     kind = answer if isinstance(answer, type) else type(answer)
     if not issubclass(kind, Exception):
-        raise WrongError(
-            f"expected a class of exceptions, such as IndexError, got {_kind(answer)}."
-        )
+        raise WrongError(f"expected an exception class such as IndexError, got {_kind(answer)}.")
     if not issubclass(kind, TypeError):
         raise WrongError(
-            f"it is another exception than {kind.__name__}. The last lines of the traceback name it."
+            f"the exception is not {kind.__name__}. The last lines of the traceback name it."
         )
     return ""
 
@@ -147,9 +139,7 @@ def model(answer: Any) -> str:
     if isclose(value, 14 * a**2 + 13 * a, rel_tol=1e-5):
         raise WrongError("both draws use the first key, so both are the same number.")
     if not isclose(value, 14 * a**2 + 13 * b, rel_tol=1e-5):
-        raise WrongError(
-            "expected 14 a² + 13 b, where a is drawn with the first key and b with the second."
-        )
+        raise WrongError("expected 14 a² + 13 b, with a from the first key and b from the second.")
     return ""
 
 

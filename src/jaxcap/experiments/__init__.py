@@ -19,6 +19,11 @@ def catalogue(
     ----------
     on_missing
         Called with the name of each module that is left out, and the library that it lacks.
+
+    Raises
+    ------
+    ValueError
+        If two experiments have the same name.
     """
     experiments: dict[str, Experiment] = {}
     for info in iter_modules(__path__):
@@ -29,8 +34,14 @@ def catalogue(
                 raise
             on_missing(info.name, error.name)
             continue
-        values = vars(module).values()
-        experiments |= {value.name: value for value in values if isinstance(value, Experiment)}
+        for value in vars(module).values():
+            if not isinstance(value, Experiment):
+                continue
+            if experiments.setdefault(value.name, value) is not value:
+                raise ValueError(
+                    f"two experiments are named {value.name!r}, one of them in {module.__name__}: "
+                    "rename one of them"
+                )
     return experiments
 
 

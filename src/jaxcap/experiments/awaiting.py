@@ -1,4 +1,4 @@
-"""The same random model many times: who waits for each value, and what runs the loop."""
+"""A random model evaluated many times: what waiting for each value costs, and what loops cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def prepare(loops: int) -> Variants:
     }
 
 
-#: Fewer loops than the tutorial makes once, because each variant repeats them.
+#: Fewer iterations than in the tutorial, because each variant repeats them many times.
 AWAITING = Experiment(
     name="awaiting",
     title="Waiting for each call, or for the last",

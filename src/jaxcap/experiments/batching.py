@@ -20,9 +20,7 @@ from jaxcap.measure.timing import Variants
 
 LOOP, COMPILED_LOOP, VMAP, BY_HAND = "Python loop", "compiled loop", "vmap", "by hand"
 FEATURES = 64
-
-# Both loops are left out for larger batches, where a call would take seconds.
-MAX_LOOPED = 1000
+MAX_LOOPED = 1000  # for larger batches, a call of either loop would take seconds
 
 
 def prepare(batch: int) -> Variants:

@@ -1,17 +1,67 @@
-"""What a device can do at most, the ceilings of its roofline."""
+"""The ceilings of a device's roofline: its bandwidth, its arithmetic and its cost of a call."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
-from jaxcap.kernels.ceilings import DTYPES, prepare
+from jaxcap.kernels.precision import with_x64
 from jaxcap.measure.experiment import Experiment, Points, grid
-from jaxcap.measure.timing import sweep
+from jaxcap.measure.timing import Variants, sweep
 from jaxcap.results.ceilings import CALL, COPY, PRODUCT, SUM, TRANSFER, Ceilings
 
-REDUCED = "bfloat16"
+DTYPES = ("float32", "float64")
+REDUCED, TF32 = "bfloat16", "tf32"
+
+
+def prepare(limit: str, dtype: str, size: int, device: str) -> Variants:
+    """Prepare calls that should reach a limit of a device: by JAX, and on a CPU also by NumPy.
+
+    Parameters
+    ----------
+    limit
+        ``"copy"``, ``"sum"``, ``"transfer"``, ``"product"`` or ``"call"``.
+    dtype
+        Dtype of the elements. ``"tf32"`` is a product of float32 at JAX's default precision, and
+        ``"float32"`` one at the highest, which does not use TF32.
+    size
+        Bytes of the array that is copied, summed or transferred from NumPy; rows of the square
+        matrices that are multiplied; or elements of the array to which a call adds 1.
+    device
+        ``"cpu"`` or ``"gpu"``.
+    """
+    target = jax.devices(device)[0]
+    if limit == PRODUCT:
+        return _prepare_product(dtype, size, target)
+    x = np.ones(size if limit == CALL else size // 4, np.float32)
+    if limit == TRANSFER:
+        return {"JAX": partial(jax.device_put, x, target)}
+    on_device = jax.device_put(x, target)
+    functions: dict[str, Callable[..., Any]] = {COPY: jnp.copy, SUM: jnp.sum, CALL: lambda x: x + 1}
+    by_jax = partial(jax.jit(functions[limit]), on_device)
+    if target.platform != "cpu" or limit == CALL:
+        return {"JAX": by_jax}
+    by_numpy = partial(np.sum, x) if limit == SUM else partial(np.copyto, np.empty_like(x), x)
+    return {"NumPy": by_numpy, "JAX": by_jax}
+
+
+def _prepare_product(dtype: str, rows: int, target: jax.Device) -> Variants:
+    precision = "default" if dtype == TF32 else "highest"
+    element_type = jnp.dtype("float32" if dtype == TF32 else dtype)
+    x = np.random.default_rng(0).random((rows, rows)).astype(element_type)
+    # Mode and dtype agree, because JAX would convert float64 to float32 in its 32-bit mode.
+    in_mode = with_x64 if element_type == np.float64 else lambda fn: fn
+    on_device = in_mode(jax.device_put)(x, target)
+    matmul = in_mode(jax.jit(partial(jnp.matmul, precision=precision)))
+    by_jax = partial(matmul, on_device, on_device)
+    if target.platform != "cpu" or dtype not in DTYPES:
+        return {"JAX": by_jax}
+    return {"NumPy": partial(np.matmul, x, x), "JAX": by_jax}
 
 
 def measure_ceilings(
@@ -22,14 +72,14 @@ def measure_ceilings(
     copied_bytes: int | None = None,
     budget_s: float = 0.2,
 ) -> Ceilings:
-    """Measure what a device can do at most, in this process.
+    """Measure the ceilings of a device, in this process.
 
     Parameters
     ----------
     platform
         ``"cpu"`` or ``"gpu"``; JAX's default device if not given.
     dtypes
-        Dtypes of the products: see `~jaxcap.kernels.ceilings.prepare`.
+        Dtypes of the products: see `prepare`.
     rows
         Rows of the square matrices; by default 1500 on a CPU and 5120 elsewhere.
     copied_bytes
@@ -64,7 +114,6 @@ def points(
 
 
 def _all_limits(device: str, *others: str) -> Points:
-    """List points for bandwidth, products in three or more dtypes, and the shortest call."""
     return [
         *points(device, (*DTYPES, REDUCED, *others)),
         *grid(limit=(CALL,), dtype=("float32",), size=(1,), device=(device,)),
@@ -78,7 +127,7 @@ CEILINGS = Experiment(
     prepare=prepare,
     quick=_all_limits("cpu"),
     full=[
-        *_all_limits("gpu", "tf32"),
+        *_all_limits("gpu", TF32),
         *grid(limit=(TRANSFER,), dtype=("float32",), size=(2**26,), device=("gpu",)),
         *_all_limits("cpu"),
     ],

@@ -1,4 +1,4 @@
-"""What a call costs before it computes anything, and from which size on that stops mattering.
+"""The overhead of a call, and the size from which it no longer matters.
 
 All arrays of these experiments are float32 (complex64 for systems of equations) in every library,
 JAX's default.
@@ -101,7 +101,7 @@ CHAIN = Experiment(
 #: The same computation on larger and larger arrays.
 GROWTH = Experiment(
     name="dispatch growth",
-    title="From which size on JAX overtakes NumPy",
+    title="The size from which JAX overtakes NumPy",
     prepare=prepare_growth,
     quick=grid(computation=dispatch.COMPUTATIONS, size=[4**k for k in range(2, 11)]),
 )
@@ -115,13 +115,13 @@ SOLVE = Experiment(
 
 
 def crossover(results: ResultSet, variant: str, *, over: str, x: str) -> int | None:
-    """Find the value of parameter ``x`` from which on ``variant`` is surely faster than ``over``.
+    """Find the value of parameter ``x`` from which ``variant`` is faster, by the whole interval.
 
     Returns
     -------
     int or None
-        The smallest measured value at which it is faster, as at all larger ones; None if it is not
-        faster at the largest.
+        The smallest measured value at which ``variant`` is faster than ``over``, as it is at all
+        larger ones; None if it is not faster at the largest.
     """
     smallest = None
     candidates = results.select(variant=variant).results

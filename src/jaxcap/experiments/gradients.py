@@ -16,9 +16,7 @@ from jaxcap.measure.timing import Variants
 
 OP_BY_OP, INNER_JIT, JIT = "vmap(grad)", "vmap(jit(grad))", "jit(vmap(grad))"
 LOOP, BACKWARD, FUNC = "PyTorch loop", "PyTorch backward", "torch.func"
-
-# The loop is left out for more points, where a call would take seconds.
-MAX_LOOPED = 1000
+MAX_LOOPED = 1000  # for more points, a call of the loop would take seconds
 
 
 def prepare(points: int, device: str) -> Variants:

@@ -77,7 +77,7 @@ def prepare(task: str, size: int, *, by: Sequence[Library] | None = None) -> Var
 
 
 def least_cost(task: str, size: int) -> Cost:
-    """Least operations and memory traffic in bytes of a task in float64, whichever library does it.
+    """Least operations and memory traffic in bytes of a task in float64, in any library.
 
     Each input matrix is read once, and each output matrix is written once. Generating random numbers
     counts as no floating-point operation.

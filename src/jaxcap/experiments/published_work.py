@@ -1,7 +1,7 @@
-"""Work that others published and no tutorial repeats, at the published sizes on all devices.
+"""Published measurements that no tutorial repeats, at the published sizes on all devices.
 
-They used a GPU for large matrices in JAX and PyTorch, which the experiment on linear algebra
-repeats. What remains is NumPy's part, which shows how their CPU differs from ours.
+Large matrices in JAX and PyTorch were measured on a GPU, which the experiment on linear algebra
+repeats. What remains are NumPy's times, which show how the published CPU differs from ours.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def prepare_small_arrays(operation: str, size: int) -> Variants:
 #: NumPy on large matrices.
 MATRICES = Experiment(
     name="published matrices",
-    title="Large matrices by NumPy, as others did",
+    title="Large matrices by NumPy, as published",
     prepare=prepare_matrices,
     quick=grid(task=(GENERATE, MEAN_AND_SUM, PRODUCT, INVERSE, WITH_TRANSPOSE), size=(SIZE,)),
 )
 #: All libraries on small NumPy arrays of float64, NumPy's default.
 SMALL_ARRAYS = Experiment(
     name="published small arrays",
-    title="Small arrays in 64 bits, as others did",
+    title="Small arrays in 64 bits, as published",
     prepare=prepare_small_arrays,
     quick=[
         *grid(operation=("dot",), size=dispatch.SIZES),

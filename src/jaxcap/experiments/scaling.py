@@ -21,9 +21,9 @@ VIRTUAL_DEVICES = 8
 def several_devices() -> Sequence[jax.Device]:
     """Return all accelerators if there are several, or else a CPU that acts as eight devices.
 
-    The CPU can do so only if JAX wasn't asked for devices before.
+    The CPU can do so only if JAX hasn't listed its devices yet.
     """
-    with suppress(RuntimeError):  # JAX was asked for devices before
+    with suppress(RuntimeError):  # JAX has already listed its devices
         jax.config.update("jax_num_cpu_devices", VIRTUAL_DEVICES)  # type: ignore[no-untyped-call]
     devices: Sequence[jax.Device] = jax.devices()
     return devices if len(devices) > 1 else jax.devices("cpu")

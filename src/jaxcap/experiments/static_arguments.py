@@ -24,7 +24,7 @@ def prepare(steps: int) -> Variants:
     }
 
 
-#: More and more steps, which make the unrolled program longer and longer.
+#: The unrolled program grows with the number of steps.
 LOOPS = Experiment(
     name="static_loops",
     title="Loops of static and of traced length",

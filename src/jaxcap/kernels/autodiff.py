@@ -32,8 +32,8 @@ def forward_difference(fn: Callable[[Array], Array], x: Array, step: ArrayLike) 
     x
         The points, an array of any shape and of a floating-point dtype.
     step
-        Positive numbers, of a shape that broadcasts with that of ``x``. Powers of two are exact, and
-        so is ``x + step``, as long as ``x`` has digits left for it.
+        Positive numbers, of a shape that broadcasts with that of ``x``. With a power of two,
+        ``x + step`` is exact unless ``x`` is too large for its precision.
 
     Returns
     -------

@@ -25,8 +25,7 @@ Vector = Array | NumPyVector
 SLOPE, OFFSET = 1.5, 3.0
 LOWEST, HIGHEST = 1.0, 11.0
 NO_CORRECTION = (1.0, 0.0)  # slope and offset
-# Standard deviations.
-SLOPE_NOISE, READING_NOISE, REFERENCE_NOISE = 0.1, 0.05, 0.05
+SLOPE_NOISE, READING_NOISE, REFERENCE_NOISE = 0.1, 0.05, 0.05  # standard deviations
 
 
 def sensors(seed: int = 0, size: int = 10_000) -> tuple[NumPyVector, NumPyVector]:
@@ -132,7 +131,8 @@ def least_squares_limit() -> NumPyVector:
     W. A. Fuller, "Measurement Error Models", Wiley 1987, section 1.1.
     """
     variance = (HIGHEST - LOWEST) ** 2 / 12
-    slope = SLOPE + _reading_variance(_mean_square()) / (SLOPE * variance)
+    mean_square = (LOWEST**2 + LOWEST * HIGHEST + HIGHEST**2) / 3
+    slope = SLOPE + _reading_variance(mean_square) / (SLOPE * variance)
     centre = (LOWEST + HIGHEST) / 2
     return np.array([slope, OFFSET + (SLOPE - slope) * centre])
 
@@ -175,11 +175,6 @@ def deming(reference: NumPyVector, reading: NumPyVector, ratio: float) -> NumPyV
     return np.array([slope, reading.mean() - slope * reference.mean()])
 
 
-def _mean_square() -> float:
-    """Mean of the squared truth."""
-    return (LOWEST**2 + LOWEST * HIGHEST + HIGHEST**2) / 3
-
-
 def _reading_variance(mean_square: float) -> float:
-    """Variance of readings about the sensor's law, for a truth with this mean square."""
+    """Variance of readings about the sensor's law, given the mean square of the truth."""
     return SLOPE_NOISE**2 * mean_square + READING_NOISE**2

@@ -1,4 +1,4 @@
-"""Convolution and pooling by what XLA does fast on a CPU: matrix products.
+"""Convolution and pooling for CPUs, by operations that XLA does fast there: mainly matrix products.
 
 XLA's own convolutions are best on a GPU. On a CPU their gradients are slow, and very slow inside a
 compiled loop.
@@ -47,19 +47,19 @@ def by_columns(images: Array, kernel: Array) -> Array:
     """Compute the same as `by_patches` with fewer copies, a few images at a time.
 
     Patches one pixel high are multiplied by all rows of the kernel at once, and the products are
-    shifted and added. The data of a few images stay in the cache, also for the gradients. Each part
-    takes images from the whole batch, so that it is spread over all devices if the batch is.
+    shifted and added. The data of a few images stay in the cache, for the gradients too. If a batch
+    is spread over devices, so is each part, because its images come from all over the batch.
     """
-    parts = lax.map(lambda part: _convolve(part, kernel), _in_parts(images))
-    return _together(parts)
+    parts = lax.map(lambda part: _convolve_part(part, kernel), _split_into_parts(images))
+    return _merge_parts(parts)
 
 
-def by_products(images: Array, kernel: Array) -> Array:
-    """Convolve in the faster way: by patches if they are small, otherwise by columns."""
+def convolve(images: Array, kernel: Array) -> Array:
+    """Convolve in the faster way: by patches for images of one channel, otherwise by columns."""
     return (by_patches if kernel.shape[2] == 1 else by_columns)(images, kernel)
 
 
-def _convolve(images: Array, kernel: Array) -> Array:
+def _convolve_part(images: Array, kernel: Array) -> Array:
     height, _, _, features = kernel.shape
     rows = images.shape[1] - height + 1
     products = _columns(images, kernel) @ _matrix(kernel)
@@ -83,7 +83,7 @@ def _matrix(kernel: Array) -> Array:
 
 
 def _gradients(images: Array, kernel: Array, cotangent: Array) -> tuple[Array, Array]:
-    """Gradients with respect to a part's images and to the kernel: the transpose of `_convolve`."""
+    """Gradients by a part's images and by the kernel: the transpose of `_convolve_part`."""
     height, width, channels, features = kernel.shape
     rows = [
         jnp.pad(cotangent, ((0, 0), (i, height - 1 - i), (0, 0), (0, 0))) for i in range(height)
@@ -119,20 +119,20 @@ def _backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array, 
         by_images, by_kernel = _gradients(part[0], kernel, part[1])
         return total + by_kernel, by_images
 
-    parts = _in_parts(images), _in_parts(cotangent)
+    parts = _split_into_parts(images), _split_into_parts(cotangent)
     by_kernel, by_images = lax.scan(accumulate, jnp.zeros_like(kernel), parts)
-    return _together(by_images), by_kernel
+    return _merge_parts(by_images), by_kernel
 
 
 by_columns.defvjp(_forward, _backward)
 
 
-def _in_parts(images: Array) -> Array:
+def _split_into_parts(images: Array) -> Array:
     size = gcd(len(images), _IMAGES_PER_PART)
     return images.reshape(size, -1, *images.shape[1:]).swapaxes(0, 1)
 
 
-def _together(parts: Array) -> Array:
+def _merge_parts(parts: Array) -> Array:
     return parts.swapaxes(0, 1).reshape(-1, *parts.shape[2:])
 
 

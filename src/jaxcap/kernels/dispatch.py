@@ -14,7 +14,7 @@ import numpy.typing as npt
 #: Multiplies two matrices element by element.
 EINSUM = "ni,ni->ni"
 
-#: By name of the operation, what takes its function from a module.
+#: By name of the operation, a function that returns a module's implementation of it.
 OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType(
     {
         "dot": lambda xp: xp.dot,
@@ -24,8 +24,8 @@ OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType
 )
 
 
-#: By name of the computation, a function of a module and of an array of any size, for the matrix
-#: product a square matrix.
+#: By name of the computation, a function of a module and an array: for the matrix product a square
+#: matrix, otherwise of any size.
 COMPUTATIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "dot": lambda xp, x: xp.dot(x, x),

@@ -1,4 +1,4 @@
-"""Functions that treat each element by itself: little arithmetic, much memory traffic.
+"""Elementwise functions, which do little arithmetic for much memory traffic.
 
 All of them take and return arrays of one shape and one floating-point dtype, which they keep.
 """

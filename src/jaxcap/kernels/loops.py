@@ -1,4 +1,4 @@
-"""Loops and lengths that depend on a number, with and without a new program for each number."""
+"""Loops and array lengths that depend on a number: compiled for each number, or once for all."""
 
 from __future__ import annotations
 

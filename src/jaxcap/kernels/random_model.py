@@ -48,7 +48,7 @@ def step(key: Array) -> tuple[Array, Array]:
 def looped_steps(
     step: Callable[[Array], tuple[Array, Array]], key: Array, loops: int
 ) -> list[Array]:
-    """Values of ``loops`` calls of `step`, or of it compiled, in a Python loop."""
+    """Values of ``loops`` calls of `step`, as it is or compiled, in a Python loop."""
     values = []
     for _ in range(loops):
         key, value = step(key)
@@ -62,7 +62,7 @@ def chained(key: Array, loops: int) -> Array:
 
 
 def batched(key: Array, loops: int) -> Array:
-    """As many values, from keys that are all split at once: shape ``(loops,)``.
+    """Values of ``loops`` calls of `my_model`, with keys split all at once: shape ``(loops,)``.
 
     The keys are not those of `chained`, so the values differ, although their distribution does not.
     """

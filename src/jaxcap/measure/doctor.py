@@ -32,14 +32,14 @@ class Finding(NamedTuple):
     ----------
     subject
         The part of the installation that was examined.
-    found
-        Its state.
+    state
+        What was found.
     remedy
         What to do; empty if all is well.
     """
 
     subject: str
-    found: str
+    state: str
     remedy: str = ""
 
 

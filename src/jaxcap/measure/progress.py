@@ -1,4 +1,4 @@
-"""Progress bars, on terminals only."""
+"""Progress bars on terminals, for commands, for training and for downloads."""
 
 from __future__ import annotations
 

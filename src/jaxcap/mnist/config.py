@@ -40,7 +40,7 @@ class Settings(BaseModel):
     dropout: bool = True
     """Drop activations at random while training."""
     dry_run: bool = False
-    """Stop each epoch after a few batches, to see whether everything works."""
+    """Stop each epoch after a few batches, to check that everything works."""
 
     def rate(self, epoch: int, step: Any, steps: int) -> Any:
         """Return the learning rate of one or several steps.
@@ -64,7 +64,7 @@ THREE_EPOCHS = Settings(num_epochs=3, learning_rate=0.05, decay=True)
 
 
 def explain(error: ValidationError, label: Callable[[str], str] = str) -> str:
-    """Say in one sentence what is wrong with settings, and what was expected of each.
+    """Describe in one sentence what is wrong with settings, and what was expected of each.
 
     Parameters
     ----------

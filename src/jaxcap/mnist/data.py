@@ -2,7 +2,7 @@
 
 The sources are, in this order: the folder that the environment variable ``JAXCAP_MNIST_DIR`` names,
 the user's cache, the network, and a subset that comes with this package. Files of the complete data
-must have the hashes below wherever they come from, so damaged data are never trained on.
+must have the hashes below wherever they come from, so damaged data are never used.
 
 MNIST is due to Yann LeCun, Corinna Cortes and Christopher J. C. Burges. Copyright Yann LeCun and
 Corinna Cortes; distributed under CC BY-SA 3.0, which holds for the subset too.
@@ -109,12 +109,12 @@ class Mnist:
         )
 
 
-def load(want: Literal["any", "complete", "subset"] = "any") -> Mnist:
+def load(selection: Literal["any", "complete", "subset"] = "any") -> Mnist:
     """Load MNIST.
 
     Parameters
     ----------
-    want
+    selection
         ``"complete"`` tries the folder, the cache and the network, in this order; ``"subset"`` takes
         the subset; ``"any"`` takes the subset only if the complete files can't be downloaded, and
         then the ``source`` of the result says why.
@@ -122,18 +122,18 @@ def load(want: Literal["any", "complete", "subset"] = "any") -> Mnist:
     Raises
     ------
     DataError
-        If the folder named by the variable doesn't hold MNIST, or if ``want`` is ``"complete"`` and
-        the files can't be downloaded.
+        If the folder named by the variable doesn't hold MNIST, or if ``selection`` is
+        ``"complete"`` and the files can't be downloaded.
     """
     subset = "the class-balanced subset of this package"
-    if want == "subset":
+    if selection == "subset":
         return _read(SUBSET, subset, complete=False)
     if folder := os.environ.get(FOLDER_VARIABLE):
         return read_folder(Path(folder))
     try:
         return download()
     except DataError as error:
-        if want == "complete":
+        if selection == "complete":
             raise
         return _read(SUBSET, f"{subset}, because {error}", complete=False)
 
@@ -152,8 +152,8 @@ def read_folder(folder: Path) -> Mnist:
 def download(cache: Path | None = None, mirrors: Sequence[str] | None = None) -> Mnist:
     """Read the files from a cache, after downloading those that it lacks.
 
-    A file is stored in the cache only after its hash was checked. An interrupted download is
-    repeated the next time, and files that were complete are kept.
+    A file is stored in the cache only after its hash was checked. The next call repeats an
+    interrupted download, and keeps the complete files.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def mean_and_std(images: Bytes) -> tuple[float, float]:
 
 
 def balanced(split: Split, per_class: int) -> Split:
-    """Return the first ``per_class`` images of each digit, in the order that they have in the split.
+    """Return the first ``per_class`` images of each digit, in the order of the split.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def balanced(split: Split, per_class: int) -> Split:
     """
     counts = np.bincount(split.labels, minlength=10)
     if counts.min() < per_class:
-        raise ValueError(f"wanted {per_class} images of each digit, there are {counts.tolist()}")
+        raise ValueError(f"there are fewer than {per_class} images of a digit: {counts.tolist()}")
     chosen = [np.flatnonzero(split.labels == digit)[:per_class] for digit in range(10)]
     indices = np.sort(np.concatenate(chosen))
     return Split(split.images[indices], split.labels[indices])

@@ -1,4 +1,4 @@
-"""Train the Flax network: as one would write it first, and as fast as the device allows."""
+"""Train the Flax network: in the simplest way, and as fast as the device allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from typing_extensions import override
 
-from jaxcap.kernels.convolution import by_products, max_pool
+from jaxcap.kernels.convolution import convolve, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Split
@@ -31,7 +31,7 @@ _STEPS_PER_PROGRAM_ON_CPU = 32
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Network:
-    """Everything that training doesn't change.
+    """The part of a training that stays the same.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Network:
 
 
 class State(NamedTuple):
-    """What training changes: the weights, and the optimiser's memory of past gradients."""
+    """The part of a training that changes: the weights and the optimiser's momentum."""
 
     params: Any
     optimizer: optax.OptState
@@ -84,13 +84,14 @@ class FlaxTrainer(Trainer):
         Number of steps that are compiled to one program: 1 to start each step from Python. By default
         all steps of an epoch, but on a CPU so few that a progress bar can move.
     patches
-        Convolve by `~jaxcap.kernels.convolution.by_products`; by default on a CPU only, where
+        Convolve by `~jaxcap.kernels.convolution.convolve`; by default on a CPU only, where
         XLA's convolutions are slow, and very slow in a scan.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
     mesh
         Devices that share each batch, along an axis ``"data"``; by default the first device alone.
-        Each holds a copy of the weights, and XLA adds up the gradients, so the loss is that of one.
+        Each holds a copy of the weights, and XLA adds up the gradients, so the loss is the same as
+        on one device.
 
     Raises
     ------
@@ -116,7 +117,7 @@ class FlaxTrainer(Trainer):
             steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
         self._steps_per_program = steps_per_program
         patches = on_cpu if patches is None else patches
-        layers: Any = {"convolve": by_products, "pool": max_pool} if patches else {}
+        layers: Any = {"convolve": convolve, "pool": max_pool} if patches else {}
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
@@ -184,7 +185,7 @@ def _as_numpy(params: Any) -> Weights:
 
 
 def sharding(mesh: Mesh, *axes: str | None) -> NamedSharding:
-    """Return where an array goes: split along the axis named ``"data"``, or else copied."""
+    """Return a sharding that splits arrays along the axis named ``"data"``, or copies them."""
     return NamedSharding(mesh, P(*axes))  # type: ignore[no-untyped-call]
 
 
@@ -261,7 +262,7 @@ def _require_equal_parts(settings: Settings, devices: int) -> None:
 
 
 class NaiveFlaxTrainer(Trainer):
-    """Trains the same network as a first version would: correct, and slow.
+    """Trains the same network in the simplest way, which is correct and slow.
 
     It normalises each batch on the host in float32 and sends it to the device, walks the model in
     Python for each step (`flax.nnx.jit`), convolves as Flax does by default, and waits for each loss.

@@ -1,7 +1,7 @@
 """Training in any framework: epochs, tests, metrics, checkpoints.
 
-Only a `Trainer` knows its framework. All of them see the images in the same order, and their correct
-predictions are counted in the same way.
+Only subclasses of `Trainer` depend on a framework. All see the images in the same order, and are
+tested in the same way.
 """
 
 from __future__ import annotations
@@ -269,10 +269,10 @@ def _resume(saved: Checkpoints, trainer: Trainer) -> list[Epoch]:
 
 
 def _identity(trainer: Trainer) -> dict[str, Any]:
-    """Return what must be the same for a training to resume from a checkpoint.
+    """Return what must be unchanged when a training resumes from a checkpoint.
 
-    That is everything but the size of test batches and, unless the learning rate depends on it, the
-    number of epochs.
+    The size of test batches may differ, and the number of epochs unless the learning rate depends
+    on it.
     """
     free = {"batch_size_validation", *(() if trainer.settings.decay else ("num_epochs",))}
     settings = trainer.settings.model_dump(exclude=free)

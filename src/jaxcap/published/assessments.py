@@ -1,4 +1,4 @@
-"""What we conclude about published values: the rules, and their application to our measurements."""
+"""Conclusions about published values: the rules, and their application to our measurements."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ MEANINGS: Mapping[Conclusion, str] = {
 
 @dataclass(frozen=True)
 class Assessment:
-    """A conclusion about a published value, and what it follows from.
+    """A conclusion about a published value, and the evidence for it.
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ class Assessment:
     mistake
         The mistake that explains the value, if that is the conclusion; otherwise empty.
     replications
-        What was measured on each device of the same kind; the conclusion follows from the first.
+        Our measurement on each device of the same kind; the conclusion follows from the first.
     recomputation
-        What was computed in place of a measurement.
+        Our computation of a value that is not a time.
     """
 
     published: PublishedValue
@@ -101,7 +101,7 @@ class Assessment:
 
 
 def assess(published: PublishedValue, recordings: Sequence[Recording]) -> Assessment:
-    """Compare a published value with what was measured.
+    """Compare a published value with our measurements.
 
     Parameters
     ----------
@@ -170,10 +170,10 @@ def _assess_value(published: PublishedValue, recomputation: Recomputation) -> As
 def _assess_time(
     published: PublishedValue, published_s: float, replication: Replication
 ) -> Assessment:
-    ours, as_published = replication.corrected, replication.as_published
+    ours, mistaken = replication.correct_time, replication.mistaken_time
     times = f"{format_time(published_s)} was published, and we measured {ours.short}"
     if _is_near(published_s / ours.value):
-        repeated = f", or {as_published.short} with its mistakes" if published.mistakes else ""
+        repeated = f", or {mistaken.short} with its mistakes" if published.mistakes else ""
         return Assessment(published, Conclusion.REPRODUCED, f"{times}{repeated}.")
     least_s = least_time_s(published)
     if least_s and published_s < FACTOR * least_s:
@@ -182,7 +182,7 @@ def _assess_time(
     if _mistakes_explain(replication, published_s):
         too_short = published_s < ours.value and NOT_AWAITED in published.mistakes
         mistake = NOT_AWAITED if too_short else published.mistakes[0]
-        both = f"repeating this, we measured {as_published.short}, and {ours.short} without it"
+        both = f"repeating this, we measured {mistaken.short}, and {ours.short} without it"
         reason = f"{MISTAKES[mistake]}: {both}; {format_time(published_s)} was published."
         return Assessment(published, Conclusion.MISTAKE, reason, mistake)
     return _assess_by_reference(published, published_s, replication, times)
@@ -192,18 +192,18 @@ def _assess_by_reference(
     published: PublishedValue, published_s: float, replication: Replication, times: str
 ) -> Assessment:
     """Tell a different library from a different device by what NumPy took on both computers."""
-    ratio, as_published = replication.reference_ratio, replication.as_published
+    ratio, mistaken = replication.reference_ratio, replication.mistaken_time
     if ratio is None:
         reason = f"{times}; no reference time from that computer was published."
         return Assessment(published, Conclusion.OTHER_DEVICE, reason)
     reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours"
     if not _is_near(ratio):
         return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {reference}.")
-    if published_s > replication.corrected.value:
+    if published_s > replication.correct_time.value:
         return Assessment(published, Conclusion.FASTER_LIBRARY, f"{times}, though {reference}.")
-    if as_published.value > FACTOR * published_s:
+    if mistaken.value > FACTOR * published_s:
         return Assessment(published, Conclusion.SLOWER_LIBRARY, f"{times}, though {reference}.")
-    reason = f"{times}, or {as_published.short} with its mistakes; {reference}."
+    reason = f"{times}, or {mistaken.short} with its mistakes; {reference}."
     return Assessment(published, Conclusion.OTHER_DEVICE, reason)
 
 
@@ -213,11 +213,11 @@ def _is_near(ratio: float) -> bool:
 
 def _mistakes_explain(replication: Replication, published_s: float) -> bool:
     """Whether the mistakes clearly change our time, and about as far as to the published one."""
-    ours, as_published = replication.corrected, replication.as_published
-    if as_published.low <= ours.high and ours.low <= as_published.high:
+    ours, mistaken = replication.correct_time, replication.mistaken_time
+    if mistaken.low <= ours.high and ours.low <= mistaken.high:
         return False
     least, most = EXPLAINED_SHARE
-    share = log(as_published.value / ours.value) / log(published_s / ours.value)
+    share = log(mistaken.value / ours.value) / log(published_s / ours.value)
     return least <= share <= most
 
 

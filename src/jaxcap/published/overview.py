@@ -1,4 +1,4 @@
-"""The published values and ours: a chart for an overview, and tables to look things up."""
+"""The published values and ours, in a chart for an overview and in tables with all details."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from matplotlib.figure import Figure
 
-from jaxcap.published.assessments import (
-    FACTOR,
-    Assessment,
-    Conclusion,
-    format_time,
-)
+from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_time
 from jaxcap.published.values import DOCUMENTS
 from jaxcap.report import agreement
 from jaxcap.results.environment import Device
@@ -44,10 +39,10 @@ def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> agreeme
     ]
     label = f"{conclusion} ({len(members)})"
     xs = [published_s for published_s, _ in measured]
-    ys = [replication.corrected.value for _, replication in measured]
+    ys = [replication.correct_time.value for _, replication in measured]
     if conclusion is not Conclusion.MISTAKE:
         return agreement.Group(label, xs, ys)
-    mistaken = [replication.as_published.value for _, replication in measured]
+    mistaken = [replication.mistaken_time.value for _, replication in measured]
     return agreement.Group(label, xs, ys, mistaken, f"with the mistake ({len(mistaken)})")
 
 
@@ -63,35 +58,33 @@ def tables(assessments: Sequence[Assessment], recordings: Iterable[Recording]) -
         for result in results
     )
     for document, title in DOCUMENTS.items():
-        rows = [each for each in assessments if each.published.document == document]
-        if rows:
-            yield _table(title, rows, devices)
+        chosen = [a for a in assessments if a.published.document == document]
+        if chosen:
+            yield _table(title, chosen, devices)
 
 
 def _table(title: str, assessments: Sequence[Assessment], devices: Iterable[Device]) -> Table:
-    measured = {replication.device for each in assessments for replication in each.replications}
+    measured = {replication.device for a in assessments for replication in a.replications}
     devices = [device for device in devices if device in measured]
-    is_computed = any(each.recomputation for each in assessments)
+    is_computed = any(a.recomputation for a in assessments)
     headers = ["what", "by", "conclusion", "on", "then"]
     headers += [text for device in devices for text in (f"now: {device}", "then / now")]
     headers += [*(["computed"] if is_computed else []), "why", "as published"]
-    rows = [
-        (
-            each.published.task,
-            each.published.implementation,
-            each.label,
-            each.published.device,
-            format_time(each.published.time_s) if each.published.time_s else "",
-            *(text for device in devices for text in _cells(each, device)),
-            *([each.recomputation.text if each.recomputation else ""] if is_computed else []),
-            each.reason,
-            each.published.printed,
-        )
-        for each in assessments
-    ]
-    counts = Counter(str(each.conclusion) for each in assessments).most_common()
+    rows = [_row(assessment, devices, is_computed) for assessment in assessments]
+    counts = Counter(str(a.conclusion) for a in assessments).most_common()
     note = f"{len(rows)} values: {', '.join(f'{count} {name}' for name, count in counts)}."
     return Table(title, headers, rows, [note])
+
+
+def _row(assessment: Assessment, devices: Iterable[Device], is_computed: bool) -> tuple[str, ...]:
+    published, recomputation = assessment.published, assessment.recomputation
+    row = [published.task, published.implementation, assessment.label, published.device]
+    row.append(format_time(published.time_s) if published.time_s else "")
+    for device in devices:
+        row += _cells(assessment, device)
+    if is_computed:
+        row.append(recomputation.text if recomputation else "")
+    return (*row, assessment.reason, published.printed)
 
 
 def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:
@@ -99,6 +92,6 @@ def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:
     published_s = assessment.published.time_s
     for replication in assessment.replications:
         if published_s is not None and replication.device == device:
-            time = replication.corrected
+            time = replication.correct_time
             return time.short_with_range, time.ratio_of(published_s).short
     return "", ""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from jaxcap.kernels import calibration
 from jaxcap.kernels.elementwise import wave
@@ -19,19 +20,18 @@ TOLERANCE = float(np.finfo(np.float32).eps)
 
 # Rows of the image after both convolutions, without padding ("valid") and with it ("same").
 _VALID, _SAME = 24, 28
-# The number of parameters in the document's log.
-_LOGGED_PARAMETERS = 3_232_906
+_LOGGED_PARAMETERS = 3_232_906  # in the document's log
 
 
 class Recomputation(NamedTuple):
-    """What we get for a published value.
+    """Our value in place of a published one.
 
     Attributes
     ----------
     text
-        Our value, as it is shown.
+        Our value, as pages show it.
     agrees
-        Whether it is the published one.
+        Whether it equals the published one.
     reason
         A sentence on how it was computed.
     """
@@ -65,12 +65,8 @@ def _recount_parameters() -> Recomputation:
     return Recomputation(f"{same:,} parameters", same == _LOGGED_PARAMETERS, reason)
 
 
-def _wave_at_3() -> tuple[float, str]:
-    return float(wave(jnp.float32(3))), "Computed again by JAX, in 32 bits."
-
-
-def _slope_at_3() -> tuple[float, str]:
-    return float(jax.grad(wave)(jnp.float32(3))), "Computed again by JAX, in 32 bits."
+def _at_3(fn: Callable[[Array], Array]) -> tuple[float, str]:
+    return float(fn(jnp.float32(3))), "Computed again by JAX, in 32 bits."
 
 
 def _jax_sum() -> tuple[float, str]:
@@ -100,10 +96,10 @@ def _optimum(index: int) -> tuple[float, str]:
     return ours, f"on our own data, drawn to resemble them, it is {ours:.4f}."
 
 
-#: Computations by the name that a published value gives; each returns our value, and how we got it.
+#: Computations by the name that a published value gives; each returns our value and an explanation.
 COMPUTATIONS: Mapping[str, Callable[[], tuple[float, str]]] = {
-    "value": _wave_at_3,
-    "slope": _slope_at_3,
+    "value": lambda: _at_3(wave),
+    "slope": lambda: _at_3(jax.grad(wave)),
     "draw": _jax_sum,
     "bar first": lambda: _numpy_sum(1, 2),
     "baz first": lambda: _numpy_sum(2, 1),

@@ -1,4 +1,4 @@
-"""What we measured of the work behind a published value, and what the published device can do."""
+"""Our measurements of the work behind a published value, and the limits of the published device."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ CEILINGS: Mapping[str, Ceilings] = {
 
 @dataclass(frozen=True)
 class Replication:
-    """What we measured of the work behind a published value, on one device.
+    """Our measurement of the work behind a published value, on one device.
 
     Attributes
     ----------
     device
         The device.
-    corrected
+    correct_time
         Time of a call without the document's mistakes.
-    as_published
+    mistaken_time
         Time of a call with the document's mistakes; the same if it made none.
     reference_ratio
         The published time of the value's reference over our time for it on this device, or None if
@@ -45,15 +45,15 @@ class Replication:
     """
 
     device: Device
-    corrected: Estimate
-    as_published: Estimate
+    correct_time: Estimate
+    mistaken_time: Estimate
     reference_ratio: float | None
 
 
 def find_replications(
     published: PublishedValue, recordings: Sequence[Recording]
 ) -> list[Replication]:
-    """Find what was measured on each device; for a device with several recordings, the first."""
+    """Find our measurement on each device: if there are several, that in the first recording."""
     replications: dict[Device, Replication] = {}
     for recording in recordings:
         repeated = _find_result(published, published.variant, recording)
@@ -61,11 +61,11 @@ def find_replications(
         corrected = _find_result(published, corrected_variant, recording)
         if not (repeated and corrected) or repeated.device in replications:
             continue
-        device, as_published = repeated.device, _time_with_mistakes(published, repeated)
-        if min(corrected.time.low, as_published.low) > 0:  # a coarse clock shows zeros
+        device, mistaken_time = repeated.device, _time_with_mistakes(published, repeated)
+        if min(corrected.time.low, mistaken_time.low) > 0:  # a coarse clock shows zeros
             # Another machine may have a device of the same name.
             ratio = _reference_ratio(published, device, [recording, *recordings])
-            replications[device] = Replication(device, corrected.time, as_published, ratio)
+            replications[device] = Replication(device, corrected.time, mistaken_time, ratio)
     return list(replications.values())
 
 
@@ -85,16 +85,11 @@ def _time_with_mistakes(published: PublishedValue, result: Result) -> Estimate:
     if FIRST_COUNTED not in published.mistakes:
         return later
     first, calls = result.first_call, published.calls
-
-    def mean(first_s: float, later_s: float) -> float:
-        return (first_s + (calls - 1) * later_s) / calls
-
-    return replace(
-        first,
-        value=mean(first.value, later.value),
-        low=mean(first.low, later.low),
-        high=mean(first.high, later.high),
-    )
+    means = {
+        name: (getattr(first, name) + (calls - 1) * getattr(later, name)) / calls
+        for name in ("value", "low", "high")
+    }
+    return replace(first, **means)
 
 
 def _reference_ratio(
@@ -106,7 +101,7 @@ def _reference_ratio(
         return None
     for replication in find_replications(reference, recordings):
         if replication.device == device:
-            return reference.time_s / replication.as_published.value
+            return reference.time_s / replication.mistaken_time.value
     return None
 
 

@@ -1,4 +1,4 @@
-"""The published values, as their documents print them, and what each is to be compared with."""
+"""The published values as their documents print them, and the measurement to compare each with."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What pages show of results: claims, figures, rooflines, and the source of functions."""
+"""What pages show: claims, figures, rooflines, the source of functions, and reports of checkers."""

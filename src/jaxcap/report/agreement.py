@@ -1,9 +1,10 @@
-"""A plot of two times for each piece of work, which agree near its diagonal."""
+"""A scatter plot of paired times, which agree where their point is near the diagonal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -44,7 +45,8 @@ def figure(
     """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``."""
     with plt.rc_context(figures.STYLE):
         drawing, axes = plt.subplots(figsize=(7.0, 6.0))
-        for group, colour, marker in zip(groups, figures.COLOURS, figures.MARKERS, strict=True):
+        styles = cycle(zip(figures.COLOURS, figures.MARKERS, strict=True))
+        for group, (colour, marker) in zip(groups, styles, strict=False):
             axes.loglog(group.xs, group.ys, marker, color=colour, label=group.label)
             if group.other_label:
                 label, others = group.other_label, group.other_ys

@@ -1,8 +1,8 @@
-"""Claims that are checked: a sentence, the evidence for it, and whether it holds here.
+"""Checked claims: a sentence, the evidence for it, and whether it holds on this machine.
 
 A page that says "this is faster" may be built on a machine where it isn't. Such a sentence is
-therefore an object that takes its wording from the results. The same claim can be checked on
-results from another machine.
+therefore an object whose wording follows from the results, and which can be checked again on the
+results of another machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jaxcap.results.statistics import CONFIDENCE, Estimate
 
 Outcome = Literal["holds", "fails", "undecided"]
 
-# A sign and words for each outcome, which don't need colours to be told apart.
+# A sign and words for each outcome, which are told apart without colours.
 SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "undecided": "?"}
 WORDS: dict[Outcome, str] = {
     "holds": "holds",
@@ -37,11 +37,11 @@ class Claim:
     text
         The sentence, as it would follow "it is claimed that".
     results
-        What was measured, on one machine.
+        The measurements, made on one machine.
     estimate_evidence
         Derives the evidence from results.
     evidence
-        What it derived from these.
+        What ``estimate_evidence`` derived from ``results``.
     above
         Lower bound of the evidence, exclusive, in its unit.
     below
@@ -63,8 +63,8 @@ class Claim:
     @property
     def devices(self) -> tuple[Device, ...]:
         """The device on which the evidence was measured, or both of those that it compares."""
-        known = self.evidence.devices or (result.device for result in self.results)
-        return tuple(dict.fromkeys(known))
+        devices = self.evidence.devices or (result.device for result in self.results)
+        return tuple(dict.fromkeys(devices))
 
     @property
     def holds(self) -> bool:
@@ -89,7 +89,7 @@ class Claim:
 
     @property
     def needs(self) -> str:
-        """What the evidence has to be, in words."""
+        """The condition that the evidence has to meet, in words."""
         if isinf(self.below):
             return f"more than {self.above:g}"
         if isinf(self.above):
@@ -111,7 +111,7 @@ class Claim:
         Raises
         ------
         ResultsError
-            If what the claim is about was not measured there.
+            If that machine did not measure what the claim is about.
         """
         return replace(self, results=results, evidence=self.estimate_evidence(results))
 
@@ -152,7 +152,7 @@ def claim(
         The sentence, as it follows "it is claimed that": without a full stop, and with a capital
         only where one stands within a sentence too.
     results
-        Of one experiment.
+        Results of one experiment.
     evidence
         Derives a number with an interval from results, as
         ``lambda results: results.speedup("jit", over="op by op")`` does. It may be applied to
@@ -172,6 +172,16 @@ def claim(
         If the results lack what ``evidence`` needs.
     ValueError
         If the text can't follow "that", or the results are of several experiments.
+
+    Examples
+    --------
+    >>> from time import sleep
+    >>> from jaxcap.measure.timing import compare
+    >>> naps = {"short": lambda: sleep(0.001), "long": lambda: sleep(0.003)}
+    >>> results = compare(naps, budget_s=0.1)
+    >>> speedup = lambda results: results.speedup("short", over="long")
+    >>> claim("a short nap ends sooner than a long one", results, speedup).sentence
+    'A short nap ends sooner than a long one.'
     """
     if not text or text != text.strip(". "):
         raise ValueError(
@@ -179,8 +189,8 @@ def claim(
         )
     if len(experiments := results.by_experiment()) > 1:
         raise ValueError(
-            f"results are of the experiments {', '.join(map(repr, experiments))}: select the one "
-            "that the claim is about"
+            f"the results come from the experiments {', '.join(map(repr, experiments))}: select "
+            "the one that the claim is about"
         )
     if above is None and below is None:
         above = 1.0

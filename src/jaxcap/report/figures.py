@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tabulation import devices_of
 
@@ -49,7 +49,7 @@ GRID = STYLE["grid.color"]
 Series = Mapping[str, list[tuple[float, Estimate]]]
 
 # The results that each figure was drawn from, and a function that draws it from others.
-_drawn: WeakKeyDictionary[Figure, tuple[ResultSet, Callable[[ResultSet], Figure]]] = (
+_origins: WeakKeyDictionary[Figure, tuple[ResultSet, Callable[[ResultSet], Figure]]] = (
     WeakKeyDictionary()
 )
 
@@ -59,21 +59,21 @@ P = ParamSpec("P")
 def _redrawable(
     draw: Callable[Concatenate[ResultSet, P], Figure],
 ) -> Callable[Concatenate[ResultSet, P], Figure]:
-    """Draw in this site's style, and remember for `drawn_from` how that was done."""
+    """Draw in this site's style, and remember the results and the function for `origin`."""
 
     @wraps(draw)
     def draw_in_style(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
         with plt.rc_context(STYLE):
             figure = draw(results, *args, **options)
-        _drawn[figure] = results, lambda others: draw_in_style(others, *args, **options)
+        _origins[figure] = results, lambda others: draw_in_style(others, *args, **options)
         return figure
 
     return draw_in_style
 
 
-def drawn_from(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
-    """Return the results that a figure of this module shows, and a function to draw it from others."""
-    return _drawn.get(figure)
+def origin(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
+    """Return the results that a figure shows, and a function that redraws it from others."""
+    return _origins.get(figure)
 
 
 def use_style() -> None:
@@ -125,7 +125,7 @@ def bars(
 @_redrawable
 def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     """Draw the time of each variant against parameter ``x``, both on log scales."""
-    series = _series(results, x, attrgetter("time"))
+    series = _series(results, x, [result.time for result in results])
     figure, axes = _line_plot(series, x, title or devices_of(results.results))
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
@@ -135,13 +135,21 @@ def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
 
 @_redrawable
 def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None) -> Figure:
-    """Draw how many times faster than ``over`` the other variants are, against parameter ``x``."""
+    """Draw how many times faster than ``over`` the other variants are, against parameter ``x``.
 
-    def speedup(result: Result) -> Estimate:
-        return results.speedup(result, over=over)
+    Results are left out for which the clock was too coarse.
 
-    others = [r for r in results if r.variant != over and results.paired_result(r, over)]
-    series = _series(results.subset(others), x, speedup)
+    Raises
+    ------
+    ResultsError
+        If no other variant took turns with ``over``.
+    """
+    pairs = results.paired_speedups(over)
+    if not pairs:
+        results.select(variant=over)  # lists the variants, if this is none of them
+        raise ResultsError(f"no other variant was measured in turns with {over!r} by a fine clock")
+    compared = results.subset([result for result, _ in pairs])
+    series = _series(compared, x, [speedup for _, speedup in pairs])
     figure, axes = _line_plot(series, x, title or devices_of(results.results))
     axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
     axes.set_ylim(bottom=0)
@@ -179,8 +187,8 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
 def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     """Choose a parameter for the x axis, and split results by the values of the other parameters.
 
-    It is the numeric one that takes most values, or None if it takes several in no part; the device
-    does not count as a parameter. Parts are named like ``"function wave"``.
+    The parameter is the numeric one with most values, or None if it takes only one value in each
+    part; the device does not count as a parameter. Parts are named like ``"function wave"``.
     """
     columns = [column for column in results.varying() if column != "device"]
     values = {c: {result.parameters.get(c) for result in results} for c in columns}
@@ -203,7 +211,7 @@ def _parts_by(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet
 
 def _draw_line_panels(figure: Figure, parts: Iterable[ResultSet], x: str) -> list[str]:
     """Draw lines against ``x`` in a panel for each part, and describe each panel in words."""
-    series_of_parts = [_series(part, x, attrgetter("time")) for part in parts]
+    series_of_parts = [_series(part, x, [result.time for result in part]) for part in parts]
     colours = palette(name for series in series_of_parts for name in series)
     handles: dict[str, Any] = {}  # by label, because panels share their lines' names
     for axes, series in zip(figure.axes, series_of_parts, strict=True):
@@ -235,12 +243,12 @@ def _draw_point_panels(figure: Figure, parts: Collection[ResultSet]) -> list[str
 
 
 def escape_math(text: str) -> str:
-    """Escape what matplotlib would take for mathematics: names may come from anybody's file."""
+    """Escape the sign that starts a formula in matplotlib: names may come from any file."""
     return text.replace("$", r"\$")
 
 
 def palette(names: Iterable[str]) -> Mapping[str, str]:
-    """Give each backend its own colour, and the other names the rest in turn, over and over."""
+    """Give each backend its own colour, and share out the other colours in turn."""
     names = tuple(dict.fromkeys(names))
     chosen: dict[str, str] = {}
     for name in names:
@@ -251,15 +259,15 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
     return {name: chosen.get(name) or next(remaining) for name in names}
 
 
-def _series(results: ResultSet, x: str, y: Callable[[Result], Estimate]) -> Series:
-    """Group points by line: one for each variant and each value of the other parameters."""
+def _series(results: ResultSet, x: str, estimates: Iterable[Estimate]) -> Series:
+    """Group estimates by line: one for each variant and each value of the other parameters."""
     columns = [column for column in results.varying() if column != x]
     named_by_variant = len(results.variants) > 1 or not columns
     lines: dict[str, list[tuple[float, Estimate]]] = {}
-    for result in results:
+    for result, estimate in zip(results, estimates, strict=True):
         names = [result.variant] if named_by_variant else []
         names += [str(result.parameters[c]) for c in columns if c in result.parameters]
-        lines.setdefault(", ".join(names), []).append((float(result.parameters[x]), y(result)))
+        lines.setdefault(", ".join(names), []).append((float(result.parameters[x]), estimate))
     return lines
 
 

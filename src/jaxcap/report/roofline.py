@@ -1,4 +1,4 @@
-"""What a device can do at most, as measured, and what share of that a result reaches.
+"""The measured ceilings of a device, and the share of them that a result reaches.
 
 Arithmetic and memory traffic overlap, so a call takes at least as long as the slower of the two:
 
@@ -31,11 +31,11 @@ from jaxcap.results import Cost, Result
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.statistics import Estimate
 
-# A result from this share of the roofline on is explained by the roofline.
+# A result that reaches at least this share of the roofline is limited by memory or arithmetic.
 LIMITED_SHARE = 0.5
-# A call shorter than this many calls that compute next to nothing is explained by launching.
+# A call is limited by launching if it takes less than this many times the shortest call.
 LAUNCH_BOUND = 3.0
-# A transfer that takes at least this share of the time explains it.
+# A call is limited by a transfer that would take at least this share of its time.
 TRANSFER_SHARE = 0.5
 
 # Rates that differ by less than this factor share a label.
@@ -68,11 +68,7 @@ def roofline_fraction(
             f"{result.variant!r} ran on {result.device}, and the ceilings are those of "
             f"{ceilings.device}: measure the ceilings of the former"
         )
-    if cost is None:
-        if result.flops is None or result.bytes_moved is None:
-            raise ValueError(f"the cost of {result.variant!r} is not known: pass cost")
-        cost = Cost(result.flops, result.bytes_moved)
-    return result.time.ratio_of(ceilings.least_time_s(cost, dtype))
+    return result.time.ratio_of(ceilings.least_time_s(cost or _estimated_cost(result), dtype))
 
 
 def bottleneck(
@@ -94,9 +90,9 @@ def bottleneck(
         take at least half of the time, and else ``"neither"``. The working set includes the outputs,
         which stay on the device, so this overstates the transfer.
     """
+    cost = cost or _estimated_cost(result)
     reached = roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
     if reached.value >= LIMITED_SHARE:
-        cost = cost or Cost(result.flops or 0, result.bytes_moved or 0)
         memory_s = cost.bytes_moved / ceilings.bytes_per_s
         return "memory" if memory_s > cost.flops / ceilings.flops_per_s[dtype] else "arithmetic"
     if ceilings.call_s and result.time.value < LAUNCH_BOUND * ceilings.call_s:
@@ -109,6 +105,12 @@ def bottleneck(
     return "neither"
 
 
+def _estimated_cost(result: Result) -> Cost:
+    if result.flops is None or result.bytes_moved is None:
+        raise ValueError(f"the cost of {result.variant!r} is not known: pass cost")
+    return Cost(result.flops, result.bytes_moved)
+
+
 def figure(
     ceilings: Ceilings,
     results_and_costs: Iterable[tuple[Result, Cost]],
@@ -116,15 +118,15 @@ def figure(
     title: str | None = None,
     label: Callable[[Result], str] = attrgetter("variant"),
 ) -> Figure:
-    """Draw the roofline, and what results reach of it.
+    """Draw the roofline of a device, and results below it.
 
     Parameters
     ----------
     ceilings
         A line is drawn for each dtype.
     results_and_costs
-        Results, each with the cost of a call. Those of other devices and those without
-        floating-point operations have no place in the figure and are left out.
+        Results, each with the cost of a call. Results of other devices and those
+        without floating-point operations are left out.
     title
         Title of the figure; by default, the device.
     label

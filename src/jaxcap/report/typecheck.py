@@ -1,8 +1,8 @@
-"""What mypy and pyright report about a piece of code: the types of expressions, and errors.
+"""The types and errors that mypy and pyright report about a piece of code.
 
-Nothing is executed. Both checkers run in processes of their own, since mypy would change how this one
-collects garbage, in an empty folder and without the user's settings. They see the packages that are
-installed for this Python.
+The code is not executed. Both checkers run in an empty folder and without the user's settings, in
+processes of their own, since mypy would change how this one collects garbage. They see the packages
+that are installed for this Python.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHECKERS: tuple[Checker, ...] = ("mypy", "pyright")
 
 _TIMEOUT_S = 300
 _REVEALED = re.compile(r'(?:Revealed type|Type of ".*") is "(.*)"', re.DOTALL)
-# The modules of names say only where a library keeps a type.
+# Modules are left out of names, because they only say where a library defines a type.
 _MODULE = re.compile(r"\b(?:[^\W\d]\w*\.)+(?=\w)")
 
 # Line from 1, column from 0, severity, message and rule of what a checker prints.
@@ -94,7 +94,7 @@ def run_checker(checker: Checker, source: str) -> Report:
     ----------
     checker
         ``"mypy"`` or ``"pyright"``. Reading JAX takes mypy many seconds, except where the environment
-        variable ``MYPY_CACHE_DIR`` names a folder in which it keeps what it read.
+        variable ``MYPY_CACHE_DIR`` names a folder for its cache.
     source
         Text of the module.
 

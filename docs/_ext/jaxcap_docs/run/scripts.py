@@ -112,7 +112,7 @@ def _keep_table(value: Any) -> None:
 def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
     """Save a figure, and below it the same figure drawn from the results of other machines."""
     saved = _save(figure, path, root, raster=True)  # the thumbnail is made from that
-    if (source := figures.drawn_from(figure)) is None:
+    if (source := figures.origin(figure)) is None:
         return saved
     shown, draw = source
     others = matching_results(shown, page_records.other_recordings())

@@ -1,0 +1,17 @@
+"""The plot of times that should agree."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+
+from jaxcap.report import agreement, figures
+
+
+@pytest.mark.parametrize("count", [1, len(figures.COLOURS) + 1])
+def test_draws_any_number_of_groups(count: int) -> None:
+    groups = [agreement.Group(f"group {number}", [1e-3], [2e-3]) for number in range(count)]
+    plot = agreement.figure(groups, factor=2.0, xlabel="then", ylabel="now", title="Times")
+    labels = {line.get_label() for line in plot.axes[0].lines}
+    assert {group.label for group in groups} <= labels
+    plt.close(plot)
