@@ -25,7 +25,7 @@ from libraries import needs_torch
 
 from jaxcap.measure import machine, timing
 from jaxcap.measure.machine import cpu
-from jaxcap.measure.timing import MeasurementError, compare, measure, reading_time, tick
+from jaxcap.measure.timing import MeasurementError, compare, measure, reading_time, sweep, tick
 from jaxcap.results import Allocator, Result, ResultsError
 from jaxcap.results.environment import Device
 from jaxcap.results.statistics import Estimate
@@ -298,6 +298,16 @@ def drifting_speedups(seed: int) -> tuple[Estimate, float]:
         for call in variants(clock).values()
     )
     return results.speedup("fast", over="slow"), slow.time.value / fast.time.value
+
+
+def test_a_sweep_refuses_the_same_point_twice(clock: FakeClock) -> None:
+    with pytest.raises(ValueError, match="two results for 'sums', variant 'a'"):
+        sweep(
+            lambda **_: {"a": clock.taking(lambda: MS)},
+            [{"size": 1}, {"size": 1}],
+            experiment="sums",
+            clock=clock,
+        )
 
 
 def test_time_is_that_of_a_clock_on_the_wall() -> None:

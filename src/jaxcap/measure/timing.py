@@ -202,7 +202,10 @@ def sweep(
         compare(prepare(**point), experiment=experiment, parameters=point, **options)
         for point in points
     ]
-    return sets[0].subset([result for results in sets for result in results])
+    return ResultSet(
+        environment=sets[0].environment,
+        results=tuple(result for results in sets for result in results),
+    )
 
 
 def time_sequence(
