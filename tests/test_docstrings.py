@@ -13,6 +13,7 @@ MODULES = (
     "jaxcap.measure.experiment",
     "jaxcap.measure.timing",
     "jaxcap.prng",
+    "jaxcap.report.claims",
     "jaxcap.results.sets",
     "jaxcap.results.statistics",
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
 import subprocess
 import sys
-from importlib import import_module, metadata
+from importlib import metadata
 from importlib.resources import files
 
 import pytest
@@ -47,10 +46,3 @@ def test_importing_brings_along_no_library_that_is_not_needed(
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in report.splitlines()}
     assert "jaxcap" in imported
     assert imported & absent == set()
-
-
-@pytest.mark.parametrize("module", ["jaxcap.prng", "jaxcap.report.claims"])
-def test_examples_in_docstrings_are_right(module: str) -> None:
-    outcome = doctest.testmod(import_module(module))
-    assert outcome.attempted
-    assert not outcome.failed

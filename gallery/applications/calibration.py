@@ -54,7 +54,7 @@ from jaxcap.report import figures
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
 from jaxcap.measure.timing import compare
 
-evaluations = CALIBRATION.run(processes=3, budget_s=0.05)
+evaluations = CALIBRATION.run(budget_s=0.05)
 _ = figures.scaling(
     evaluations, x="size", title="One evaluation of the error, float32"
 )

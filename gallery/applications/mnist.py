@@ -237,7 +237,7 @@ _ = figures.bars(convolutions, title="Gradient of a convolution")
 
 # %%
 # Here the loop takes :measured:`loop_costs` times as long with XLA's own convolution. Now all ways to
-# train in turn, a few steps of each, in three fresh processes:
+# train in turn, a few steps of each, in fresh processes:
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -247,7 +247,7 @@ from jaxcap.experiments.mnist import (
 )
 
 point = THROUGHPUT.points[0]
-speeds = THROUGHPUT.run(points=[point], processes=3, budget_s=0.1)
+speeds = THROUGHPUT.run(points=[point], budget_s=0.1)
 _ = figures.bars(
     speeds,
     value=throughput,

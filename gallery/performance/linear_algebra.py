@@ -75,7 +75,7 @@ flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
 # -----------------
 from jaxcap.measure.timing import compare
 
-results = experiments.LINEAR_ALGEBRA.run(processes=3, budget_s=0.05)
+results = experiments.LINEAR_ALGEBRA.run(budget_s=0.05)
 results
 
 # %%
@@ -106,7 +106,7 @@ from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
 
-limits = CEILINGS.run(processes=1, budget_s=0.1)
+limits = CEILINGS.run(budget_s=0.1)
 devices = dict.fromkeys(result.device for result in limits)
 ceilings = {
     device: Ceilings.from_results(limits, device) for device in devices

@@ -291,7 +291,7 @@ deviation = (variance / sample.size) ** 0.5
 print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
 
 # %%
-results = awaiting.AWAITING.run(processes=3, budget_s=0.05)
+results = awaiting.AWAITING.run(budget_s=0.05)
 results
 
 # %%

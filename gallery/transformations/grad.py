@@ -256,7 +256,7 @@ Table("What is left for Python", headers, rows)
 #
 # Now the clock. All six take turns, in fresh processes:
 
-results = gradients.GRADIENTS.run(processes=3, budget_s=0.05)
+results = gradients.GRADIENTS.run(budget_s=0.05)
 on_cpu = results.select(device="cpu", points=1000)
 on_cpu
 

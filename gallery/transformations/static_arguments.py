@@ -175,7 +175,7 @@ float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 from jaxcap.experiments.static_arguments import LOOPS, ROLLED, UNROLLED
 from jaxcap.measure.timing import compare
 
-results = LOOPS.run(processes=3, budget_s=0.05)
+results = LOOPS.run(budget_s=0.05)
 results
 
 # %%

@@ -177,7 +177,7 @@ for name, call in calls.items():
 from jaxcap.report import figures
 from jaxcap.measure.timing import compare
 
-results = rivals.BATCHING.run(processes=3, budget_s=0.05)
+results = rivals.BATCHING.run(budget_s=0.05)
 _ = figures.scaling(results, x="batch", title="Losses of a batch")
 
 # %%
