@@ -20,7 +20,7 @@ from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task
 from jaxcap.results import ProcessSamples, Result, ResultSet
 from jaxcap.results.models import DISTURBED_SHARE
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import Estimate, Speedup
 
 # A speed-up is precise when the ends of its interval differ by at most this factor, or by the
 # second one where the interval excludes 1.
@@ -125,7 +125,7 @@ class _Point:
         if not others:
             yield Estimate.from_runs([[r[first] for r in rounds] for rounds in self.rounds])
         for other in others:
-            yield Estimate.from_runs(
+            yield Speedup.from_runs(
                 [
                     [r[first] / r[other] if r[other] else 0.0 for r in rounds]
                     for rounds in self.rounds
@@ -137,7 +137,7 @@ def _is_precise(estimate: Estimate) -> bool:
     # A single process, or a clock too coarse to see a call, says nothing about the next process.
     if estimate.kind != "prediction":
         return False
-    is_decided = estimate.low > 1 or estimate.high < 1
+    is_decided = isinstance(estimate, Speedup) and estimate.verdict != "undecided"
     return estimate.high <= estimate.low * (PRECISE_IF_DECIDED if is_decided else PRECISE)
 
 
