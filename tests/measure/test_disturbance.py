@@ -75,4 +75,14 @@ def test_windows_follow_one_another(monkeypatch: pytest.MonkeyPatch, clock: Fake
     assert monitor.end_window(own_s=0.5)
     assert not monitor.end_window(own_s=0.5)
     assert monitor.end_window(own_s=0.5, at_once=True)
-    assert monitor.shares == [0.0, 1.0]
+    assert monitor.shares == [0.0, 0.0]  # too short to know, so like the one before
+
+
+def test_the_only_window_is_measured_however_short(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    script(monkeypatch, CpuTimes(0.0, 0.0), CpuTimes(1.0, 0.5))
+    monitor = Monitor(own_s=0.0)
+    clock.advance(0.1)
+    assert monitor.end_window(own_s=0.0, at_once=True)
+    assert monitor.shares == [0.5]

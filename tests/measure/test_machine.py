@@ -21,7 +21,7 @@ from fakes import ENVIRONMENT
 
 import jaxcap
 from jaxcap.measure import machine, nvidia
-from jaxcap.measure.machine import capture, cpu, cpu_name, device_of
+from jaxcap.measure.machine import capture, cpu, cpu_name, device_of, peak_memory_bytes
 from jaxcap.results.environment import Device, Environment, provenance
 
 CAPTURE = "from jaxcap.measure.machine import capture; print(capture().model_dump_json())"
@@ -43,6 +43,19 @@ def write_system_file(
 
     yield write
     cpu_name.cache_clear()
+
+
+def test_memory_of_the_parent_is_not_that_of_its_processes() -> None:
+    code = "from jaxcap.measure.machine import peak_memory_bytes; print(peak_memory_bytes('cpu'))"
+    before = peak_memory_bytes("cpu")
+    held = bytearray(os.urandom(1)) * 10**9
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    after = peak_memory_bytes("cpu")
+    if before is None or after is None:
+        pytest.skip("this system doesn't count it")
+    assert len(held) == 10**9
+    assert after >= 10**9
+    assert int(child.stdout) < 10**9
 
 
 def test_nothing_identifies_host_user_or_folders() -> None:

@@ -300,6 +300,11 @@ def drifting_speedups(seed: int) -> tuple[Estimate, float]:
     return results.speedup("fast", over="slow"), slow.time.value / fast.time.value
 
 
+def test_a_sweep_needs_points() -> None:
+    with pytest.raises(ValueError, match="there are no points: give at least one"):
+        sweep(dict, [], experiment="sums")
+
+
 def test_a_sweep_refuses_the_same_point_twice(clock: FakeClock) -> None:
     with pytest.raises(ValueError, match="two results for 'sums', variant 'a'"):
         sweep(

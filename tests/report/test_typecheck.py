@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,17 @@ def test_failure_of_a_checker_is_reported_in_its_words(
     monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(TypeCheckError, match=f"{checker} failed with status 2: out of memory"):
+        run_checker(checker, SOURCE)
+
+
+@each_checker
+def test_a_checker_that_hangs_is_stopped(checker: Checker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(command: tuple[str, ...], *, timeout: float, **_: Any) -> None:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
+    monkeypatch.setattr(subprocess, "run", hang)
+    with pytest.raises(TypeCheckError, match=f"{checker} was stopped after 300 s"):
         run_checker(checker, SOURCE)
 
 

@@ -165,6 +165,14 @@ class TestPayingOff:
         assert calls.value == pytest.approx((3.5 - 1) / 2)
         assert (calls.basis, calls.confidence) == ("6 processes", 0.95)
 
+    def test_leaves_disturbed_samples_out(self) -> None:
+        other_work = [0.0] * 6 + [0.5] * 6
+        slow = make_result("op by op", make_run([3 * MS] * 6 + [9 * MS] * 6, other_work=other_work))
+        fast = make_run([MS] * 6 + [9 * MS] * 6, first_call_s=5 * MS, other_work=other_work)
+        calls = make_result("jit", fast).pays_off_after(slow)
+        assert calls
+        assert calls.value == pytest.approx(2)
+
     @pytest.mark.parametrize(
         "own_s",
         [

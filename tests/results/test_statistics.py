@@ -178,6 +178,7 @@ def test_a_ratio_has_no_unit() -> None:
 
 
 def test_rates_by_a_clock_that_saw_no_time_are_infinite() -> None:
+    assert make_estimate(0.0, 0.0, 0.8, "s").rate(100, "images").short == "inf images/s"
     some = make_estimate(0.5, 0.0, 0.8, "s").rate(100, "images")
     assert str(some) == "200 images/s (95% interval 120 to inf, one process)"
     none = make_estimate(0.0, 0.0, 0.0, "s")

@@ -72,10 +72,15 @@ class Monitor:
         bool
             Whether the window has ended.
         """
-        if not at_once and time.perf_counter() - self._start_s < WINDOW_S:
+        is_short = time.perf_counter() - self._start_s < WINDOW_S
+        if is_short and not at_once:
             return False
         cpu = cpu_times()
-        self.shares.append(round(_share(self._cpu, cpu, own_s - self._own_s), 2))
+        # Ticks are too coarse for a share of a short window: it counts as part of the one before.
+        share = self.shares[-1] if is_short and self.shares else None
+        if share is None:
+            share = round(_share(self._cpu, cpu, own_s - self._own_s), 2)
+        self.shares.append(share)
         self._start_s, self._own_s, self._cpu = time.perf_counter(), own_s, cpu
         return True
 

@@ -10,7 +10,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -109,12 +108,13 @@ def peak_memory_bytes(platform: str) -> int | None:
     if platform != "cpu":
         stats = jax.devices(platform)[0].memory_stats()
         return stats.get("peak_bytes_in_use") if stats else None
-    if sys.platform == "win32":
+    # Not getrusage's maximum, in which Linux counts what the parent held when it started this process.
+    try:
+        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
         return None
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    peak = re.search(r"^VmHWM:\s*(\d+) kB$", text, re.MULTILINE)
+    return int(peak[1]) * 1024 if peak else None
 
 
 @cache  # every comparison needs them, and finding them reads a file for each package

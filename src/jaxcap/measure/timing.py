@@ -202,6 +202,8 @@ def sweep(
         compare(prepare(**point), experiment=experiment, parameters=point, **options)
         for point in points
     ]
+    if not sets:
+        raise ValueError("there are no points: give at least one set of parameters")
     return ResultSet(
         environment=sets[0].environment,
         results=tuple(result for results in sets for result in results),

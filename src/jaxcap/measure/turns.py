@@ -19,7 +19,7 @@ from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task
 from jaxcap.results import ProcessSamples, Result, ResultSet
-from jaxcap.results.models import DISTURBED_SHARE
+from jaxcap.results.models import DISTURBED_SHARE, MIN_UNDISTURBED
 from jaxcap.results.statistics import Estimate, Speedup
 
 # A speed-up is precise when the ends of its interval differ by at most this factor, or by the
@@ -109,28 +109,42 @@ class _Point:
     def needs_rounds(self) -> bool:
         return not self.is_finished and (len(self.rounds[-1]) < MIN_ROUNDS or self.left_s > 0)
 
-    def look(self) -> None:
+    def look(self, shares_of_others: Sequence[float]) -> None:
         """Find out whether the speed-ups are precise: at growing distances, and twice in a row.
 
-        A rule that looked after each round would stop at the luckiest one.
+        A rule that looked after each round would stop at the luckiest one. Disturbed rounds don't
+        count, as in the results.
         """
         if len(self.rounds[-1]) >= self.next_look:
             self.next_look *= NEXT_LOOK
-            precise = all(map(_is_precise, self._estimates()))
+            precise = all(map(_is_precise, self._estimates(shares_of_others)))
             self.is_precise, self.was_precise = self.was_precise and precise, precise
 
-    def _estimates(self) -> Iterator[Estimate]:
+    def _estimates(self, shares_of_others: Sequence[float]) -> Iterator[Estimate]:
         """Yield each speed-up over the first variant, or the time of the only variant."""
+        processes = self._undisturbed_rounds(shares_of_others)
         first, *others = self.variants
         if not others:
-            yield Estimate.from_runs([[r[first] for r in rounds] for rounds in self.rounds])
+            yield Estimate.from_runs([[r[first] for r in rounds] for rounds in processes])
         for other in others:
             yield Speedup.from_runs(
-                [
-                    [r[first] / r[other] if r[other] else 0.0 for r in rounds]
-                    for rounds in self.rounds
-                ]
+                [[r[first] / r[other] if r[other] else 0.0 for r in rounds] for rounds in processes]
             )
+
+    def _undisturbed_rounds(
+        self, shares_of_others: Sequence[float]
+    ) -> list[list[dict[str, float]]]:
+        """Return the rounds of each process that results will keep, as far as windows have ended."""
+        disturbed = {i for i, share in enumerate(shares_of_others) if share > DISTURBED_SHARE}
+        processes = [
+            [
+                round_
+                for round_, window in zip(rounds, windows, strict=True)
+                if window not in disturbed
+            ]
+            for rounds, windows in zip(self.rounds, self.windows, strict=True)
+        ]
+        return processes if min(map(len, processes)) >= MIN_UNDISTURBED else self.rounds
 
 
 def _is_precise(estimate: Estimate) -> bool:
@@ -172,7 +186,7 @@ class _Session:
             for point, process in turns:
                 self._measure_round(point, process)
             for point in active:
-                point.look()
+                point.look(self._monitor.shares)
             active = [point for point in active if point.needs_rounds] or self._redistribute()
             left = sum(max(point.left_s, 0) / point.budget_s for point in active)
             on_progress(1 - left / len(self._points))

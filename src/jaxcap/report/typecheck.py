@@ -154,14 +154,17 @@ def _output(checker: Checker, *options: str, source: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "snippet.py")
         path.write_text(source, encoding="utf-8")
-        process = subprocess.run(
-            (sys.executable, "-m", checker, *options, path.name),
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
+        try:
+            process = subprocess.run(
+                (sys.executable, "-m", checker, *options, path.name),
+                cwd=folder,
+                capture_output=True,
+                encoding="utf-8",
+                timeout=_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise TypeCheckError(f"{checker} was stopped after {_TIMEOUT_S} s") from None
     if process.returncode not in (0, 1):  # 0 and 1: without errors in the module, and with some
         *_, reason = ["", *(process.stderr.strip() or process.stdout.strip()).splitlines()]
         raise TypeCheckError(f"{checker} failed with status {process.returncode}: {reason}")

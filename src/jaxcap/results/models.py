@@ -248,8 +248,8 @@ class Result(FrozenModel):
             return None
         calls = []
         for ours, theirs in zip(self.runs, over.runs, strict=True):
-            later = median(ours.samples_s)
-            saving = median(theirs.samples_s) - later
+            later = median(self._kept(ours, ours.samples_s))
+            saving = median(self._kept(ours, theirs.samples_s)) - later
             if saving <= 0:
                 return None
             calls.append([max((ours.first_call_s - later) / saving, 1.0)])

@@ -154,6 +154,8 @@ class Estimate:
     def _digits(self) -> int:
         """Two to four digits, more of them for a narrower interval, and two for a single sample."""
         spread = (self.high - self.low) / 2
+        if not isfinite(spread):
+            return 2
         if spread > 0:
             return min(max(ceil(log10(abs(self.value / spread) or 1)) + 1, 2), 4)
         return 4 if self.confidence else 2

@@ -61,13 +61,16 @@ class Headline(SphinxDirective):
         """Return the plot, or a note if this build did not measure it."""
         self.env.note_reread()
         name = self.arguments[0]
-        machine = next((m for m in page_records.recordings() if m.live and name in m.sets), None)
-        if machine is None:
+        parts = [
+            part
+            for machine in page_records.recordings()
+            for part in machine.on_each_device(name)
+            if machine.live and part.device == machine.device
+        ]
+        if not parts:
             return [note("This build did not measure its headline.")]
-        parts = machine.on_each_device(name)
-        best = next(part.results for part in parts if part.device == machine.device)
-        title = f"{catalogue()[name].title}, {machine.name}"
-        return plot(self, "headline", figures.panels(best, title=title))
+        title = f"{catalogue()[name].title}, {parts[0].name}"
+        return plot(self, "headline", figures.panels(parts[0].results, title=title))
 
 
 class Experiment(SphinxDirective):
