@@ -229,7 +229,8 @@ def lock_module() -> ModuleType:
 
     It needs filelock, which comes with nox.
     """
-    spec = spec_from_file_location("lock", ROOT / "src" / "jaxcap" / "measure" / "lock.py")
+    path = ROOT / "src" / "jaxcap" / "measure" / "machine" / "lock.py"
+    spec = spec_from_file_location("lock", path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from jaxcap.results import ProcessSamples, Result, ResultSet
-from jaxcap.results.environment import Device, Environment
+from jaxcap.results import Device, Environment, ProcessSamples, Result, ResultSet
 
 CPU = Device(platform="cpu", name="Test CPU")
 GPU = Device(platform="gpu", name="Test GPU")

@@ -39,7 +39,7 @@ jax.device_count()
 # %%
 # If you have a GPU and read ``cpu`` here, then JAX was installed without CUDA: it works, but it
 # can't see the GPU. More facts that a timing depends on:
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine.description import capture
 
 machine = capture()
 print(f"{machine.device}, {machine.cores} CPU cores, Python {machine.python}")

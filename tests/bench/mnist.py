@@ -9,7 +9,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from jaxcap.experiments.mnist import NAIVE, THROUGHPUT, throughput
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine.description import capture
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.tables import Table
 

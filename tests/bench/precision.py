@@ -26,7 +26,7 @@ from rich.table import Table
 
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 from jaxcap.measure.experiment import Point
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine.description import capture
 from jaxcap.measure.timing import compare
 from jaxcap.results.statistics import Estimate
 

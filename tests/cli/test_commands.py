@@ -26,8 +26,8 @@ from jaxcap import __version__
 from jaxcap.cli import checks, cli, main, options
 from jaxcap.cli.options import InputError
 from jaxcap.cli.run import CommandRun
-from jaxcap.measure import lock
-from jaxcap.measure.nvidia import nvidia_driver
+from jaxcap.measure.machine import lock
+from jaxcap.measure.machine.nvidia import nvidia_driver
 from jaxcap.results import ResultSet, json_schema
 
 JAXCAP = (sys.executable, "-m", "jaxcap")

@@ -16,8 +16,9 @@ from fakes import ENVIRONMENT, make_result, make_run, make_set
 
 from jaxcap import experiments
 from jaxcap.cli import cli
-from jaxcap.measure import lock, machine, recording
+from jaxcap.measure import recording
 from jaxcap.measure.experiment import Experiment
+from jaxcap.measure.machine import description, lock
 from jaxcap.measure.processes import ProcessError
 from jaxcap.results import ResultSet
 
@@ -36,7 +37,7 @@ def measured(
         return make_set(result)
 
     monkeypatch.setattr(Experiment, "run", run)
-    for module in machine, recording:
+    for module in description, recording:
         monkeypatch.setattr(module, "capture", lambda: ENVIRONMENT)
     monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
     return names

@@ -13,8 +13,8 @@ from fakes import FakeClock, Late
 from libraries import needs_torch
 
 from jaxcap.measure.arrays import device_of_result, size_bytes, waiter
-from jaxcap.measure.machine import cpu
-from jaxcap.results.environment import Device
+from jaxcap.measure.machine.description import cpu
+from jaxcap.results import Device
 
 
 @pytest.fixture

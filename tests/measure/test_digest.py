@@ -16,8 +16,8 @@ from jaxcap.measure import digest
 MEASURING = {
     f"measure.{name}"
     for name in (
-        *("allocator", "arrays", "compilation", "experiment", "processes", "timing"),
-        *("turns", "worker"),
+        *("arrays", "compilation", "experiment", "machine.allocator", "processes", "sampling"),
+        *("timing", "turns", "worker"),
     )
 }
 MNIST = {"mnist throughput", "mnist scaling"}
@@ -90,7 +90,7 @@ def outdated_by(
         ("kernels/elementwise.py", {"jit", "gradients", "typed_jit"}),
         ("measure/worker.py", set(catalogue())),
         ("measure/timing.py", set(catalogue())),
-        ("measure/machine.py", set()),
+        ("measure/machine/description.py", set()),
         ("measure/__init__.py", set()),
         ("results/models.py", set()),
         ("report/roofline.py", set()),

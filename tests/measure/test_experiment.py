@@ -17,9 +17,9 @@ from fakes import make_set
 from sample_experiments import SUMS, prepare_sums
 
 from jaxcap.measure import experiment as experiment_module
-from jaxcap.measure import machine
 from jaxcap.measure.experiment import Experiment, Points, grid
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine import description
+from jaxcap.measure.machine.description import capture
 from jaxcap.measure.timing import MAX_ROUNDS
 from jaxcap.measure.worker import Task
 from jaxcap.results import ResultSet
@@ -69,7 +69,7 @@ def test_commit_is_the_same_for_all_processes(log: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("JAXCAP_COMMIT", "at the start")
     prepared = capture()
     monkeypatch.delenv("JAXCAP_COMMIT")
-    monkeypatch.setattr(machine, "capture", lambda: prepared)
+    monkeypatch.setattr(description, "capture", lambda: prepared)
     points = grid(size=(10,), log=(str(log.with_name("other.txt")),))
     results = SUMS.run(points=points, processes=1, budget_s=0.01)
     assert results.environment.commit == "at the start"

@@ -22,9 +22,10 @@ from sample_experiments import SUMS
 
 from jaxcap.cli import cli
 from jaxcap.experiments import catalogue, unknown_parameters
-from jaxcap.measure import lock, recording
+from jaxcap.measure import recording
 from jaxcap.measure.experiment import Experiment
-from jaxcap.measure.lock import BusyError, measuring_alone
+from jaxcap.measure.machine import lock
+from jaxcap.measure.machine.lock import BusyError, measuring_alone
 from jaxcap.measure.recording import outdated_experiments, record
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.files import recording_path, slug
@@ -363,7 +364,8 @@ from fakes import ENVIRONMENT, make_result, make_set
 from sample_experiments import SUMS
 from dataclasses import replace
 from jaxcap.measure.experiment import Experiment
-from jaxcap.measure import lock, recording
+from jaxcap.measure import recording
+from jaxcap.measure.machine import lock
 
 def run(experiment, **_):
     time.sleep(0.005)

@@ -23,11 +23,12 @@ import pytest
 from fakes import ENVIRONMENT, FakeClock, Late
 from libraries import needs_torch
 
-from jaxcap.measure import machine, timing
-from jaxcap.measure.machine import cpu
-from jaxcap.measure.timing import MeasurementError, compare, measure, reading_time, sweep, tick
-from jaxcap.results import Allocator, Result, ResultsError
-from jaxcap.results.environment import Device
+from jaxcap.measure import sampling, timing
+from jaxcap.measure.machine import description
+from jaxcap.measure.machine.description import cpu
+from jaxcap.measure.sampling import MeasurementError, reading_time, tick
+from jaxcap.measure.timing import compare, measure, sweep
+from jaxcap.results import Allocator, Device, Result, ResultsError
 from jaxcap.results.statistics import Estimate
 
 MS = 1e-3
@@ -49,7 +50,7 @@ def garbage_collection() -> Iterator[None]:
 @pytest.fixture
 def cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make a thousand measurements affordable: nothing around the samples is looked at."""
-    monkeypatch.setattr(machine, "capture", lambda: ENVIRONMENT)
+    monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
     gc.collect()
     gc.freeze()
     yield
@@ -182,7 +183,7 @@ class TestReadingTheClock:
         assert times == pytest.approx([5e-6, 5e-6], rel=1e-3)
 
     def test_never_takes_longer_than_the_calls(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(timing, "_MAX_CALLS_PER_SAMPLE", 100)
+        monkeypatch.setattr(sampling, "_MAX_CALLS_PER_SAMPLE", 100)
         monkeypatch.setattr(timing, "MAX_ROUNDS", 10)
         readings = FakeClock()
 
@@ -365,7 +366,7 @@ class TestSampleSize:
     def test_is_limited_where_calls_take_no_time(
         self, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
     ) -> None:
-        monkeypatch.setattr(timing, "_MAX_CALLS_PER_SAMPLE", 100)
+        monkeypatch.setattr(sampling, "_MAX_CALLS_PER_SAMPLE", 100)
         monkeypatch.setattr(timing, "MAX_ROUNDS", 10)
         (run,) = measure(lambda: None, clock=clock).runs
         assert run.calls_per_sample == 128

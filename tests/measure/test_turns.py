@@ -12,9 +12,9 @@ from typing import Any, Self
 import pytest
 from fakes import ENVIRONMENT, FakeClock, make_result, make_run
 
-from jaxcap.measure import disturbance, turns
-from jaxcap.measure import machine as measure_machine
-from jaxcap.measure.disturbance import CpuTimes
+from jaxcap.measure import turns
+from jaxcap.measure.machine import description, disturbance
+from jaxcap.measure.machine.disturbance import CpuTimes
 from jaxcap.measure.processes import ProcessError
 from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS
 from jaxcap.measure.turns import measure_in_turns
@@ -116,7 +116,7 @@ class FakeProcess:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
     monkeypatch.setattr(turns, "WorkerProcess", lambda *_: FakeProcess(machine))
-    monkeypatch.setattr(measure_machine, "free_memory_bytes", lambda _: machine.free_bytes)
+    monkeypatch.setattr(description, "free_memory_bytes", lambda _: machine.free_bytes)
     monkeypatch.setattr(time, "perf_counter", machine.clock)
     monkeypatch.setattr(time, "process_time", lambda: 0.0)
     monkeypatch.setattr(disturbance, "cpu_times", machine.cpu_times)

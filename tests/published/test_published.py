@@ -19,8 +19,7 @@ from jaxcap.published import Conclusion, PublishedValue, assess, load
 from jaxcap.published.recomputations import COMPUTATIONS, count_parameters
 from jaxcap.published.replications import find_replications, least_time_s
 from jaxcap.published.values import FIRST_COUNTED, MISTAKES, NOT_AWAITED
-from jaxcap.results import Result, ResultSet
-from jaxcap.results.environment import Device
+from jaxcap.results import Device, Result, ResultSet
 from jaxcap.results.recordings import Recording
 
 VALUES = load()

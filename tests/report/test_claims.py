@@ -10,8 +10,7 @@ import pytest
 from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 
 from jaxcap.report.claims import Claim, claim
-from jaxcap.results import ResultsError, ResultSet
-from jaxcap.results.environment import Device
+from jaxcap.results import Device, ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 
 TEXT = "compiling makes it faster"

@@ -13,7 +13,7 @@ from fakes import CPU, GPU, make_result, make_run
 
 from jaxcap.experiments.ceilings import CEILINGS as CEILINGS_EXPERIMENT
 from jaxcap.experiments.ceilings import measure_ceilings, prepare
-from jaxcap.measure.machine import cpu
+from jaxcap.measure.machine.description import cpu
 from jaxcap.report import roofline
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results import Cost

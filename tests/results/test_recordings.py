@@ -10,8 +10,7 @@ import pytest
 from fakes import CPU, ENVIRONMENT, GPU, make_result, make_set
 
 from jaxcap.experiments import unknown_parameters
-from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.results.environment import Device, Environment
+from jaxcap.results import Device, Environment, Result, ResultsError, ResultSet
 from jaxcap.results.files import ENVIRONMENT_FILE, recording_path
 from jaxcap.results.recordings import (
     Recording,

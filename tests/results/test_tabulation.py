@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes import GPU, make_pair, make_result, make_run, make_set
 
-from jaxcap.results import ResultsError
-from jaxcap.results.environment import Device
+from jaxcap.results import Device, ResultsError
 
 MS = 1e-3
 SIX = (1, 2, 3, 4, 5, 6)

@@ -12,8 +12,7 @@ from sites import TUTORIALS
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.experiments.jit import JIT
 from jaxcap.experiments.typed_jit import TYPED_JIT
-from jaxcap.results import Result
-from jaxcap.results.environment import Device
+from jaxcap.results import Device, Result
 from jaxcap.results.files import recording_path
 
 MEASURING_PAGE, CLAIMING_PAGE = "basics/introduction", "basics/jnp_and_numpy"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxcap.measure.lock import LOCK
+from jaxcap.measure.machine.lock import LOCK
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "docs" / "_build" / "html"

@@ -16,7 +16,7 @@ from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
 from made_up import CLAIMING_PAGE, MEASURING_PAGE, OTHER_PAGES
 from sites import Read, build, copy_project, nox_docs
 
-from jaxcap.measure.lock import LOCK
+from jaxcap.measure.machine.lock import LOCK
 
 # By page, a cell that must fail the build, and what is then said.
 BAD = {

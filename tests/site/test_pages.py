@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from sites import PAGES, ROOT, TUTORIALS, Read
 
 from jaxcap import published
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine.description import capture
 from jaxcap.results import ResultSet
 
 # The first page is too early for it, and the one on timing compares ways to measure.

@@ -39,7 +39,7 @@ def lock(tmp_path: Path) -> Iterator[FileLock]:
 def project(tmp_path: Path) -> Path:
     """A project with little but its sessions, and with what an earlier build generated."""
     project = tmp_path / "project"
-    for name in ("noxfile.py", "pyproject.toml", "src/jaxcap/measure/lock.py"):
+    for name in ("noxfile.py", "pyproject.toml", "src/jaxcap/measure/machine/lock.py"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, project / name)
     for name in GENERATED:

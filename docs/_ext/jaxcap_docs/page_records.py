@@ -15,12 +15,11 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine.description import capture
 from jaxcap.report.claims import Claim, Outcome
-from jaxcap.results import Result, ResultsError, ResultSet
+from jaxcap.results import Device, Environment, Result, ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.base import FrozenModel
-from jaxcap.results.environment import Device, Environment
 from jaxcap.results.recordings import Recording, changes_since, load_all
 from jaxcap.results.statistics import Estimate
 from jaxcap_docs.lessons import TUTORIALS

@@ -21,7 +21,7 @@ from jaxcap.cli.mnist import mnist
 from jaxcap.cli.options import InputError
 from jaxcap.cli.record import record
 from jaxcap.cli.results import results
-from jaxcap.measure.lock import BusyError
+from jaxcap.measure.machine.lock import BusyError
 from jaxcap.mnist.data import DataError
 
 PROGRAM = "jaxcap"

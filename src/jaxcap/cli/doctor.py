@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from jaxcap.cli.output import display, write
-from jaxcap.measure import doctor as installation
+from jaxcap.measure.machine import doctor as installation
 from jaxcap.results.environment import provenance
 from jaxcap.results.tables import Table
 
@@ -39,7 +39,7 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
     findings = installation.diagnose(facts)
     machine: dict[str, str] = {}
     if facts.backend:
-        from jaxcap.measure.machine import capture
+        from jaxcap.measure.machine.description import capture
 
         machine = dict(provenance(capture()))
     if report:

@@ -274,16 +274,16 @@ def _results(
     resumed: int,
 ) -> ResultSet:
     """Return the epochs that this process trained as calls, of which the first compiles."""
-    from jaxcap.measure import machine
+    from jaxcap.measure.machine import description
 
     ends_s = [0.0, *(epoch.train_s for epoch in epochs)]
     first, *later = [end - start for start, end in pairwise(ends_s)][resumed:]
-    environment = machine.capture()
+    environment = description.capture()
     result = Result(
         experiment="mnist epoch",
         variant=LIBRARIES[library],
         parameters=settings.model_dump(),
-        device=machine.cpu() if platform == "cpu" else environment.device,
+        device=description.cpu() if platform == "cpu" else environment.device,
         comparison=uuid4().hex[:12],
         allocator="default",
         working_set_bytes=sum(array.nbytes for array in images.train),

@@ -80,7 +80,7 @@ def require_library(name: str) -> None:
 
 def require_memory(needed_bytes: int, platform: str, option: str, value: int) -> None:
     """Refuse a size that can't fit on a device of this platform."""
-    from jaxcap.measure.machine import free_memory_bytes
+    from jaxcap.measure.machine.description import free_memory_bytes
 
     free = free_memory_bytes(platform)
     if free is not None and needed_bytes > free:

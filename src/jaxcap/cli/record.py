@@ -55,10 +55,11 @@ def record(
     """
     run = CommandRun(quiet=quiet)
     start_backend()
-    from jaxcap.measure import machine, recording
+    from jaxcap.measure import recording
+    from jaxcap.measure.machine import description
 
     chosen = _choose(experiments, run)
-    environment = machine.capture()
+    environment = description.capture()
     try:
         pending = recording.outdated_experiments(folder, chosen, environment, processes=processes)
     except ResultsError as error:

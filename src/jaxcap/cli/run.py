@@ -23,7 +23,7 @@ from jaxcap.cli.options import (
     require_writable,
 )
 from jaxcap.cli.output import display, refusing_unwritable
-from jaxcap.measure.lock import measuring_alone
+from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.progress import progress_bar
 from jaxcap.results import ResultSet
 from jaxcap.results.tables import Table
@@ -106,7 +106,8 @@ class CommandRun:
 
     def measure(self, experiment: str, prepare: Prepare, points: Points) -> ResultSet:
         """Measure variants at each point."""
-        from jaxcap.measure.timing import MeasurementError, sweep
+        from jaxcap.measure.sampling import MeasurementError
+        from jaxcap.measure.timing import sweep
 
         with progress_bar(hidden=self.quiet) as bar, measuring_alone():
             task = bar.add_task(experiment, total=len(points))

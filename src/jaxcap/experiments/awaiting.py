@@ -8,7 +8,7 @@ import jax
 
 from jaxcap.kernels.random_model import batched, chained, looped, looped_steps, my_model, step
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 
 OP_BY_OP, COMPILED, AWAITED = "op by op", "jit", "jit, each awaited"
 STEP, SCAN, VMAP = "jit with split", "scan", "vmap"

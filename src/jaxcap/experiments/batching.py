@@ -16,7 +16,7 @@ from jaxcap.kernels.batching import (
     losses_by_loop,
 )
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 
 LOOP, COMPILED_LOOP, VMAP, BY_HAND = "Python loop", "compiled loop", "vmap", "by hand"
 FEATURES = 64

@@ -10,7 +10,7 @@ import numpy as np
 from jaxcap.kernels import calibration
 from jaxcap.kernels.precision import with_x64
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 
 SIZES = (1_000, 10_000, 1_000_000)
 MAX_LOOPED = 10_000  # a longer loop takes long and teaches nothing new

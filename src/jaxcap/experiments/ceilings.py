@@ -12,7 +12,8 @@ import numpy as np
 
 from jaxcap.kernels.precision import with_x64
 from jaxcap.measure.experiment import Experiment, Points, grid
-from jaxcap.measure.timing import Variants, sweep
+from jaxcap.measure.sampling import Variants
+from jaxcap.measure.timing import sweep
 from jaxcap.results.ceilings import CALL, COPY, PRODUCT, SUM, TRANSFER, Ceilings
 
 DTYPES = ("float32", "float64")

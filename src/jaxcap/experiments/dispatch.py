@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxcap.kernels import dispatch
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 from jaxcap.results import ResultSet
 
 NUMPY, AUTOGRAD, JNP, JIT, REWRAPPED = "NumPy", "autograd", "jnp", "jit", "jit in each call"

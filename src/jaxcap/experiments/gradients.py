@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jaxcap.kernels.elementwise import wave
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 
 OP_BY_OP, INNER_JIT, JIT = "vmap(grad)", "vmap(jit(grad))", "jit(vmap(grad))"
 LOOP, BACKWARD, FUNC = "PyTorch loop", "PyTorch backward", "torch.func"

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxcap.kernels import elementwise
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 

@@ -8,7 +8,7 @@ import jax
 
 from jaxcap.kernels.keys import next_each, split_each
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 from jaxcap.prng import KeyStream
 
 SPLIT_EACH, NEXT_EACH = "split one by one", "next(stream)"

@@ -14,7 +14,7 @@ import numpy as np
 from jaxcap.kernels import linalg
 from jaxcap.kernels.precision import with_x64
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 from jaxcap.results import Cost
 
 NUMPY, PYTORCH, JAX = "NumPy", "PyTorch", "JAX"

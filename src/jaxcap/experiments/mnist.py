@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import torch
 
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights

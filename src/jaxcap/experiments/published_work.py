@@ -13,7 +13,7 @@ import numpy as np
 from jaxcap.experiments import dispatch, linear_algebra
 from jaxcap.experiments.linear_algebra import GENERATE, INVERSE, MEAN_AND_SUM, NUMPY, PRODUCT
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 
 SIZE = 5000
 WITH_TRANSPOSE = "product with the transpose"

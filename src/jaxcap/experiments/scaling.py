@@ -9,7 +9,7 @@ from functools import partial
 import jax
 
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer, data_mesh

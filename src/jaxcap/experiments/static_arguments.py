@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxcap.kernels.loops import cosines, cosines_unrolled
 from jaxcap.measure.experiment import Experiment, grid
-from jaxcap.measure.timing import Variants
+from jaxcap.measure.sampling import Variants
 
 UNROLLED, ROLLED = "Python loop, static", "fori_loop, traced"
 

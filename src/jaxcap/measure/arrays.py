@@ -13,8 +13,8 @@ from typing import Any
 
 import jax
 
-from jaxcap.measure.machine import cpu, device_of
-from jaxcap.results.environment import Device
+from jaxcap.measure.machine.description import cpu, device_of
+from jaxcap.results import Device
 
 Wait = Callable[[Any], object]
 

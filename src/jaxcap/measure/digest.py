@@ -17,11 +17,12 @@ ROOT = Path(jaxcap.__file__).parent
 # jaxcap save, check and show the results.
 _TIMED_PACKAGES = {"experiments", "kernels", "mnist", "prng", "transforms"}
 _TIMING_MODULES = {
-    "jaxcap.measure.allocator",
     "jaxcap.measure.arrays",
     "jaxcap.measure.compilation",
     "jaxcap.measure.experiment",
+    "jaxcap.measure.machine.allocator",
     "jaxcap.measure.processes",
+    "jaxcap.measure.sampling",
     "jaxcap.measure.timing",
     "jaxcap.measure.turns",
     "jaxcap.measure.worker",

@@ -16,7 +16,8 @@ import jax
 
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.timing import MAX_ROUNDS, Variants
+from jaxcap.measure.sampling import Variants
+from jaxcap.measure.timing import MAX_ROUNDS
 from jaxcap.measure.turns import measure_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.results import Allocator, Parameter, ResultSet

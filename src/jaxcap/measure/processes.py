@@ -19,7 +19,7 @@ from warnings import warn
 
 import jax
 
-from jaxcap.measure import machine
+from jaxcap.measure.machine import description
 from jaxcap.measure.worker import Action, Answer, Request, Task
 
 # A worker that takes longer to answer hangs: a first call may take minutes.
@@ -135,7 +135,7 @@ def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
 
 
 def _prepare_points(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
-    free_bytes = machine.free_memory_bytes(jax.default_backend())
+    free_bytes = description.free_memory_bytes(jax.default_backend())
     for number, worker in enumerate(workers, start=1):
         worker.variants = [
             worker.ask("prepare", point).variants for point in range(len(task.points))

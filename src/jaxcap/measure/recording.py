@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from jaxcap.measure.experiment import Experiment
-from jaxcap.measure.lock import measuring_alone
-from jaxcap.measure.machine import capture
-from jaxcap.results import ResultsError, ResultSet
+from jaxcap.measure.machine.description import capture
+from jaxcap.measure.machine.lock import measuring_alone
+from jaxcap.results import Environment, ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.environment import Environment
 from jaxcap.results.files import ENVIRONMENT_FILE, recording_path
 from jaxcap.results.recordings import changes_since
 

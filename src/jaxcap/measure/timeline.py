@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from jaxcap.measure.timing import Clock
+from jaxcap.measure.sampling import Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import product
 
-from jaxcap.measure import machine
-from jaxcap.measure.disturbance import Monitor
+from jaxcap.measure.machine import description
+from jaxcap.measure.machine.disturbance import Monitor
 from jaxcap.measure.processes import WorkerProcess, prepare
 from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS, NEXT_LOOK
@@ -64,7 +64,7 @@ def measure_in_turns(
     ProcessError
         If a process fails or hangs. All others are ended.
     """
-    commit = machine.capture().commit or ""  # the same for all, even if one is made meanwhile
+    commit = description.capture().commit or ""  # the same for all, even if one is made meanwhile
     with ExitStack() as stack:
         workers = [stack.enter_context(WorkerProcess(task.name, commit)) for _ in range(processes)]
         session = _Session(prepare(workers, task), budget_s)

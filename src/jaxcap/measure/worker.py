@@ -19,14 +19,13 @@ from typing import Any, Literal, TextIO
 
 from pydantic import Field
 
-from jaxcap.measure import machine
-from jaxcap.measure.allocator import use_allocator
 from jaxcap.measure.compilation import persistent_cache_disabled
+from jaxcap.measure.machine import description
+from jaxcap.measure.machine.allocator import use_allocator
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.timing import Comparison
-from jaxcap.results import Allocator, Parameter, ResultSet
+from jaxcap.measure.sampling import Comparison
+from jaxcap.results import Allocator, Environment, Parameter, ResultSet
 from jaxcap.results.base import FrozenModel
-from jaxcap.results.environment import Environment
 
 Action = Literal[
     "prepare",  # a point, and call its variants for the first time
@@ -103,13 +102,13 @@ class Worker:
     def answer(self, **content: Any) -> Answer:
         """Return an answer with this content, and with what the process has used so far."""
         here = self._environment
-        memory_bytes = machine.peak_memory_bytes(here.device.platform) if here else None
+        memory_bytes = description.peak_memory_bytes(here.device.platform) if here else None
         return Answer(cpu_s=time.process_time(), memory_bytes=memory_bytes, **content)
 
     def _prepare_point(self, point: dict[str, Parameter]) -> tuple[str, ...]:
         variants = self._prepare(**point)
         # Not earlier, because it starts JAX's backend, and the function may choose its devices.
-        self._environment = self._environment or machine.capture()
+        self._environment = self._environment or description.capture()
         validate_labels(point, experiment=self._task.name, variants=variants)
         comparison = Comparison(variants)
         with persistent_cache_disabled():

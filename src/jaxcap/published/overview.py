@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_time
 from jaxcap.published.values import DOCUMENTS
 from jaxcap.report import agreement
-from jaxcap.results.environment import Device
+from jaxcap.results import Device
 from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from jaxcap.experiments.jit import JIT
 from jaxcap.experiments.linear_algebra import LINEAR_ALGEBRA, least_cost
 from jaxcap.published.values import FIRST_COUNTED, NOT_AWAITED, PublishedValue, load
-from jaxcap.results import Cost, Result
+from jaxcap.results import Cost, Device, Result
 from jaxcap.results.ceilings import Ceilings
-from jaxcap.results.environment import Device
 from jaxcap.results.recordings import Recording
 from jaxcap.results.statistics import Estimate
 

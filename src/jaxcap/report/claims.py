@@ -13,8 +13,7 @@ from html import escape
 from math import inf, isinf
 from typing import Literal
 
-from jaxcap.results import ResultSet
-from jaxcap.results.environment import Device
+from jaxcap.results import Device, ResultSet
 from jaxcap.results.statistics import CONFIDENCE, Estimate
 
 Outcome = Literal["holds", "fails", "undecided"]

@@ -1,11 +1,14 @@
 """What was measured, as data and as files. Nothing here needs JAX."""
 
+from jaxcap.results.environment import Device, Environment
 from jaxcap.results.models import Allocator, Cost, Parameter, ProcessSamples, Result, ResultsError
 from jaxcap.results.sets import ResultSet, ResultTable, json_schema
 
 __all__ = [
     "Allocator",
     "Cost",
+    "Device",
+    "Environment",
     "Parameter",
     "ProcessSamples",
     "Result",

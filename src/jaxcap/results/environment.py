@@ -1,7 +1,7 @@
 """What is kept of a machine: the device that computed, and everything that a timing depends on.
 
-These are only the types; `jaxcap.measure.machine` fills them. Whatever could identify a person or a
-host (host name, user, paths) has no field.
+These are only the types; `jaxcap.measure.machine.description` fills them. Whatever could identify a
+person or a host (host name, user, paths) has no field.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.results.environment import Environment, provenance
+from jaxcap.results import Environment
+from jaxcap.results.environment import provenance
 from jaxcap.results.tables import Table
 from jaxcap_docs import image_files
 

@@ -10,7 +10,7 @@ from sphinx.config import Config
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine.description import capture
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER, is_chosen
 from jaxcap_docs.read.elements import link_list, raw_html, stamp

@@ -7,7 +7,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
-from jaxcap.measure.doctor import Facts
+from jaxcap.measure.machine.doctor import Facts
 from jaxcap.results.base import FrozenModel
 
 

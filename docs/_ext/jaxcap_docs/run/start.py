@@ -13,8 +13,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import jaxcap
-from jaxcap.measure.lock import BusyError, measuring_alone
-from jaxcap.measure.machine import capture
+from jaxcap.measure.machine.description import capture
+from jaxcap.measure.machine.lock import BusyError, measuring_alone
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import TUTORIALS
 from jaxcap_docs.run import limits

@@ -14,7 +14,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from jaxcap.measure.nvidia import PLUGIN, cuda_plugins, nvidia_driver
+from jaxcap.measure.machine.nvidia import PLUGIN, cuda_plugins, nvidia_driver
 
 # The oldest drivers that run programs for CUDA 12 and 13, according to JAX's installation guide.
 OLDEST_DRIVER = {"12": "525", "13": "580"}

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import jax
 
-from jaxcap.measure.nvidia import cuda_plugins, nvidia_driver
-from jaxcap.results.environment import Device, Environment
+from jaxcap.measure.machine.nvidia import cuda_plugins, nvidia_driver
+from jaxcap.results import Device, Environment
 
 LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")
 

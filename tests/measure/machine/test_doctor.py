@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from jaxcap.cli import cli
-from jaxcap.measure import doctor
-from jaxcap.measure.doctor import Facts, diagnose, examine
-from jaxcap.measure.nvidia import nvidia_driver
+from jaxcap.measure.machine import doctor
+from jaxcap.measure.machine.doctor import Facts, diagnose, examine
+from jaxcap.measure.machine.nvidia import nvidia_driver
 
 CPU = Facts(jax="0.11.2", jaxlib="0.11.2", backend="cpu")
 PLUGINS = {"jax-cuda13-plugin": "0.11.2", "jax-cuda13-pjrt": "0.11.2"}
@@ -127,7 +127,7 @@ def test_a_broken_jax_beside_a_driver_is_diagnosed(tmp_path: Path) -> None:
     broken = tmp_path / "jax.py"
     broken.write_text("raise RuntimeError('jaxlib is too old')", encoding="ascii")
     script = (
-        "from jaxcap.measure import doctor\n"
+        "from jaxcap.measure.machine import doctor\n"
         "doctor.nvidia_driver = lambda: '580.65.06'\n"
         "facts = doctor.examine()\n"
         "print(facts.driver, facts.imports, facts.failure)\n"

@@ -11,8 +11,8 @@ from threading import Event, Thread
 
 import pytest
 
-from jaxcap.measure import lock
-from jaxcap.measure.lock import BusyError, measuring_alone
+from jaxcap.measure.machine import lock
+from jaxcap.measure.machine.lock import BusyError, measuring_alone
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from jaxcap.measure import allocator
-from jaxcap.measure.allocator import use_allocator
+from jaxcap.measure.machine import allocator
+from jaxcap.measure.machine.allocator import use_allocator
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_other_systems_stay_as_they_are(
 FAULTS = """
 import sys, numpy as np
 from resource import RUSAGE_SELF, getrusage
-from jaxcap.measure.allocator import use_allocator
+from jaxcap.measure.machine.allocator import use_allocator
 
 print(use_allocator(sys.argv[1]))
 for mebibytes in 1, 33, 100, 33:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from fakes import FakeClock
 
-from jaxcap.measure import disturbance
-from jaxcap.measure.disturbance import CpuTimes, Monitor, cpu_times
+from jaxcap.measure.machine import disturbance
+from jaxcap.measure.machine.disturbance import CpuTimes, Monitor, cpu_times
 
 
 @pytest.fixture

@@ -20,11 +20,20 @@ import pytest
 from fakes import ENVIRONMENT
 
 import jaxcap
-from jaxcap.measure import machine, nvidia
-from jaxcap.measure.machine import capture, cpu, cpu_name, device_of, peak_memory_bytes
-from jaxcap.results.environment import Device, Environment, provenance
+from jaxcap.measure.machine import description, nvidia
+from jaxcap.measure.machine.description import (
+    capture,
+    cpu,
+    cpu_name,
+    device_of,
+    peak_memory_bytes,
+)
+from jaxcap.results import Device, Environment
+from jaxcap.results.environment import provenance
 
-CAPTURE = "from jaxcap.measure.machine import capture; print(capture().model_dump_json())"
+CAPTURE = (
+    "from jaxcap.measure.machine.description import capture; print(capture().model_dump_json())"
+)
 
 
 @pytest.fixture
@@ -32,7 +41,7 @@ def write_system_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str, str], None]]:
     """Let the module find its system files, and no others, below a temporary folder."""
-    for module in machine, nvidia:
+    for module in description, nvidia:
         monkeypatch.setattr(module, "Path", lambda path: tmp_path / str(path).lstrip("/"))
     cpu_name.cache_clear()
 
@@ -46,7 +55,7 @@ def write_system_file(
 
 
 def test_memory_of_the_parent_is_not_that_of_its_processes() -> None:
-    code = "from jaxcap.measure.machine import peak_memory_bytes; print(peak_memory_bytes('cpu'))"
+    code = "from jaxcap.measure.machine.description import peak_memory_bytes; print(peak_memory_bytes('cpu'))"
     before = peak_memory_bytes("cpu")
     held = bytearray(os.urandom(1)) * 10**9
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -131,7 +140,7 @@ def test_versions_include_the_plugins_that_are_there(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(metadata, "distributions", lambda: found)
     monkeypatch.setattr(metadata, "version", version)
-    assert machine._versions.__wrapped__() == versions
+    assert description._versions.__wrapped__() == versions
 
 
 class TestSystemFiles:
@@ -192,15 +201,15 @@ class TestCommit:
     @pytest.fixture
     def copied_source(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """The module, as if it had been copied into somebody's git repository."""
-        source = tmp_path / "jaxcap" / "machine.py"
+        source = tmp_path / "jaxcap" / "description.py"
         source.parent.mkdir()
-        shutil.copy(machine.__file__, source)
+        shutil.copy(description.__file__, source)
         git(tmp_path, "init", "--quiet")
         (tmp_path / "README.md").write_text("Somebody else's\n", encoding="utf-8")
         git(tmp_path, "add", "README.md")
         git(tmp_path, "commit", "--quiet", "--message=First")
         monkeypatch.delenv("JAXCAP_COMMIT", raising=False)
-        monkeypatch.setattr(machine, "__file__", str(source))
+        monkeypatch.setattr(description, "__file__", str(source))
         return source
 
     @pytest.mark.usefixtures("copied_source")

@@ -1,0 +1,1 @@
+"""The machine that measures: what it is, and how to keep other work from disturbing it."""
