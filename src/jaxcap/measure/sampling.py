@@ -31,6 +31,12 @@ _MAX_CALLS_PER_SAMPLE = 1_000_000
 # Calls that take longer hardly notice that the CPU's caches hold something else when they begin.
 SHORT_S = 0.01
 
+# Samples that take longer are long enough, however unlucky they were.
+LONG_S = 0.5
+# Threads of OpenBLAS and OpenMP go on spinning for up to 0.1 s after a parallel call. Whether a process
+# is idle shows in so short a sleep.
+SPIN_LIMIT_S, SLEEP_S = 0.2, 3e-4
+
 Clock = Callable[[], float]
 Variants = Mapping[str, Callable[..., Any]]
 
@@ -77,17 +83,25 @@ class Comparison:
         for sampler in self._samplers:
             sampler.calibrate(sample_s)
 
-    def refill_caches(self) -> None:
-        """Call each short variant once, because other work has displaced it in the CPU's caches."""
-        for sampler in self._samplers:
-            if sampler.is_short:
-                sampler.call()
-
     def sample(self) -> dict[str, float]:
         """Sample each variant once, in a new random order, and return the seconds of a call."""
         self._shuffle(self._order)
         for sampler in self._order:
             sampler.sample()
+        return {sampler.name: sampler.samples_s[-1] for sampler in self._samplers}
+
+    def sample_among_others(self) -> dict[str, float]:
+        """Take samples like `sample`, in a process that takes turns with others.
+
+        Each variant is called once before its sample if it is short, because what others did has
+        displaced it in the CPU's caches, and nothing is left running after it.
+        """
+        self._shuffle(self._order)
+        for sampler in self._order:
+            if sampler.is_short:
+                sampler.call()
+            sampler.sample()
+            wait_until_idle()
         return {sampler.name: sampler.samples_s[-1] for sampler in self._samplers}
 
     def is_precise(self, precision: float) -> bool:
@@ -166,12 +180,18 @@ class _Sampler:
     def calibrate(self, sample_s: float) -> None:
         shortest_s = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))
         with self._naming_the_variant():
-            while True:
-                total_s, _ = self._time_calls(self.calls)
-                self.is_short = total_s < SHORT_S * self.calls
-                if total_s >= shortest_s or self.calls >= _MAX_CALLS_PER_SAMPLE:
-                    break
+            while (
+                fastest_s := self._fastest_s()
+            ) < shortest_s and self.calls < _MAX_CALLS_PER_SAMPLE:
                 self.calls *= 2
+        self.is_short = fastest_s < SHORT_S * self.calls
+
+    def _fastest_s(self) -> float:
+        """Time the calls of a sample three times if they are short: a single time may be unlucky."""
+        times_s = [self._time_calls(self.calls)[0]]
+        while len(times_s) < 3 and sum(times_s) < LONG_S:
+            times_s.append(self._time_calls(self.calls)[0])
+        return min(times_s)
 
     def sample(self) -> None:
         faults_before = _minor_faults()
@@ -241,6 +261,16 @@ class _Sampler:
             raise MeasurementError(
                 f"variant {self.name!r} raised {type(error).__name__}: {error}"
             ) from error
+
+
+def wait_until_idle() -> None:
+    """Wait until no thread of this process is busy, so that none disturbs what is measured next."""
+    deadline_s = time.monotonic() + SPIN_LIMIT_S
+    while time.monotonic() < deadline_s:
+        before_s = time.process_time()
+        time.sleep(SLEEP_S)
+        if time.process_time() - before_s < SLEEP_S / 2:
+            return
 
 
 def tick(clock: Clock) -> float:

@@ -93,8 +93,7 @@ class Worker:
                 gc.disable()
             case "measure":
                 comparison = self._comparisons[request.point]
-                comparison.refill_caches()
-                return self.answer(samples_s=comparison.sample())
+                return self.answer(samples_s=comparison.sample_among_others())
             case "report":
                 return self.answer(results=self._results())
         return self.answer()
