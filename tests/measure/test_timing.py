@@ -62,7 +62,7 @@ def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each run of the tests shuffle in the same ways."""
     seeds = count()
     shuffler = SimpleNamespace(Random=lambda: random.Random(next(seeds)))
-    monkeypatch.setattr(timing, "random", shuffler)
+    monkeypatch.setattr(sampling, "random", shuffler)
 
 
 class TestFirstCall:

@@ -104,8 +104,8 @@ def compare(
         the median to either side. Zero uses the whole budget.
     allocator
         ``"steady"`` changes malloc so that this process keeps freed memory, from now until it
-        ends (see `~jaxcap.measure.machine.allocator.use_allocator`); ``"default"`` changes nothing. The
-        results name the allocator in effect.
+        ends (see `~jaxcap.measure.machine.allocator.use_allocator`); ``"default"`` changes
+        nothing. The results name the allocator in effect.
     clock
         Returns seconds; for tests.
     empty_caches
