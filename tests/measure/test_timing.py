@@ -223,9 +223,9 @@ class TestRounds:
             return call
 
         compare({name: variant(name) for name in "abc"}, budget_s=0.1, clock=clock)
-        # Once cold, then twice warm: to compile again, and to find how many calls make a sample.
-        assert called[:9] == [*"abc"] * 3
-        rounds = list(zip(*[iter(called[9:])] * 3, strict=True))
+        # Once cold, once to compile again, and three times to find how many calls make a sample.
+        assert called[:15] == [*"abc", *"abc", *"aaabbbccc"]
+        rounds = list(zip(*[iter(called[15:])] * 3, strict=True))
         assert {"".join(sorted(one)) for one in rounds} == {"abc"}
         assert len(set(rounds)) > 1
 
@@ -392,8 +392,8 @@ class TestBudget:
         assert samples_of(result) == timing.FIRST_LOOK * 1.5  # the second look
 
     def test_looks_at_growing_distances(self, clock: FakeClock) -> None:
-        # Precise from about the thirtieth sample on.
-        durations = chain([9 * MS, 1 * MS] * 13, repeat(5 * MS))
+        # After five calls to warm up, precise from about the thirtieth sample on.
+        durations = chain([9 * MS] * 5, [1 * MS, 9 * MS] * 11, [1 * MS], repeat(5 * MS))
         result = measure(clock.taking(lambda: next(durations)), budget_s=0.5, clock=clock)
         assert samples_of(result) == 68  # seen precise after 45 rounds, and believed after 68
 
@@ -434,7 +434,7 @@ class TestBudget:
         assert sum(result.runs[0].samples_s) == pytest.approx(0.08, abs=2 * MS)
 
     def test_is_not_used_up_where_calls_get_faster(self, clock: FakeClock) -> None:
-        durations = chain([11 * MS] * 3, repeat(MS))
+        durations = chain([11 * MS] * 5, repeat(MS))  # until calls are counted
         call = clock.taking(lambda: next(durations))
         result = measure(call, budget_s=1, precision=0, clock=clock)
         assert samples_of(result) == timing.MAX_ROUNDS == 100
@@ -480,8 +480,8 @@ class TestGarbageCollection:
             clock.advance(MS)
 
         measure(call, budget_s=0.1, clock=clock)
-        assert seen[:3] == [True] * 3  # first call and warm-up
-        assert set(seen[3:]) == {False}
+        assert seen[:5] == [True] * 5  # first call and warm-up
+        assert set(seen[5:]) == {False}
         assert gc.isenabled()
 
     @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
