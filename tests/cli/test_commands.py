@@ -288,6 +288,19 @@ def test_a_full_disk_behind_standard_output_is_said_in_a_sentence(command: str) 
     assert result.stderr == ("Error: standard output can't be written: No space left on device\n")
 
 
+def test_other_failures_of_the_system_are_not_blamed_on_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(**_: object) -> None:
+        raise OSError("libtorch.so: cannot open shared object file")
+
+    monkeypatch.setattr(cli, "main", fail)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "Error: libtorch.so: cannot open shared object file\n"
+
+
 def test_a_busy_machine_is_not_measured_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "LOCK", tmp_path / "lock")
     monkeypatch.delenv("JAXCAP_LOCK_HELD")

@@ -66,6 +66,15 @@ def assert_equal(one: Trainer, other: Trainer, *, atol: float = 0) -> None:
         np.testing.assert_allclose(a, b, rtol=0, atol=atol)
 
 
+@needs_torch
+def test_the_state_before_the_first_step_can_be_restored(mnist: Mnist) -> None:
+    settings = Settings(momentum=0.9)
+    trainer = torch_trainer(settings, mnist.train)
+    other = torch_trainer(settings.model_copy(update={"seed": 7}), mnist.train)
+    other.restore(trainer.state())
+    assert_equal(trainer, other)
+
+
 @pytest.fixture(scope="module")
 def mnist() -> Mnist:
     return bars_to_learn()

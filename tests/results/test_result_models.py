@@ -115,11 +115,14 @@ class TestDisturbance:
         assert not make_set(quiet).table().notes
         (note,) = make_set(quiet, left_out).table().notes
         assert note == (
-            "Other work took more than 5% of the machine's CPU time during 25.0% of the samples, "
-            "which are left out."
+            "Other work took more than 5% of the machine's CPU time during 33.3% of the samples, "
+            "which are left out."  # 6 of 12 and of 6
         )
         (note,) = make_set(counted).table().notes
         assert note.endswith("They count, because some processes have too few without them.")
+        counted = counted.model_copy(update={"variant": "op by op"})
+        (note,) = make_set(left_out, counted).table().notes
+        assert note.endswith("They are left out where each process has enough without them.")
 
     def test_leaves_samples_out_of_modes(self) -> None:
         busy = (0.0,) * 40 + (1.0,) * 10

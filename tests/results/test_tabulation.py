@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes import GPU, make_pair, make_result, make_run, make_set
+from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 
 from jaxcap.results import Device, ResultsError
 
@@ -56,6 +56,14 @@ class TestTables:
     def test_single_samples_have_a_range_and_no_interval(self) -> None:
         table = make_set(make_result("jit", make_run([MS]))).table()
         assert "range (one process)" in table.headers
+
+    def test_a_parameter_may_be_called_device(self) -> None:
+        results = [
+            make_result("jit", device=device, parameters={"device": device.platform})
+            for device in (CPU, GPU)
+        ]
+        headers = make_set(*results).table().headers
+        assert [header for header in headers if "device" in header] == ["device", "device used"]
 
     def test_devices_are_shown_if_there_are_several(self) -> None:
         table = make_set(make_result(), make_result(device=GPU)).table()

@@ -51,6 +51,9 @@ Images
    :target: https://jax.example
 
 .. image:: https://jax.example/far.png
+
+.. image:: wide.svg
+   :width: 50%
 """
 CONFIGURATION = f"""
 import sys
@@ -122,6 +125,7 @@ def test_images_have_sizes_and_all_but_the_first_are_loaded_late(tmp_path: Path)
         ["700", "350", "lazy"],
         ["672", "336", "lazy"],
         [None, None, None],
+        [None, None, "lazy"],
     ]
 
 

@@ -36,8 +36,9 @@ def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
     for image in images:
         if size := get_image_size(Path(app.srcdir, image["uri"])):
             width, height = size
-            shown = int(image.get("width", width))
-            image["width"], image["height"] = str(shown), str(round(shown * height / width))
+            shown = image.get("width", str(width))
+            if shown.isdecimal():  # and no share of the page
+                image["width"], image["height"] = shown, str(round(int(shown) * height / width))
         if image is not images[0]:
             image["loading"] = "lazy"
 

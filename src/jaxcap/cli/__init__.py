@@ -6,6 +6,7 @@ results can be read and an installation examined where one of them is missing or
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from io import TextIOWrapper
@@ -25,6 +26,8 @@ from jaxcap.measure.machine.lock import BusyError
 from jaxcap.mnist.data import DataError
 
 PROGRAM = "jaxcap"
+# What the system says when output can't be written. EDQUOT is unknown to Windows.
+_OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF, getattr(errno, "EDQUOT", None)}
 
 
 @click.command(epilog="Example: jaxcap completion zsh")
@@ -98,9 +101,9 @@ def main() -> NoReturn:
         code = error.exit_code
     except OSError as error:
         message = str(error)
-        if error.filename is None:
-            # Only standard output has no name. Its buffer is discarded, because Python would try to
-            # write it again at exit.
+        if error.filename is None and error.errno in _OUTPUT_ERRORS:
+            # Standard output has no name. Its buffer is discarded, because Python would try to write
+            # it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             message = f"standard output can't be written: {error.strerror}"
         click.echo(f"Error: {message}", err=True)

@@ -179,7 +179,7 @@ class _Session:
     def measure(self, on_progress: Callable[[float], object]) -> None:
         """Let the workers take turns until each point is precise or its budget spent."""
         shuffle = random.Random().shuffle  # the user's own random state stays as it is
-        active = self._points
+        active, done = self._points, 0.0
         while active:
             turns = list(product(active, range(len(self._workers))))
             shuffle(turns)
@@ -189,7 +189,8 @@ class _Session:
                 point.look(self._monitor.shares)
             active = [point for point in active if point.needs_rounds] or self._redistribute()
             left = sum(max(point.left_s, 0) / point.budget_s for point in active)
-            on_progress(1 - left / len(self._points))
+            done = max(done, 1 - left / len(self._points))  # time that was shared out looks undone
+            on_progress(done)
         self._end_window(at_once=True)
 
     def _measure_round(self, point: _Point, process: int) -> None:

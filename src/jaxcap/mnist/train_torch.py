@@ -101,7 +101,8 @@ class TorchTrainer(Trainer):
     def state(self) -> Arrays:
         tensors = list(self._model.parameters())
         if self.settings.momentum:  # PyTorch keeps no buffers for a momentum of zero
-            tensors += [self._optimizer.state[p]["momentum_buffer"] for p in tensors]
+            states = self._optimizer.state  # has nothing before the first step
+            tensors += [states[p].get("momentum_buffer", torch.zeros_like(p)) for p in tensors]
         return [tensor.detach().cpu().numpy() for tensor in tensors]
 
     @override

@@ -93,8 +93,9 @@ def table_of_times(results: Sequence[Result]) -> Table:
 
 def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
     """Return columns of times, after those of what else differs between results."""
+    parameters = varying(results)
     columns: dict[str, Column] = {
-        name: [(result, detail(result, name)) for result in results]
+        f"{name} used" if name in parameters else name: [(r, detail(r, name)) for r in results]
         for name in ("experiment", "device", "allocator")
         if len({getattr(result, name) for result in results}) > 1
     }
@@ -151,17 +152,19 @@ def _interval_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, 
 
 def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
     """Say how many samples other work disturbed, if it was any, and whether they count."""
-    disturbed = [result for result in results if result.disturbed_share]
-    if not disturbed:
+    undisturbed = [flag for result in results for run in result.runs for flag in run.undisturbed]
+    if all(undisturbed):
         return []
-    share = sum(result.disturbed_share for result in results) / len(results)
     note = (
         f"Other work took more than {DISTURBED_SHARE:.0%} of the machine's CPU time during "
-        f"{share:.1%} of the samples"
+        f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the samples"
     )
-    if all(result.leaves_disturbed_out for result in disturbed):
+    left_out = {result.leaves_disturbed_out for result in results if result.disturbed_share}
+    if left_out == {True}:
         return [f"{note}, which are left out."]
-    return [f"{note}. They count, because some processes have too few without them."]
+    if left_out == {False}:
+        return [f"{note}. They count, because some processes have too few without them."]
+    return [f"{note}. They are left out where each process has enough without them."]
 
 
 def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]:
