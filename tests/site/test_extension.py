@@ -54,6 +54,8 @@ Images
 
 .. image:: wide.svg
    :width: 50%
+
+.. image:: wide.svg
 """
 CONFIGURATION = f"""
 import sys
@@ -126,7 +128,9 @@ def test_images_have_sizes_and_all_but_the_first_are_loaded_late(tmp_path: Path)
         ["672", "336", "lazy"],
         [None, None, None],
         [None, None, "lazy"],
+        ["672", "336", "lazy"],
     ]
+    assert images[-1].find_parent("a") is None
 
 
 def test_data_and_styles_of_the_package_make_tutorials_run_again(

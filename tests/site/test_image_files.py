@@ -57,3 +57,11 @@ def test_figure_without_any_text_is_a_plot() -> None:
     figure, axes = plt.subplots()
     axes.plot([1, 2])
     assert image_files.describe(figure) == "Plot"
+
+
+def test_images_side_by_side_are_described_by_their_titles() -> None:
+    figure, axes = plt.subplots(1, 2)
+    for part, title in zip(axes, ("seven", "one"), strict=True):
+        part.imshow([[0, 1], [1, 0]])
+        part.set_title(title, loc="center")
+    assert image_files.describe(figure) == "seven. one"

@@ -65,7 +65,8 @@ def describe(figure: Figure) -> str:
     parts = [figure.get_suptitle()]
     for axes in figure.axes:
         labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
-        parts += [axes.get_title(loc="left"), labels, *_lines(axes), *_bars(axes)]
+        title = axes.get_title(loc="left") or axes.get_title()
+        parts += [title, labels, *_lines(axes), *_bars(axes)]
     parts = list(filter(None, parts))
     if finding := str(figure.get_label()):
         parts = [*parts[:1], finding]

@@ -36,6 +36,8 @@ def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
     for image in images:
         if size := get_image_size(Path(app.srcdir, image["uri"])):
             width, height = size
+            if "width" not in image:
+                image["classes"].append("no-scaled-link")  # to the image, since it is not scaled
             shown = image.get("width", str(width))
             if shown.isdecimal():  # and no share of the page
                 image["width"], image["height"] = shown, str(round(int(shown) * height / width))
