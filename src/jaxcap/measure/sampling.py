@@ -83,25 +83,23 @@ class Comparison:
         for sampler in self._samplers:
             sampler.calibrate(sample_s)
 
-    def sample(self) -> dict[str, float]:
-        """Sample each variant once, in a new random order, and return the seconds of a call."""
-        self._shuffle(self._order)
-        for sampler in self._order:
-            sampler.sample()
-        return {sampler.name: sampler.samples_s[-1] for sampler in self._samplers}
+    def sample(self, *, among_others: bool = False) -> dict[str, float]:
+        """Sample each variant once, in a new random order, and return the seconds of a call.
 
-    def sample_among_others(self) -> dict[str, float]:
-        """Take samples like `sample`, in a process that takes turns with others.
-
-        Each variant is called once before its sample if it is short, because what others did has
-        displaced it in the CPU's caches, and nothing is left running after it.
+        Parameters
+        ----------
+        among_others
+            Whether this process takes turns with others. Then each variant is called once before
+            its sample if it is short, because what others did has displaced it in the CPU's caches,
+            and nothing is left running after it.
         """
         self._shuffle(self._order)
         for sampler in self._order:
-            if sampler.is_short:
+            if among_others and sampler.is_short:
                 sampler.call()
             sampler.sample()
-            wait_until_idle()
+            if among_others:
+                wait_until_idle()
         return {sampler.name: sampler.samples_s[-1] for sampler in self._samplers}
 
     def is_precise(self, precision: float) -> bool:

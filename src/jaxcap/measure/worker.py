@@ -93,7 +93,7 @@ class Worker:
                 gc.disable()
             case "measure":
                 comparison = self._comparisons[request.point]
-                return self.answer(samples_s=comparison.sample_among_others())
+                return self.answer(samples_s=comparison.sample(among_others=True))
             case "report":
                 return self.answer(results=self._results())
         return self.answer()
