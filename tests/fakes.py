@@ -68,6 +68,7 @@ def make_run(
     calls_per_sample: int = 1,
     dispatch_s: float = 1e-4,
     minor_faults: int = 0,
+    involuntary_switches: int = 0,
     other_work: Sequence[float] = (),
 ) -> ProcessSamples:
     return ProcessSamples(
@@ -76,6 +77,7 @@ def make_run(
         samples_s=tuple(samples_s),
         dispatch_s=(dispatch_s,) * len(samples_s),
         minor_faults=(minor_faults,) * len(samples_s),
+        involuntary_switches=(involuntary_switches,) * len(samples_s),
         other_work=tuple(other_work),
     )
 

@@ -115,7 +115,7 @@ class TestDisturbance:
         assert not make_set(quiet).table().notes
         (note,) = make_set(quiet, left_out).table().notes
         assert note == (
-            "Other work took more than 5% of the machine's CPU time during 33.3% of the samples, "
+            "Other work took more than 5% of the CPU time during 33.3% of the samples, "
             "which are left out."  # 6 of 12 and of 6
         )
         (note,) = make_set(counted).table().notes

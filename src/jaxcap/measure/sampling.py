@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, repeat
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import jax
@@ -150,6 +150,7 @@ class _Sampler:
     samples_s: list[float] = field(default_factory=list)
     dispatch_s: list[float] = field(default_factory=list)
     minor_faults: list[int] = field(default_factory=list)
+    involuntary_switches: list[int] = field(default_factory=list)
 
     def call_first(self, *, empty_caches: bool) -> None:
         if empty_caches:
@@ -192,11 +193,15 @@ class _Sampler:
         return min(times_s)
 
     def sample(self) -> None:
-        faults_before = _minor_faults()
+        before = _kernel_counts()
         with self._naming_the_variant():
             total_s, dispatch_s = self._time_calls(self.calls)
-        if faults_before is not None:
-            self.minor_faults.append((_minor_faults() or 0) - faults_before)
+        after = _kernel_counts()
+        if before and after:
+            self.minor_faults.append(after.minor_faults - before.minor_faults)
+            self.involuntary_switches.append(
+                after.involuntary_switches - before.involuntary_switches
+            )
         self.samples_s.append(total_s / self.calls)
         self.dispatch_s.append(dispatch_s / self.calls)
 
@@ -212,6 +217,7 @@ class _Sampler:
             samples_s=tuple(self.samples_s),
             dispatch_s=tuple(self.dispatch_s),
             minor_faults=tuple(self.minor_faults),
+            involuntary_switches=tuple(self.involuntary_switches),
         )
 
     def _time_calls(self, calls: int) -> tuple[float, float]:
@@ -287,10 +293,18 @@ def reading_time(clock: Clock) -> float:
     return min((readings[-1] - readings[0]) / 100 for readings in batches)
 
 
-def _minor_faults() -> int | None:
-    """Memory pages that the kernel has mapped for this process so far, where it counts them."""
+class _KernelCounts(NamedTuple):
+    """What the kernel has counted for all threads of this process so far."""
+
+    minor_faults: int
+    involuntary_switches: int
+
+
+def _kernel_counts() -> _KernelCounts | None:
+    """Read the counts, where the system has them."""
     if sys.platform == "win32":
         return None
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return _KernelCounts(usage.ru_minflt, usage.ru_nivcsw)

@@ -28,8 +28,8 @@ from jaxcap.results.base import FrozenModel, PrintableText
 from jaxcap.results.environment import Device
 from jaxcap.results.statistics import Estimate, Speedup, modes
 
-# A sample is disturbed if other work took more than this share of the machine's CPU time. Estimates
-# are made without such samples where each process has enough others.
+# A sample is disturbed if other work took more than this share of the CPU time. Estimates are made
+# without such samples where each process has enough others.
 DISTURBED_SHARE = 0.05
 MIN_UNDISTURBED = 6
 
@@ -89,9 +89,14 @@ class ProcessSamples(FrozenModel):
     minor_faults
         Memory pages that the kernel had to map during a sample, all calls together. Empty where
         they were not counted.
+    involuntary_switches
+        How often the kernel took a core from a thread of the process during a sample, all calls
+        together. Empty where that was not counted. It doesn't decide whether a sample is
+        disturbed, because threads of one call also take cores from each other.
     other_work
-        The share of the machine's CPU time that other work took, stolen time included, in the
-        stretch of time that each sample lies in. Empty where it was not measured.
+        The share of the CPU time that other work took, stolen time included, in the stretch of
+        time that each sample lies in (see `jaxcap.measure.machine.disturbance`). Empty where it
+        was not measured.
     """
 
     first_call_s: Seconds
@@ -99,14 +104,18 @@ class ProcessSamples(FrozenModel):
     samples_s: tuple[Seconds, ...] = Field(min_length=1)
     dispatch_s: tuple[Seconds, ...]
     minor_faults: tuple[NonNegativeInt, ...]
+    involuntary_switches: tuple[NonNegativeInt, ...] = ()
     other_work: tuple[Share, ...] = ()
 
     @model_validator(mode="after")
     def _same_length(self) -> Self:
-        optional = [values for values in (self.minor_faults, self.other_work) if values]
+        optional = filter(None, (self.minor_faults, self.involuntary_switches, self.other_work))
         lengths = {len(values) for values in (self.samples_s, self.dispatch_s, *optional)}
         if len(lengths) > 1:
-            raise ValueError("samples_s, dispatch_s, minor_faults and other_work differ in length")
+            raise ValueError(
+                "samples_s, dispatch_s, minor_faults, involuntary_switches and other_work differ "
+                "in length"
+            )
         return self
 
     @property

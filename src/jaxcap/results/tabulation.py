@@ -156,7 +156,7 @@ def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
     if all(undisturbed):
         return []
     note = (
-        f"Other work took more than {DISTURBED_SHARE:.0%} of the machine's CPU time during "
+        f"Other work took more than {DISTURBED_SHARE:.0%} of the CPU time during "
         f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the samples"
     )
     left_out = {result.leaves_disturbed_out for result in results if result.disturbed_share}
