@@ -46,6 +46,9 @@ class Machine:
     variants: Callable[[int], tuple[str, ...]] = lambda _: ("a", "b")
     memory_bytes: int = 0
     free_bytes: int | None = None
+    #: Seconds that a process takes to start, and to calibrate its samples.
+    start_s: float = 0.0
+    calibration_s: float = 0.0
     log: list[tuple[int, str, int]] = field(default_factory=list)
     processes: list[FakeProcess] = field(default_factory=list)
     busy_s: float = 0.0
@@ -56,7 +59,7 @@ class Machine:
         self.clock.advance(seconds)
 
     def cpu_times(self) -> CpuTimes:
-        return CpuTimes(2 * self.clock.now_s, 2 * self.clock.now_s - self.busy_s)
+        return CpuTimes(2 * self.clock.now_s, 2 * self.clock.now_s - self.busy_s, 0.0)
 
 
 class FakeProcess:
@@ -79,6 +82,8 @@ class FakeProcess:
     def send(self, message: Task | Request) -> None:
         if isinstance(message, Request):
             self.machine.log.append((self.number, message.action, message.point))
+        else:
+            self.work(self.machine.start_s)
 
     def answer(self) -> None:
         """It is not used."""
@@ -89,6 +94,8 @@ class FakeProcess:
         if action == "prepare":
             self.memory_bytes += self.machine.memory_bytes
             content["variants"] = self.machine.variants(self.number)
+        elif action == "calibrate":
+            self.work(self.machine.calibration_s)
         elif action == "measure":
             content["samples_s"] = {v: self.sample(point, v) for v in self.variants[point]}
         elif action == "report":
@@ -97,10 +104,13 @@ class FakeProcess:
 
     def sample(self, point: int, variant: str) -> float:
         seconds = self.machine.duration(self.number, point + 1, variant)
-        self.machine.work(seconds)
-        self.cpu_s += seconds
+        self.work(seconds)
         self.samples.setdefault((point, variant), []).append(seconds)
         return seconds
+
+    def work(self, seconds: float) -> None:
+        self.machine.work(seconds)
+        self.cpu_s += seconds
 
     def results(self) -> ResultSet:
         return ResultSet(
@@ -245,6 +255,42 @@ class TestDisturbance:
         machine.others = lambda _: 0.5
         measure(budget_s=0.5)
         assert machine.clock.now_s == pytest.approx(2 * 0.5 * 12, rel=0.15)
+
+
+class TestBusyMachine:
+    @pytest.fixture(autouse=True)
+    def long_calls(self, machine: Machine) -> None:
+        machine.duration, machine.calibration_s = lambda *_: 0.1, 0.5
+
+    def test_is_warned_of_before_and_after(self, machine: Machine) -> None:
+        machine.others = lambda _: 0.38
+        with pytest.warns(UserWarning, match="^other work t(akes|ook) 38%") as warnings:
+            measure(budget_s=0.5)
+        before, after = (str(warning.message) for warning in warnings)
+        assert before.startswith("other work takes 38% of the CPU, so times will be too long")
+        assert after == (
+            "other work took 38% of the CPU while experiment 'test' was measured, and disturbed "
+            "100% of its samples: end it, and measure again"
+        )
+
+    @pytest.mark.filterwarnings("error")
+    def test_is_not_one_with_a_little_other_work(self, machine: Machine) -> None:
+        machine.others = lambda _: 0.04
+        measure(budget_s=0.5)
+
+    def test_is_warned_of_though_it_was_quiet_at_first(self, machine: Machine) -> None:
+        machine.others = lambda now_s: 0.5 if now_s > 2 else 0.0
+        with pytest.warns(UserWarning, match="other work took .* its samples") as warnings:
+            measure(budget_s=0.5)
+        assert len(warnings) == 1
+
+
+def test_logs_how_long_measuring_took(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    machine.start_s, machine.calibration_s = 7.0, 0.5
+    measure()
+    (record,) = [record for record in caplog.records if record.name == turns.__name__]
+    assert vars(record)["measured_s"] == pytest.approx(machine.clock.now_s - 3 * 7.0)
+    assert vars(record)["other_work"] == 0
 
 
 class TestMemory:

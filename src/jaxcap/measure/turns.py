@@ -5,16 +5,19 @@ If they ran one after another, the drift of the machine would look like a differ
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
+from statistics import fmean
+from warnings import warn
 
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.disturbance import Monitor
-from jaxcap.measure.processes import WorkerProcess, prepare
+from jaxcap.measure.processes import WorkerProcess, cpu_s, prepare, start
 from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task
@@ -27,6 +30,10 @@ from jaxcap.results.statistics import Estimate, Speedup
 PRECISE, PRECISE_IF_DECIDED = 1.05, 1.15
 # Less time of the budget than this share is not worth giving to other points.
 LEAST_SHARE = 0.05
+# A larger share of disturbed samples is worth a warning.
+MANY_DISTURBED = 1 / 3
+
+logger = logging.getLogger(__name__)
 
 
 def measure_in_turns(
@@ -40,7 +47,9 @@ def measure_in_turns(
     """Measure a task in fresh processes that take turns, and pool what they measured.
 
     All are alive at once. One at a time measures one round at one point, in random order, so that
-    the rounds of each process and of each point are spread over the whole time.
+    the rounds of each process and of each point are spread over the whole time. Warns if the
+    machine is too busy to measure on, before and after, and logs how long measuring took, from the
+    first call to the last sample (``measured_s``), and the mean share of other work meanwhile.
 
     Parameters
     ----------
@@ -67,12 +76,15 @@ def measure_in_turns(
     commit = description.capture().commit or ""  # the same for all, even if one is made meanwhile
     with ExitStack() as stack:
         workers = [stack.enter_context(WorkerProcess(task.name, commit)) for _ in range(processes)]
+        start(workers, task)
+        start_s = time.perf_counter()
         session = _Session(prepare(workers, task), budget_s)
         with progress_bar(hidden=on_progress is not None) as bar:
             shown = bar.add_task(task.name, total=1)
             session.measure(
                 on_progress or (lambda share: bar.update(shown, completed=share, refresh=True))
             )
+        session.tell(task.name, time.perf_counter() - start_s)
         return session.results(code)
 
 
@@ -172,7 +184,7 @@ class _Session:
         ]
         self._budget_s = sum(point.budget_s for point in self._points)
         self._repeated_s = 0.0
-        self._monitor = Monitor(self._cpu_s())
+        self._monitor = Monitor(cpu_s(workers))
         # The rounds in the monitor's window, which may turn out to be disturbed.
         self._window: list[tuple[_Point, float]] = []
 
@@ -205,7 +217,7 @@ class _Session:
 
     def _end_window(self, *, at_once: bool = False) -> None:
         """Give points the time of disturbed rounds back, if the monitor's window has ended."""
-        if not self._monitor.end_window(self._cpu_s(), at_once=at_once):
+        if not self._monitor.end_window(cpu_s(self._workers), at_once=at_once):
             return
         if self._monitor.shares[-1] > DISTURBED_SHARE and self._repeated_s < self._budget_s:
             for point, seconds in self._window:
@@ -213,9 +225,6 @@ class _Session:
                 point.disturbed += 1
                 self._repeated_s += seconds
         self._window = []
-
-    def _cpu_s(self) -> float:
-        return time.process_time() + sum(worker.cpu_s for worker in self._workers)
 
     def _redistribute(self) -> list[_Point]:
         """Give the time that finished points have left to the others, and return those."""
@@ -228,6 +237,30 @@ class _Session:
         for point in others:
             point.budget_s += left_s / len(others)
         return others
+
+    def tell(self, experiment: str, seconds: float) -> None:
+        """Log how long measuring took, and warn if other work disturbed much of it."""
+        shares = self._monitor.shares
+        other_work = fmean(shares)
+        disturbed = fmean(
+            shares[window] > DISTURBED_SHARE
+            for point in self._points
+            for window in chain(*point.windows)
+            for _ in point.variants
+        )
+        logger.info(
+            "measured %r for %.1f s, while other work took %.0f%% of the CPU",
+            experiment,
+            seconds,
+            100 * other_work,
+            extra={"measured_s": seconds, "other_work": other_work},
+        )
+        if disturbed > MANY_DISTURBED:
+            warn(
+                f"other work took {other_work:.0%} of the CPU while experiment {experiment!r} was "
+                f"measured, and disturbed {disturbed:.0%} of its samples: end it, and measure again",
+                stacklevel=4,
+            )
 
     def results(self, code: str) -> ResultSet:
         """Pool what the workers measured."""
