@@ -48,7 +48,7 @@ def results() -> ResultSet:
 
 
 def points(axes: Axes) -> dict[str, tuple[list[float], list[float], list[tuple[float, float]]]]:
-    """By line: x and y of its points, and the ends of their intervals."""
+    """By line: x and y of its points, and the ends of their bars."""
     drawn = {}
     for container in axes.containers:
         assert isinstance(container, ErrorbarContainer)
@@ -66,7 +66,7 @@ def check_points(axes: Axes, name: str, expected: Mapping[float, Estimate]) -> N
     xs, ys, ends = points(axes)[name]
     assert xs == sorted(expected)
     assert ys == pytest.approx([expected[x].value for x in xs])
-    assert ends == [pytest.approx((expected[x].low, expected[x].high)) for x in xs]
+    assert ends == [pytest.approx(expected[x].observed) for x in xs]
 
 
 def texts(figure: Figure) -> list[str]:
@@ -148,6 +148,14 @@ class TestSpeedups:
         assert "2×" in texts(figure)
 
 
+def test_a_dot_shows_what_each_process_measured() -> None:
+    processes = [make_run(samples(seconds)) for seconds in (1e-6, 2e-6, 4e-6)]
+    figure = scaling(make_set(make_result("jit", *processes, parameters={"size": 10})), x="size")
+    (dots,) = [line for line in figure.axes[0].lines if line.get_linestyle() == "None"]
+    assert np.asarray(dots.get_ydata()).tolist() == pytest.approx([1e-6, 2e-6, 4e-6], rel=0.1)
+    assert set(np.asarray(dots.get_xdata()).tolist()) == {10}
+
+
 class TestBars:
     def test_draws_each_time_with_its_interval(self, results: ResultSet) -> None:
         chosen = results.select(size=1000)
@@ -156,7 +164,7 @@ class TestBars:
         assert widths == pytest.approx([result.time.value for result in chosen.results])
         (errors,) = [c for c in axes.containers if isinstance(c, ErrorbarContainer)]
         for segment, result in zip(errors.lines[2][0].get_segments(), chosen, strict=True):
-            assert segment[:, 0] == pytest.approx((result.time.low, result.time.high))
+            assert segment[:, 0] == pytest.approx(result.time.observed)
 
     def test_writes_names_times_and_units(self, results: ResultSet) -> None:
         figure = bars(results.select(size=1000), title="A title")

@@ -72,10 +72,15 @@ class TestTables:
 
     def test_all_kinds_of_intervals_are_shown(self) -> None:
         one, two = make_result("one", make_run()), make_result("two", make_run(), make_run())
-        assert make_set(two).table().headers[2] == "95% prediction interval (2 processes)"
+        assert make_set(two).table().headers[2] == "range of 2 processes"
         assert make_set(one, two).table().headers[2] == (
             "95% confidence interval (one process) or 95% prediction interval (2 processes)"
         )
+
+    def test_times_of_processes_come_with_the_range_that_they_saw(self) -> None:
+        processes = [make_run([seconds] * 6) for seconds in (2e-3, 1e-3, 4e-3)]
+        (row,) = make_set(make_result("jit", *processes)).table().rows
+        assert row[1:3] == ("2.0 ms", "1.0 to 4.0")
 
     def test_intervals_of_less_confidence_say_so_in_their_row(self) -> None:
         few, single = make_result("few", make_run([MS] * 2)), make_result("once", make_run([MS]))

@@ -1,4 +1,4 @@
-"""Figures of results: bars, scaling lines and speed-ups, each point with its interval.
+"""Figures of results: bars, scaling lines and speed-ups, with a dot for what each process measured.
 
 Figures are drawn in ``INK`` on a transparent background, for a light page; a dark page shows them in
 ``INK_ON_DARK``. A backend has the same colour in all figures, and the label of each figure states its
@@ -45,6 +45,9 @@ BACKENDS = {
 INK, INK_ON_DARK = STYLE["text.color"], "#e6edf3"
 GRID = STYLE["grid.color"]
 
+# How the dots of processes look.
+_PROCESSES: Mapping[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 4, "zorder": 3}
+
 # Points by the name of their line: the position on the x axis, and the estimate there.
 Series = Mapping[str, list[tuple[float, Estimate]]]
 
@@ -89,7 +92,7 @@ def bars(
     value: Callable[[Result], Estimate] = attrgetter("time"),
     label: str = "time of a call",
 ) -> Figure:
-    """Draw the time of each result, or another value, as a horizontal bar with its interval."""
+    """Draw the time of each result, or another value, as a horizontal bar with its processes."""
     columns = results.varying()
     names = [
         ", ".join([r.variant, *(str(r.parameters[c]) for c in columns if c in r.parameters)])
@@ -105,9 +108,10 @@ def bars(
         height=0.6,
         color=[colours[result.variant] for result in results],
         ecolor=INK,
-        capsize=4,
         tick_label=[escape_math(name) for name in names],
     )
+    for row, estimate in enumerate(estimates):
+        axes.plot(estimate.medians, [row] * len(estimate.medians), color=INK, **_PROCESSES)
     axes.bar_label(container, [estimate.short for estimate in estimates], padding=9)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
@@ -231,9 +235,8 @@ def _draw_point_panels(figure: Figure, parts: Collection[ResultSet]) -> list[str
     for axes, part in zip(figure.axes, parts, strict=True):
         for row, result in enumerate(part):
             time, colour = result.time, colours[result.variant]
-            axes.errorbar(
-                time.value, row, xerr=_error_bars([time]), fmt="o", color=colour, capsize=3
-            )
+            axes.errorbar(time.value, row, xerr=_error_bars([time]), fmt="o", color=colour)
+            axes.plot(time.medians, [row] * len(time.medians), color=colour, **_PROCESSES)
         axes.set_yticks(range(len(part)), [escape_math(result.variant) for result in part])
         axes.set_ylim(len(part) - 0.5, -0.5)
         axes.set_xscale("log")
@@ -293,8 +296,10 @@ def _draw_series(axes: Axes, series: Series, colours: Mapping[str, str]) -> None
             label=escape_math(name),
             color=colours[name],
             marker=marker,
-            capsize=3,
         )
+        for position, estimate in points:
+            medians = estimate.medians
+            axes.plot([position] * len(medians), medians, color=colours[name], **_PROCESSES)
 
 
 def _describe(estimates: Iterable[tuple[str, Estimate]]) -> str:
@@ -330,5 +335,9 @@ def _label_sizes(axes: Axes, x: str, series: Series, max_labels: int | None = No
 
 
 def _error_bars(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]]:
-    """Distances from each value to the lower and upper end of its interval, for error bars."""
-    return [e.value - e.low for e in estimates], [e.high - e.value for e in estimates]
+    """Distances from each value to the ends of what its processes saw, for error bars."""
+    ends = [estimate.observed for estimate in estimates]
+    return (
+        [estimate.value - low for estimate, (low, _) in zip(estimates, ends, strict=True)],
+        [high - estimate.value for estimate, (_, high) in zip(estimates, ends, strict=True)],
+    )

@@ -65,6 +65,9 @@ class Estimate:
         approach, or what the next process will measure, a ``"prediction"``.
     devices
         Where the measured calls ran. Empty for a number that was not measured.
+    medians
+        What each process measured, in the unit of ``value``: its median. Empty for a number that
+        was made of separate measurements.
     """
 
     value: float
@@ -75,6 +78,7 @@ class Estimate:
     basis: str
     kind: Kind = "median"
     devices: tuple[Device, ...] = ()
+    medians: tuple[float, ...] = ()
 
     @classmethod
     def from_runs(
@@ -89,6 +93,11 @@ class Estimate:
         unit, devices
             As in `Estimate`.
 
+        Raises
+        ------
+        ValueError
+            If the first process has no sample.
+
         Returns
         -------
         Estimate
@@ -96,12 +105,16 @@ class Estimate:
             process, and where a coarse clock saw no time, it has a `median_interval`: of the
             samples in the former case, of the medians in the latter.
         """
-        numbers = runs[0] if len(runs) == 1 else [float(np.median(run)) for run in runs]
+        if not runs[0]:
+            raise ValueError("an estimate needs at least one sample, got none")
+        medians = tuple(float(np.median(run)) for run in runs)
+        numbers = runs[0] if len(runs) == 1 else medians
         basis = "one process" if len(runs) == 1 else f"{len(runs)} processes"
-        kind: Kind = "prediction" if len(runs) > 1 and min(numbers) > 0 else "median"
+        kind: Kind = "prediction" if len(runs) > 1 and min(medians) > 0 else "median"
         find_interval = prediction_interval if kind == "prediction" else median_interval
         low, high, confidence = find_interval(numbers)
-        return cls(float(np.median(numbers)), low, high, confidence, unit, basis, kind, devices)
+        value = float(np.median(numbers))
+        return cls(value, low, high, confidence, unit, basis, kind, devices, medians)
 
     @property
     def short(self) -> str:
@@ -112,9 +125,19 @@ class Estimate:
     @property
     def range(self) -> str:
         """The interval, in the unit that `short` shows."""
-        scale, _ = self._scale()
-        places = self._range_places()
-        return f"{_rounded(self.low / scale, places)} to {_rounded(self.high / scale, places)}"
+        return self._as_range(self.low, self.high)
+
+    @property
+    def observed(self) -> tuple[float, float]:
+        """The smallest and the largest of several ``medians``, else the ends of the interval."""
+        if len(self.medians) > 1:
+            return min(self.medians), max(self.medians)
+        return self.low, self.high
+
+    @property
+    def spread(self) -> str:
+        """The ends of `observed`, in the unit that `short` shows."""
+        return self._as_range(*self.observed)
 
     @property
     def short_with_range(self) -> str:
@@ -143,7 +166,14 @@ class Estimate:
         value, low, high = (
             numerator / number if number else inf for number in (self.value, self.high, self.low)
         )
-        return replace(self, value=value, low=low, high=high, unit="")
+        medians = tuple(numerator / median if median else inf for median in self.medians)
+        return replace(self, value=value, low=low, high=high, unit="", medians=medians)
+
+    def _as_range(self, low: float, high: float) -> str:
+        """Return two numbers in the unit and with the decimal places of `short`."""
+        scale, _ = self._scale()
+        places = self._range_places()
+        return f"{_rounded(low / scale, places)} to {_rounded(high / scale, places)}"
 
     def _scale(self) -> tuple[float, str]:
         if self.unit != "s":
@@ -239,18 +269,11 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
         Lower end, upper end and confidence. From fewer than six samples, the interval reaches from
         the smallest to the largest, and has a confidence of less than 0.95.
 
-    Raises
-    ------
-    ValueError
-        If there is no sample.
-
     References
     ----------
     T. P. Hettmansperger and S. J. Sheather, "Confidence intervals based on interpolated order
     statistics", Statistics & Probability Letters 4 (1986), 75-79.
     """
-    if not len(samples):
-        raise ValueError("an estimate needs at least one sample, got none")
     ordered = np.sort(np.asarray(samples, dtype=float))
     n = len(ordered)
     # coverage[d - 1] is that of the interval from the d-th smallest to the d-th largest sample.
@@ -266,18 +289,20 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
     return (float(low), float(high), CONFIDENCE)
 
 
-def prediction_interval(medians: Sequence[float]) -> tuple[float, float, float]:
-    """Find where the median of the next process will lie, with a confidence of 0.95.
+def prediction_interval(
+    medians: Sequence[float], *, processes: int | None = None
+) -> tuple[float, float, float]:
+    """Find where the median of further processes will lie, with a confidence of 0.95.
 
-    Processes that follow one another are more alike than those of the next hour, because the
-    machine drifts slowly. An interval for the median of them all would take them for independent,
-    and most reruns would fall outside of it. This one is for a single further process;
-    the logarithms of medians are taken to be normally distributed.
+    The interval is for whoever measures again: it holds the number that they get, not only the
+    true one. The logarithms of processes' medians are taken to be normally distributed.
 
     Parameters
     ----------
     medians
         The median of each process: at least two positive numbers, in any order.
+    processes
+        How many processes will measure again; by default as many as did.
 
     Returns
     -------
@@ -291,9 +316,11 @@ def prediction_interval(medians: Sequence[float]) -> tuple[float, float, float]:
     """
     n = len(medians)
     logs = np.log(medians)
-    reach = stdtrit(n - 1, (1 + CONFIDENCE) / 2) * logs.std(ddof=1) * sqrt(1 + 1 / n)
+    uncertainty = sqrt(1 / n + 1 / (processes or n))
+    reach = stdtrit(n - 1, (1 + CONFIDENCE) / 2) * logs.std(ddof=1) * uncertainty
     middle = np.median(medians)
-    # The exponential of a logarithm may differ from the number in its last digit.
+    # Where the median is far from the mean, or the exponential of a logarithm differs in its last
+    # digit, the interval is extended to hold its own value.
     low = min(np.exp(logs.mean() - reach), middle)
     high = max(np.exp(logs.mean() + reach), middle)
     return (float(low), float(high), CONFIDENCE)

@@ -102,7 +102,7 @@ def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
     times = [(result, result.time) for result in results]
     return columns | {
         "time": [(result, time.short) for result, time in times],
-        **_interval_column(times),
+        **_spread_column(times),
         "until it returns": [(result, result.dispatch.short) for result in results],
         "first call": [(result, result.first_call.short) for result in results],
     }
@@ -135,6 +135,14 @@ def devices_of(results: Iterable[Result]) -> str:
 def _shown(value: object) -> str:
     """Return a parameter as text, with separators for thousands if it is a count."""
     return f"{value:,}" if type(value) is int else str(value)
+
+
+def _spread_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
+    """Return what the processes saw, or the intervals if some results are from a single process."""
+    if any(len(estimate.medians) < 2 for _, estimate in estimates):
+        return _interval_column(estimates)
+    names = dict.fromkeys(f"range of {estimate.basis}" for _, estimate in estimates)
+    return {" or ".join(names): [(result, estimate.spread) for result, estimate in estimates]}
 
 
 def _interval_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
