@@ -70,6 +70,7 @@ def make_run(
     minor_faults: int = 0,
     involuntary_switches: int = 0,
     other_work: Sequence[float] = (),
+    slowness: Sequence[float] = (),
 ) -> ProcessSamples:
     return ProcessSamples(
         first_call_s=first_call_s,
@@ -79,6 +80,7 @@ def make_run(
         minor_faults=(minor_faults,) * len(samples_s),
         involuntary_switches=(involuntary_switches,) * len(samples_s),
         other_work=tuple(other_work),
+        slowness=tuple(slowness),
     )
 
 

@@ -42,6 +42,8 @@ class Machine:
     duration: Duration = lambda *_: MS
     #: The share of the CPU time that other work takes at a time.
     others: Callable[[float], float] = lambda _: 0.0
+    #: Whether it is slow while a variant is sampled, given the time and the variant.
+    is_slow: Callable[[float, str], bool] = lambda *_: False
     #: Names of the variants, given the number of the process.
     variants: Callable[[int], tuple[str, ...]] = lambda _: ("a", "b")
     memory_bytes: int = 0
@@ -97,7 +99,9 @@ class FakeProcess:
         elif action == "calibrate":
             self.work(self.machine.calibration_s)
         elif action == "measure":
-            content["samples_s"] = {v: self.sample(point, v) for v in self.variants[point]}
+            variants, now_s = self.variants[point], self.machine.clock.now_s
+            content["slow"] = tuple(v for v in variants if self.machine.is_slow(now_s, v))
+            content["samples_s"] = {v: self.sample(point, v) for v in variants}
         elif action == "report":
             content["results"] = self.results()
         return Answer(cpu_s=self.cpu_s, memory_bytes=0, **content)
@@ -249,6 +253,24 @@ class TestDisturbance:
         machine.others = lambda now_s: 0.5 if now_s < 2 else 0.0
         measure(budget_s=0.5)
         assert machine.clock.now_s == pytest.approx(0.5 * 12 + 2, rel=0.1)
+
+    @pytest.mark.parametrize(("slow", "share"), [("ab", 1.0), ("a", 0.5)])
+    def test_by_a_slow_machine_makes_samples_be_repeated(
+        self, machine: Machine, slow: str, share: float
+    ) -> None:
+        machine.duration = lambda *given: 10 * wide(*given)
+        machine.is_slow = lambda now_s, variant: now_s < 2 and variant in slow
+        measure(budget_s=0.5)
+        assert machine.clock.now_s == pytest.approx(0.5 * 12 + share * 2, rel=0.05)
+
+    def test_does_not_keep_a_point_from_being_precise(self, machine: Machine) -> None:
+        rng = random.Random(0)
+        machine.is_slow = lambda now_s, _: now_s % 0.2 < 0.05
+        machine.duration = lambda *_: (
+            MS * rng.uniform(1, 9) if machine.is_slow(machine.clock.now_s, "") else MS
+        )
+        measure(budget_s=5.0)
+        assert machine.clock.now_s < 5
 
     def test_that_never_ends_doubles_the_time_at_most(self, machine: Machine) -> None:
         machine.duration = lambda *given: 10 * wide(*given)
