@@ -60,6 +60,7 @@ def listen() -> None:
     source = logging.getLogger("jaxcap.measure")
     source.setLevel(logging.INFO)
     source.addHandler(_measured)
+    source.propagate = False  # or other extensions would print each
 
 
 def on_build_finished(_: Sphinx, __: Exception | None) -> None:

@@ -10,7 +10,7 @@ is. The share of other work in a stretch of time is the larger of two:
   a single busy core that loses a quarter of its time is as disturbed among 64 as among two. The
   counts of single cores are too coarse to judge each by itself.
 
-Samples taken while that share exceeds `~jaxcap.results.models.DISTURBED_SHARE` are disturbed.
+Samples taken while that share exceeds ``jaxcap.results.models.DISTURBED_SHARE`` are disturbed.
 
 What the system counts sets limits. In a container it counts all processes of the host, so that
 neighbours on cores of their own look like a disturbance. A machine without a hypervisor has no
