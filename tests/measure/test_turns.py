@@ -16,8 +16,8 @@ from jaxcap.measure import turns
 from jaxcap.measure.machine import description, disturbance
 from jaxcap.measure.machine.disturbance import CpuTimes
 from jaxcap.measure.processes import ProcessError
-from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS
-from jaxcap.measure.turns import measure_in_turns
+from jaxcap.measure.timing import MAX_ROUNDS
+from jaxcap.measure.turns import MIN_ROUNDS, measure_in_turns
 from jaxcap.measure.worker import Action, Answer, Request, Task
 from jaxcap.results import Result, ResultSet
 
@@ -207,7 +207,7 @@ class TestBudget:
     def test_is_not_spent_on_what_is_precise(self) -> None:
         results = measure(budget_s=1.0)
         # Precise at the first look, and at the second: rounds grow by half.
-        assert rounds(results) == [[9] * 3] * 4
+        assert rounds(results) == [[6] * 3] * 4
 
     def test_of_precise_points_goes_to_the_others(self, machine: Machine) -> None:
         machine.duration = lambda process, size, variant: (
@@ -215,7 +215,7 @@ class TestBudget:
         )
         results = measure(budget_s=0.03)
         counts = rounds(results)
-        assert counts[0] == [9] * 3
+        assert counts[0] == [6] * 3
         # Alone, it would have 30 ms for each variant and process, and 1.5 ms a sample on average.
         assert min(counts[-1]) > 30
         assert machine.clock.now_s == pytest.approx(0.03 * 12, rel=0.15)

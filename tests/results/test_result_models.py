@@ -98,7 +98,7 @@ class TestDisturbance:
         assert (result.time.value, result.time.high) == pytest.approx((1e-3, 1e-3))
 
     def test_leaves_none_out_where_a_process_would_have_too_few(self) -> None:
-        disturbed = make_run(self.SAMPLES[1:], other_work=self.BUSY[1:])
+        disturbed = make_run(self.SAMPLES[4:], other_work=self.BUSY[4:])
         result = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY), disturbed)
         assert not result.leaves_disturbed_out
         assert result.time.high > 5e-3
@@ -111,7 +111,7 @@ class TestDisturbance:
     def test_is_said_below_the_table(self) -> None:
         quiet = make_result("quiet", make_run())
         left_out = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY))
-        counted = make_result("jit", make_run(self.SAMPLES[1:], other_work=self.BUSY[1:]))
+        counted = make_result("jit", make_run(self.SAMPLES[4:], other_work=self.BUSY[4:]))
         assert not make_set(quiet).table().notes
         (note,) = make_set(quiet, left_out).table().notes
         assert note == (

@@ -22,12 +22,14 @@ from jaxcap.measure.machine import description
 from jaxcap.measure.machine.disturbance import Monitor
 from jaxcap.measure.processes import WorkerProcess, cpu_s, prepare, start
 from jaxcap.measure.progress import progress_bar
-from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS, NEXT_LOOK
+from jaxcap.measure.timing import MAX_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task
 from jaxcap.results import ProcessSamples, Result, ResultSet
 from jaxcap.results.models import DISTURBED_SHARE, without_disturbed
 from jaxcap.results.statistics import Estimate, Speedup
 
+# Intervals are over processes, so each needs few rounds: enough that some may be disturbed.
+MIN_ROUNDS = 4
 # A speed-up is precise when the ends of its interval differ by at most this factor, or by the
 # second one where the interval excludes 1.
 PRECISE, PRECISE_IF_DECIDED = 1.05, 1.15

@@ -35,7 +35,7 @@ from jaxcap.results.statistics import Estimate, Speedup, modes
 # where each process has enough others.
 DISTURBED_SHARE = 0.05
 SLOW = 1.35
-MIN_UNDISTURBED = 6
+MIN_UNDISTURBED = 3
 
 # Plots could not show larger numbers.
 _MAX_NUMBER = 10**20
