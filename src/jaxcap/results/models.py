@@ -204,7 +204,7 @@ class Result(FrozenModel):
         return modes([sample for run in self.runs for sample in self._kept(run, run.samples_s)])
 
     def speedup(self, over: Result) -> Speedup:
-        """How many times faster than ``over`` this variant is, from rounds that both took part in.
+        """How many times as fast as ``over`` this variant is, from rounds that both took part in.
 
         Raises
         ------
