@@ -199,7 +199,7 @@ print("JAX instead of NumPy:", against_numpy)
 # %%
 # Write ``jnp`` for ``np``, and look out for assignment, for 32 bits, for indices out of bounds and
 # for mixed types. Convert arrays once, at the start, and stay on the device: at the largest size
-# here, and compared with JAX on NumPy's arrays, JAX on its own came out :measured:`transfer`.
+# here, and compared with JAX on NumPy's arrays, JAX on JAX's came out :measured:`transfer`.
 # Compared with NumPy, it came out :measured:`against_numpy`. On a CPU both call a matrix product that
 # was tuned by hand, so the second comparison is one of two tuned libraries; on a GPU the first shows
 # what moving the data costs, and the second what the hardware gains.

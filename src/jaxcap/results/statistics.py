@@ -133,7 +133,7 @@ class Estimate:
         If the ends of its interval differ by more than a factor of three, no single number can be
         relied on, and only the interval is quoted, as ``"somewhere from 1.2 to 9.0 ms"``.
         """
-        return self._quotation()
+        return self._quotation(hedge="somewhere from ")
 
     def __str__(self) -> str:
         if not self.confidence:
@@ -163,11 +163,11 @@ class Estimate:
     def _is_quotable(self) -> bool:
         return self.high <= QUOTABLE_SPREAD * self.low
 
-    def _quotation(self) -> str:
+    def _quotation(self, *, hedge: str = "") -> str:
         if self._is_quotable:
             return self.short
         _, unit = self._scale()
-        return f"somewhere from {self.range} {unit}".rstrip()
+        return f"{hedge}{self.range} {unit}".rstrip()
 
     def _scale(self) -> tuple[float, str]:
         if self.unit != "s":
@@ -248,8 +248,9 @@ class Speedup(Estimate):
     def verdict_in_words(self) -> str:
         """The verdict with its factor, for the cell of a table, such as ``"1.9 times slower"``.
 
-        An undecided one has no factor. It is ``"no faster"`` if its interval is narrow enough to
-        rule out a difference of more than a quarter, otherwise ``"undecided"``.
+        The factor is its interval if that is wide, as in ``"1.4 to 9.0 times faster"``. What is
+        undecided has no factor. It is ``"no faster"`` if its interval is narrow enough to rule out
+        a difference of more than a quarter, otherwise ``"undecided"``.
         """
         if self.verdict != "undecided":
             return self._in_its_direction()._quotation()
@@ -267,12 +268,12 @@ class Speedup(Estimate):
         """
         if self.verdict == "undecided":
             return f"{self.verdict_in_words} ({self.range})"
-        return self.verdict_in_words
+        return self._in_its_direction()._quotation(hedge="somewhere from ")
 
     def __str__(self) -> str:
         in_full = Estimate.__str__(self._in_its_direction())
         if self.verdict == "undecided":
-            return f"{self.verdict_in_words}: {in_full}"
+            return f"{self.verdict_in_words}, {in_full}"
         return in_full if self._is_quotable else f"{self.words}, {self.interval_name}"
 
     def _in_its_direction(self) -> Estimate:
