@@ -280,6 +280,12 @@ def test_words_of_a_speedup_need_their_confidence() -> None:
     [
         (2.0, 1.7, 2.3, "2.0 times faster (95% interval 1.7 to 2.3, one process)"),
         (0.53, 0.45, 0.62, "1.9 times slower (95% interval 1.6 to 2.2, one process)"),
+        (
+            1.2,
+            0.5,
+            3.1,
+            "undecided whether faster, 1.2 times as fast (95% interval 0.5 to 3.1, one process)",
+        ),
         (1.05, 0.9, 1.2, "no faster, 1.1 times as fast (95% interval 0.9 to 1.2, one process)"),
         (
             3.0,

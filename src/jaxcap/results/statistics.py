@@ -273,7 +273,9 @@ class Speedup(Estimate):
     def __str__(self) -> str:
         in_full = Estimate.__str__(self._in_its_direction())
         if self.verdict == "undecided":
-            return f"{self.verdict_in_words}, {in_full}"
+            # A claim with another bound than 1 may be decided where this is not.
+            whether = " whether faster" if self.verdict_in_words == "undecided" else ""
+            return f"{self.verdict_in_words}{whether}, {in_full}"
         return in_full if self._is_quotable else f"{self.words}, {self.interval_name}"
 
     def _in_its_direction(self) -> Estimate:
