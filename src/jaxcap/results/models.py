@@ -227,7 +227,7 @@ class Result(FrozenModel):
         return modes(list(chain(*self._kept([run.samples_s for run in self.runs]))))
 
     def speedup(self, over: Result) -> Speedup:
-        """How many times faster than ``over`` this variant is, from rounds that both took part in.
+        """How many times as fast as ``over`` this variant is, from rounds that both took part in.
 
         Raises
         ------

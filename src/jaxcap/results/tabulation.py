@@ -109,11 +109,14 @@ def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
 
 
 def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str, Column]:
-    """Return columns of speed-ups, intervals and verdicts."""
+    """Return columns of ratios, which compare down a column, of intervals, and of verdicts in words.
+
+    The ratio's header is neutral, because a ratio below 1 is a slowdown.
+    """
     return {
-        "speed-up": [(result, speedup.short) for result, speedup in speedups],
+        "times as fast": [(result, speedup.short) for result, speedup in speedups],
         **_interval_column(speedups),
-        "verdict": [(result, speedup.verdict) for result, speedup in speedups],
+        "verdict": [(result, speedup.verdict_in_words) for result, speedup in speedups],
     }
 
 
