@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf, isfinite, log10, sqrt
+from math import ceil, hypot, inf, isfinite, log10, sqrt
 from typing import Literal, Self
 
 import numpy as np
-from scipy.special import bdtr, stdtrit
+from scipy.special import bdtr, ndtri, stdtrit
 
 from jaxcap.results.environment import Device
 
 CONFIDENCE = 0.95
+# From one run to the next, results drift by this standard deviation of their logarithm, beyond what
+# the processes of a run show: the machine changes in the meantime. The audit measures it.
+DRIFT = 0.02
 
 # Two groups of samples are called modes if each holds at least this share of all samples, their
 # medians are this far apart, and the gap between them is this many times their typical deviation.
@@ -377,7 +380,8 @@ def prediction_interval(
     """Find where the median of further processes will lie, with a confidence of 0.95.
 
     The interval is for whoever measures again: it holds the number that they get, not only the
-    true one. The logarithms of processes' medians are taken to be normally distributed.
+    true one. The logarithms of processes' medians are taken to be normally distributed, around
+    a mean that drifts by ``DRIFT`` from one run to the next.
 
     Parameters
     ----------
@@ -398,8 +402,9 @@ def prediction_interval(
     """
     n = len(medians)
     logs = np.log(medians)
-    uncertainty = sqrt(1 / n + 1 / (processes or n))
-    reach = stdtrit(n - 1, (1 + CONFIDENCE) / 2) * logs.std(ddof=1) * uncertainty
+    quantile = (1 + CONFIDENCE) / 2
+    by_chance = stdtrit(n - 1, quantile) * logs.std(ddof=1) * sqrt(1 / n + 1 / (processes or n))
+    reach = hypot(by_chance, ndtri(quantile) * sqrt(2) * DRIFT)
     middle = np.median(medians)
     # Where the median is far from the mean, or the exponential of a logarithm differs in its last
     # digit, the interval is extended to hold its own value.
