@@ -95,7 +95,7 @@ class TestDisturbance:
         result = make_result("jit", *runs)
         assert result.leaves_disturbed_out
         assert result.disturbed_share == 0.5
-        assert (result.time.value, result.time.high) == pytest.approx((1e-3, 1e-3))
+        assert result.time.observed == pytest.approx((1e-3, 1e-3))
 
     def test_leaves_none_out_where_a_process_would_have_too_few(self) -> None:
         disturbed = make_run(self.SAMPLES[4:], other_work=self.BUSY[4:])
