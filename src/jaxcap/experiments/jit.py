@@ -40,3 +40,11 @@ JIT = Experiment(
     ],
     full=grid(function=elementwise.FUNCTIONS, size=SIZES, device=("gpu", "cpu")),
 )
+#: What the first page shows of it: one function at one size.
+INTRODUCTION = Experiment(
+    name="introduction",
+    title="A first function, compiled",
+    prepare=prepare,
+    quick=grid(function=("wave",), size=(100_000,), device=("cpu",)),
+    full=grid(function=("wave",), size=(100_000,), device=("gpu",)),
+)
