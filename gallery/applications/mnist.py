@@ -181,20 +181,32 @@ Source(convolution.by_columns)
 
 # %%
 # How much is in that? The gradient of the second convolution with respect to its kernel, on a few
-# images, once for all of them and once in a loop that runs twice:
-from jaxcap.experiments.convolution import CONVOLUTION
-from jaxcap.report import figures
+# images, once for all of them and once in a loop that runs twice. These are single runs in this
+# process, which show an order of magnitude and no more:
+import time
+from functools import partial
 
+parts = jnp.ones((2, 4, 26, 26, 32))
+kernel = jnp.ones((3, 3, 32, 64))
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
-convolutions = CONVOLUTION.run(budget_s=0.05)
-loop_costs = convolutions.speedup("XLA, in a loop", over="XLA, at once")
-_ = figures.bars(convolutions, title="Gradient of a convolution")
+for convolve in (convolution.by_xla, convolution.by_patches):
+    for gradient, images in (
+        (convolution.kernel_gradient, parts.reshape(-1, *parts.shape[2:])),
+        (convolution.kernel_gradients, parts),
+    ):
+        compiled = jax.jit(partial(gradient, convolve))
+        compiled(images, kernel).block_until_ready()
+        start = time.perf_counter()
+        compiled(images, kernel).block_until_ready()
+        milliseconds = 1000 * (time.perf_counter() - start)
+        place = "at once" if images.ndim == 4 else "in a loop"
+        print(f"{convolve.__name__:10} {place:9} {milliseconds:5.0f} ms")
 
 # %%
-# Compared with all images at once, XLA's own convolution came out :measured:`loop_costs` in a loop. Now
-# all ways to train in turn, a few steps of each, in fresh processes:
+# Now all ways to train in turn, a few steps of each, in fresh processes:
+from jaxcap.report import figures
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -245,7 +257,7 @@ patches_pay
 # --------------------------------
 # Count the operations that a step can't do without, mostly those of the second convolution, and compare
 # with what this device can do in the same time (as :doc:`before </tutorials/performance/linear_algebra>`,
-# in float32):
+# in float32, but measured in this process alone):
 from jaxcap.results import Cost
 from jaxcap.experiments.ceilings import measure_ceilings
 from jaxcap.report.roofline import roofline_fraction
@@ -276,7 +288,7 @@ Table(
 SEEDS = 3
 learned = mnist
 if on_cpu:
-    some = data.balanced(mnist.train, 150)
+    some = data.balanced(mnist.train, 100)
     learned = replace(mnist, train=some, test=data.balanced(mnist.test, 100))
 
 runs = {"Flax": [], "PyTorch": []}
@@ -381,9 +393,6 @@ show(
 # The program that this page follows compared Flax with PyTorch too. It trained *two networks*. Flax
 # pads a convolution by default so that images keep their size, PyTorch does not. Here are both, without
 # dropout. XLA counts the operations of a batch's loss and gradient before it compiles anything:
-from functools import partial
-
-
 def network(padding, inputs):
     """Build the network in Flax, with a padding."""
     rngs = nnx.Rngs(0)

@@ -91,7 +91,7 @@ waves
 # -------------------------------------
 # A NumPy array lies in the memory of the host. A JAX function that is called with one has to copy it to
 # the device in each call, before it computes anything. (A CPU can share the array's memory instead,
-# but only if it happens to begin at a multiple of so many bytes. Here it doesn't.)
+# but only if it happens to begin at a multiple of 64 bytes. Here it doesn't.)
 sending = results.select(question=mistakes.SENDING)
 pairs["to send the data each time"] = tuple(
     sending.only(name).time.value
@@ -184,9 +184,9 @@ axes.set_ylim(bottom=0)
 _ = figure.legend(loc="outside right center")
 
 # %%
-# A process gives itself a narrow interval, because its rounds agree with one another. They have its
-# memory layout in common, which the next process draws anew. So how many of the other processes lie
-# outside the first one's interval?
+# A process judges itself by how well its own rounds agree. But they have its memory layout in common,
+# which the next process draws anew, and so its interval may miss what that process measures. How many of
+# the others lie outside the first one's interval here?
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 single = np.concatenate(rounds)

@@ -159,9 +159,13 @@ float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 # %%
 # Now both are measured for more and more steps, in several fresh processes. The unrolled loop
 # should take longer to compile the more steps it has; the other should not care.
-from jaxcap.experiments.static_arguments import LOOPS, ROLLED, UNROLLED
+from jaxcap.experiments import static_arguments as experiments
+from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
 
-results = LOOPS.run(budget_s=0.05)
+loops_and_means = experiments.LOOPS.run(budget_s=0.05)
+results = loops_and_means.subset(
+    r for r in loops_and_means if "of" not in r.parameters
+)
 results
 
 # %%
@@ -287,10 +291,11 @@ axes.set_ylabel("time so far in seconds")
 _ = axes.legend()
 
 # %%
-# And the whole stream, in several processes, for the first time and again:
-from jaxcap.experiments.static_arguments import EXACT, LENGTHS, PADDED
+# The experiment above had the whole stream as well, in each of its processes, for the first time and
+# again:
+from jaxcap.experiments.static_arguments import EXACT, PADDED
 
-stream = LENGTHS.run(budget_s=0.05)
+stream = loops_and_means.select(of=experiments.MEANS)
 stream
 
 # %%

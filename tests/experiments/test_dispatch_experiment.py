@@ -78,7 +78,7 @@ def test_autograd_is_not_imported_with_the_experiments() -> None:
     "experiment", [CHAIN, GROWTH, SOLVE], ids=lambda experiment: experiment.name
 )
 def test_variants_of_all_experiments_agree_at_their_smallest_point(experiment: Experiment) -> None:
-    for point in experiment.quick[::9] or experiment.quick[:1]:
+    for point in experiment.quick[::5]:  # for GROWTH, the smallest of each computation
         variants = experiment.prepare(**point)
         expected = jax.tree.leaves(variants[NUMPY]())
         for call in variants.values():

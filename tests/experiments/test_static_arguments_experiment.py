@@ -10,11 +10,11 @@ from fakes import FakeClock, Late
 
 from jaxcap.experiments.static_arguments import (
     EXACT,
+    MEANS,
     PADDED,
     ROLLED,
     UNROLLED,
     prepare,
-    prepare_lengths,
 )
 from jaxcap.measure.timing import time_sequence
 
@@ -27,7 +27,7 @@ def test_both_loops_agree(steps: int) -> None:
 
 
 def test_padding_keeps_the_means() -> None:
-    exact, padded = (np.array(prepare_lengths(5)[name]()) for name in (EXACT, PADDED))
+    exact, padded = (np.array(prepare(5, of=MEANS)[name]()) for name in (EXACT, PADDED))
     assert exact.shape == padded.shape == (5,)
     np.testing.assert_allclose(padded, exact, rtol=0, atol=1e-5)
 

@@ -13,10 +13,20 @@ from jaxcap.measure.sampling import Variants
 
 UNROLLED, ROLLED = "Python loop, static", "fori_loop, traced"
 EXACT, PADDED = "exact lengths", "padded"
+COSINES, MEANS = "cosines", "means"
 
 
-def prepare(steps: int) -> Variants:
-    """Prepare both loops of ``steps`` cosines of a thousand float32 numbers from 0 to 1."""
+def prepare(steps: int, of: str = COSINES) -> Variants:
+    """Prepare loops of so many steps: cosines of a thousand numbers, or means of different lengths.
+
+    All numbers are float32. The lengths are from 1 to 999.
+    """
+    if of == MEANS:
+        arrays = loops.measurements(steps)
+        return {
+            EXACT: partial(loops.means, jax.jit(jnp.mean), arrays),
+            PADDED: partial(loops.means_padded, jax.jit(loops.mean_of_first), arrays),
+        }
     x = jnp.linspace(0.0, 1.0, 1000)
     unrolled = jax.jit(loops.cosines_unrolled, static_argnames="steps")
     return {
@@ -25,27 +35,12 @@ def prepare(steps: int) -> Variants:
     }
 
 
-def prepare_lengths(arrays: int) -> Variants:
-    """Prepare the means of so many float32 arrays, all of different lengths."""
-    inputs = loops.measurements(arrays)
-    return {
-        EXACT: partial(loops.means, jax.jit(jnp.mean), inputs),
-        PADDED: partial(loops.means_padded, jax.jit(loops.mean_of_first), inputs),
-    }
-
-
-#: The unrolled program grows with the number of steps.
+_MEANS = grid(steps=(20,), of=(MEANS,))
+#: The unrolled program grows with the number of steps, and each new length is another program.
 LOOPS = Experiment(
     name="static_loops",
     title="Loops of static and of traced length",
     prepare=prepare,
-    quick=grid(steps=(1, 10, 50, 200)),
-    full=grid(steps=(1, 10, 100, 1000)),
-)
-#: The first call compiles a program for each length, or for each power of two.
-LENGTHS = Experiment(
-    name="static lengths",
-    title="Arrays of many lengths, as they are and padded",
-    prepare=prepare_lengths,
-    quick=grid(arrays=(20,)),
+    quick=[*grid(steps=(1, 10, 50, 200)), *_MEANS],
+    full=[*grid(steps=(1, 10, 100, 1000)), *_MEANS],
 )

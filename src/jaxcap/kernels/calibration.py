@@ -103,6 +103,8 @@ def fit_by_scipy(
 ) -> Any:
     """Minimise `rmse` by SciPy's BFGS with finite differences, in the dtype of the data.
 
+    SciPy's result has slope and offset as ``x``, and the error as ``fun``.
+
     Parameters
     ----------
     reference, reading
@@ -113,11 +115,6 @@ def fit_by_scipy(
         Distance of the differences, by default one that suits the dtype.
     callback
         Called after each step with slope and offset.
-
-    Returns
-    -------
-    scipy.optimize.OptimizeResult
-        Its ``x`` has slope and offset, and ``fun`` the error.
     """
     dtype = reference.dtype
     return scipy.optimize.minimize(
