@@ -441,9 +441,8 @@ Table("Two networks, and a batch of 64 images", headers, rows)
 more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 
 # %%
-# Padded, it is another network, with more parameters. For its gradient, the operations of the other one
-# have to be multiplied by :measured:`more_work`. Neither its speed nor its accuracy says anything about
-# frameworks.
+# Padded, it is another network, with more parameters, and its gradient takes more operations, by a
+# factor of :measured:`more_work`. Neither its speed nor its accuracy says anything about frameworks.
 #
 # In validation it *computed gradients* and threw them away: the last column instead of the one before.
 #

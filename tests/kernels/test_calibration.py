@@ -121,9 +121,9 @@ def test_optimiser_in_jax_stops_after_so_many_steps() -> None:
 
 
 def test_differences_smaller_than_the_rounding_stop_the_search_at_its_start() -> None:
-    in_32_bits = [array.astype(np.float32) for array in sensors(size=1000)]
+    reference, reading = (array.astype(np.float32) for array in sensors(size=1000))
     start = np.array([2.0, 1.0])
-    fit = fit_by_scipy(*in_32_bits, start, step=1e-12)
+    fit = fit_by_scipy(reference, reading, start, step=1e-12)
     assert fit.success
     np.testing.assert_array_equal(fit.x, start)
 

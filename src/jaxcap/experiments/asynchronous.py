@@ -20,7 +20,7 @@ from jaxcap.measure.sampling import Variants
 USES, OVERLAP, INSIDE = "what waits", "overlap", "inside the call"
 WAIT, MEANWHILE = "wait, then read", "read meanwhile"
 
-multiply = jax.jit(product)
+multiply: Callable[[Array, Array], Array] = jax.jit(product)
 
 
 def prepare(question: str, size: int) -> Variants:
@@ -53,7 +53,8 @@ def prepare_overlap(x: Array) -> Variants:
     seconds = min(repeat(lambda: multiply(x, x).block_until_ready(), number=1, repeat=5))
 
     def wait_then_read() -> Array:
-        y = multiply(x, x).block_until_ready()
+        y = multiply(x, x)
+        y.block_until_ready()
         time.sleep(seconds)
         return y
 

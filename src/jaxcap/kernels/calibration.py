@@ -10,7 +10,7 @@ those of a published fit whose data are lost (slope 1.533, offset 2.801, error 0
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -23,8 +23,7 @@ from jax import Array
 
 NumPyVector = npt.NDArray[np.floating[Any]]
 Vector = Array | NumPyVector
-Point = Vector | Sequence[float]
-OnStep = Callable[[NumPyVector], object]
+Point = NumPyVector | Sequence[float]
 
 SLOPE, OFFSET = 1.5, 3.0
 LOWEST, HIGHEST = 1.0, 11.0
@@ -99,7 +98,7 @@ def fit_by_scipy(
     start: Point = NO_CORRECTION,
     *,
     step: float | None = None,
-    callback: OnStep | None = None,
+    callback: Any = None,
 ) -> Any:
     """Minimise `rmse` by SciPy's BFGS with finite differences, in the dtype of the data.
 
@@ -117,16 +116,17 @@ def fit_by_scipy(
         Called after each step with slope and offset.
     """
     dtype = reference.dtype
+    options: Any = {"eps": np.sqrt(np.finfo(dtype).eps) if step is None else step}
     return scipy.optimize.minimize(
         lambda parameters: rmse(parameters.astype(dtype), reference, reading),
         start,
         method="BFGS",
         callback=callback,
-        options={"eps": np.sqrt(np.finfo(dtype).eps) if step is None else step},
+        options=options,
     )
 
 
-_error_and_gradient = jax.jit(jax.value_and_grad(rmse))
+_error_and_gradient: Any = jax.jit(jax.value_and_grad(rmse))
 
 
 def fit_by_gradient(
@@ -134,7 +134,7 @@ def fit_by_gradient(
     reading: Vector,
     start: Point = NO_CORRECTION,
     *,
-    callback: OnStep | None = None,
+    callback: Any = None,
 ) -> Any:
     """Minimise `rmse` by SciPy's BFGS with gradients by JAX; as `fit_by_scipy`."""
     return scipy.optimize.minimize(

@@ -58,7 +58,8 @@ def kernel_gradient(convolve: Convolve, images: Array, kernel: Array) -> Array:
     def sum_of_squares(kernel: Array) -> Array:
         return (convolve(images, kernel) ** 2).sum()
 
-    return jax.grad(sum_of_squares)(kernel)
+    gradient: Array = jax.grad(sum_of_squares)(kernel)
+    return gradient
 
 
 def kernel_gradients(convolve: Convolve, parts: Array, kernel: Array) -> Array:
