@@ -52,7 +52,6 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # :func:`jax.jit`, in several fresh processes (the loop only where it ends soon):
 from jaxcap.report import figures
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
-from jaxcap.measure.timing import compare
 
 evaluations = CALIBRATION.run(budget_s=0.05)
 _ = figures.scaling(
@@ -101,18 +100,9 @@ for vector in vectors:
         error(vector, *data_32)
 
 # %%
-# What that costs, each shape with empty caches: look at *first call*.
-from functools import partial
-
-shapes = compare(
-    {f"{len(v)} parameters": partial(jax.jit(rmse), v) for v in vectors},
-    *data_32,
-    experiment="shape of the parameters",
-    budget_s=0.1,
-)
-shapes
-
-# %%
+# Each of these traces is followed by a compilation. What that costs is the subject of
+# :doc:`the page on static arguments </tutorials/transformations/static_arguments>`.
+#
 # If the shape changes often, pad. One vector of four, filled with zeros, serves all three:
 
 
@@ -136,66 +126,30 @@ for vector in vectors:
 # *SciPy with differences.* Without a gradient,
 # `SciPy <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ evaluates the
 # error once more for each parameter, a small step away. The step has to suit the type.
-import scipy.optimize
+from jaxcap.report.source import Source
 
-
-def by_differences(start, reference, reading, callback=None, step=None):
-    """Minimise NumPy's rmse in the type of the data."""
-    dtype = reference.dtype
-    step = float(np.sqrt(np.finfo(dtype).eps)) if step is None else step
-    return scipy.optimize.minimize(
-        lambda p: rmse(p.astype(dtype), reference, reading),
-        start,
-        method="BFGS",
-        callback=callback,
-        options={"eps": step},
-    )
-
+Source(calibration.fit_by_scipy)
 
 # %%
 # *SciPy with JAX's gradient.* :func:`jax.value_and_grad` returns the error and its gradient from
-# one pass over the data. SciPy's loop stays in Python, and every evaluation is a call of a compiled
-# function.
+# one pass over the data. SciPy's loop stays in Python, and every evaluation is a call of this compiled
+# function:
 error_and_gradient = jax.jit(jax.value_and_grad(rmse))
-
-
-def by_gradient(start, reference, reading, callback=None):
-    """Minimise JAX's rmse from Python."""
-    return scipy.optimize.minimize(
-        error_and_gradient,
-        start,
-        (reference, reading),
-        jac=True,
-        method="BFGS",
-        callback=callback,
-    )
-
+Source(calibration.fit_by_gradient)
 
 # %%
 # *JAX's own.* :func:`jax.scipy.optimize.minimize` is the loop itself in JAX, so all of it compiles
 # to one program.
-import jax.scipy.optimize
-
-
-@jax.jit
-def inside_jax(start, reference, reading, steps=100):
-    """Minimise JAX's rmse in JAX, in so many steps at most."""
-    return jax.scipy.optimize.minimize(
-        rmse,
-        start,
-        (reference, reading),
-        method="BFGS",
-        options={"maxiter": steps},
-    )
-
+inside_jax = jax.jit(calibration.fit_by_jax)
+Source(calibration.fit_by_jax)
 
 # %%
 # Same answer first
 # -----------------
 # All three get the same data, in 64 bits and in 32, and the same start.
 OPTIMISERS = {
-    "SciPy, differences": by_differences,
-    "SciPy, JAX gradient": by_gradient,
+    "SciPy, differences": calibration.fit_by_scipy,
+    "SciPy, JAX gradient": calibration.fit_by_gradient,
     "JAX": inside_jax,
 }
 
@@ -204,24 +158,23 @@ def ready(fit, dtype):
     """Prepare a call of an optimiser in a type."""
     with jax.enable_x64(dtype == "float64"):
         data = reference.astype(dtype), reading.astype(dtype)
-        if fit is not by_differences:
+        if fit is not calibration.fit_by_scipy:
             data = jax.device_put(data)
 
     def call(**options):
         with jax.enable_x64(dtype == "float64"):
-            return fit(START, *data, **options)
+            return fit(*data, START, **options)
 
     return call
 
 
 # %%
-# They take turns to be timed, and run once more to see where they end:
+# Where does each of them end?
 CALLS = {
     f"{name}, {dtype}": ready(fit, dtype)
     for dtype in ("float64", "float32")
     for name, fit in OPTIMISERS.items()
 }
-times = compare(CALLS, experiment="optimisers", budget_s=0.1)
 fits = {name: jax.device_get(call()) for name, call in CALLS.items()}
 
 # %%
@@ -230,21 +183,21 @@ fits = {name: jax.device_get(call()) for name, call in CALLS.items()}
 from jaxcap.results.tables import Table
 
 exact = calibration.least_squares(reference, reading)
-closed_form = ("closed form", "", "", "", *(f"{n:.5f}" for n in exact), "")
+closed_form = ("closed form", "", "", "", *(f"{n:.5f}" for n in exact))
 
 
 def row(name, fit):
-    """Say what an optimiser reports, and what that took."""
+    """Say what an optimiser reports, after how many steps and evaluations."""
     report = "success" if fit.success else "failure"
     counts = f"{fit.nit}", f"{fit.nfev}"
     numbers = (f"{number:.5f}" for number in fit.x)
-    return name, report, *counts, *numbers, times.only(name).time.short
+    return name, report, *counts, *numbers
 
 
 # %%
 Table(
     "One calibration, from the same start",
-    ("", "reports", "steps", "evaluations", "slope", "offset", "time"),
+    ("", "reports", "steps", "evaluations", "slope", "offset"),
     [*(row(name, fit) for name, fit in fits.items()), closed_form],
 )
 
@@ -335,12 +288,14 @@ _ = figure.legend(*names, loc="outside lower center", ncols=4, fontsize=9)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Where circles lie in each other, the optimisers went the same way. They end in one place, and it is
-# beside the cross.
+# Nested circles mean the same path. All paths end at one point, and it isn't the true one.
 #
 # What a fit costs
 # ----------------
-# These are the times from the table, with everything compiled before:
+# All three, in 64 bits, take turns in fresh processes. Everything was compiled before:
+from jaxcap.experiments import calibration as experiments
+
+times = experiments.OPTIMISERS.run(budget_s=0.05)
 _ = figures.bars(times, title="Time of one calibration")
 
 # %%
@@ -349,14 +304,14 @@ _ = figures.bars(times, title="Time of one calibration")
 # :func:`jax.grad` still needs one pass. Compiling the loop as a whole takes away what Python does
 # between evaluations, which counts where these are short. And an optimiser in 32 bits may need more
 # evaluations than in 64.
-first_fit = times.only("JAX, float64").first_call
+first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
 # %%
 fit_pays = claim(
     "a whole fit inside JAX is faster than by SciPy with differences",
     times,
-    lambda r: r.speedup("JAX, float64", over="SciPy, differences, float64"),
+    lambda r: r.speedup(experiments.INSIDE, over=experiments.DIFFERENCES),
 )
 fit_pays
 
@@ -384,14 +339,14 @@ SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 many = np.stack(pairs, axis=1)
 many_exact = np.array([calibration.least_squares(*pair) for pair in pairs])
-fit_all = jax.jit(jax.vmap(inside_jax, in_axes=(None, 0, 0, 0)))
+fit_all = jax.jit(jax.vmap(inside_jax, in_axes=(0, 0, None, 0)))
 limit = np.full(SENSORS, 100)
 
 # %%
 rows, many_fits = [], {}
 for dtype in ("float64", "float32"):
     with jax.enable_x64(dtype == "float64"):
-        fit = jax.device_get(fit_all(START, *many.astype(dtype), limit))
+        fit = jax.device_get(fit_all(*many.astype(dtype), START, limit))
     many_fits[dtype] = fit
     off = abs(fit.x - many_exact).max(axis=1)
     for report, those in ("success", fit.success), ("failure", ~fit.success):
@@ -413,7 +368,7 @@ print("standard deviation of slope and offset:", many_exact.std(axis=0))
 # types:
 fit = many_fits["float32"]
 one = int(np.argmin(fit.success))  # the first failure, or else the first
-before = fit_all(START, *many.astype("float32"), fit.nit - 1).x
+before = fit_all(*many.astype("float32"), START, fit.nit - 1).x
 along = np.linspace(-1, 2, 301)
 points = before[one] + along[:, None] * (fit.x[one] - before[one])
 errors = {}
@@ -455,7 +410,7 @@ print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
 # -------------------
 # It would be wrong to conclude that failure may be ignored. From another start:
 with jax.enable_x64(True):
-    lost = inside_jax(np.array([2.0, 2.0]), reference, reading)
+    lost = inside_jax(reference, reading, np.array([2.0, 2.0]))
     steepness = abs(error_and_gradient(lost.x, reference, reading)[1]).max()
 print("JAX", jax.__version__, "success" if lost.success else "failure")
 print("at", lost.x, f"after {int(lost.nit)} steps, gradient {steepness:.1g}")

@@ -180,64 +180,33 @@ Source(convolution.by_patches)
 Source(convolution.by_columns)
 
 # %%
-# How much is in that? The gradient of the second convolution by its kernel, on a few images, once as it
-# is and once inside a loop that runs twice:
+# How much is in that? The gradient of the second convolution with respect to its kernel, on a few
+# images, once for all of them and once in a loop that runs twice. These are single runs in this
+# process, which show an order of magnitude and no more:
+import time
 from functools import partial
 
-from jaxcap.report import figures
-from jaxcap.measure.timing import compare
-
-images = jnp.ones((2, 8, 26, 26, 32))
+parts = jnp.ones((2, 4, 26, 26, 32))
 kernel = jnp.ones((3, 3, 32, 64))
-layout = ("NHWC", "HWIO", "NHWC")
-
-
-def by_xla(images, kernel):
-    """Convolve as XLA does."""
-    return jax.lax.conv_general_dilated(
-        images, kernel, (1, 1), "VALID", dimension_numbers=layout
-    )
-
-
-def gradient(convolve, images, kernel):
-    """Differentiate a sum over all that comes out."""
-    total = lambda kernel: (convolve(images, kernel) ** 2).sum()
-    return jax.grad(total)(kernel)
-
-
-@partial(jax.jit, static_argnums=0)
-def outside(convolve, images, kernel):
-    return gradient(convolve, images.reshape(-1, *images.shape[2:]), kernel)
-
-
-@partial(jax.jit, static_argnums=0)
-def inside(convolve, images, kernel):
-    return jax.lax.map(lambda some: gradient(convolve, some, kernel), images)
-
+Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
-convolutions = compare(
-    {
-        f"{name}, {place.__name__} a loop": partial(place, convolve)
-        for name, convolve in (
-            ("XLA", by_xla),
-            ("patches", convolution.by_patches),
-        )
-        for place in (outside, inside)
-    },
-    images,
-    kernel,
-    experiment="mnist convolution",
-    budget_s=0.2,
-)
-loop_costs = convolutions.speedup(
-    "XLA, outside a loop", over="XLA, inside a loop"
-)
-_ = figures.bars(convolutions, title="Gradient of a convolution")
+for convolve in (convolution.by_xla, convolution.by_patches):
+    for gradient, images in (
+        (convolution.kernel_gradient, parts.reshape(-1, *parts.shape[2:])),
+        (convolution.kernel_gradients, parts),
+    ):
+        compiled = jax.jit(partial(gradient, convolve))
+        compiled(images, kernel).block_until_ready()
+        start = time.perf_counter()
+        compiled(images, kernel).block_until_ready()
+        milliseconds = 1000 * (time.perf_counter() - start)
+        place = "at once" if images.ndim == 4 else "in a loop"
+        print(f"{convolve.__name__:10} {place:9} {milliseconds:5.0f} ms")
 
 # %%
-# With XLA's own convolution, and compared with inside the loop, the gradient outside of it came out
-# :measured:`loop_costs`. Now all ways to train in turn, a few steps of each, in fresh processes:
+# Now all ways to train in turn, a few steps of each, in fresh processes:
+from jaxcap.report import figures
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -288,7 +257,7 @@ patches_pay
 # --------------------------------
 # Count the operations that a step can't do without, mostly those of the second convolution, and compare
 # with what this device can do in the same time (as :doc:`before </tutorials/performance/linear_algebra>`,
-# in float32):
+# in float32, but measured in this process alone):
 from jaxcap.results import Cost
 from jaxcap.experiments.ceilings import measure_ceilings
 from jaxcap.report.roofline import roofline_fraction
@@ -319,7 +288,7 @@ Table(
 SEEDS = 3
 learned = mnist
 if on_cpu:
-    some = data.balanced(mnist.train, 150)
+    some = data.balanced(mnist.train, 100)
     learned = replace(mnist, train=some, test=data.balanced(mnist.test, 100))
 
 runs = {"Flax": [], "PyTorch": []}
@@ -423,7 +392,7 @@ show(
 # -----------------------------------
 # The program that this page follows compared Flax with PyTorch too. It trained *two networks*. Flax
 # pads a convolution by default so that images keep their size, PyTorch does not. Here are both, without
-# dropout, by the gradient of a batch:
+# dropout. XLA counts the operations of a batch's loss and gradient before it compiles anything:
 def network(padding, inputs):
     """Build the network in Flax, with a padding."""
     rngs = nnx.Rngs(0)
@@ -444,32 +413,38 @@ batch = jnp.asarray(normalised[:64, ..., None], jnp.float32)
 batch_labels = jnp.asarray(mnist.train.labels[:64], jnp.int32)
 
 
-def gradient_of(padding, inputs):
-    """Prepare the gradient of the batch's loss."""
-    graph, params = nnx.split(network(padding, inputs))
-
-    def loss(params):
-        logits = nnx.merge(graph, params)(batch)
-        return train_flax.mean_loss(logits, batch_labels)
-
-    count = sum(leaf.size for leaf in jax.tree.leaves(params))
-    return f"{padding}, {count:,} parameters", partial(
-        jax.jit(jax.grad(loss)), params
-    )
+def loss(graph, params):
+    logits = nnx.merge(graph, params)(batch)
+    return train_flax.mean_loss(logits, batch_labels)
 
 
-paddings = dict(
-    [gradient_of("VALID", 64 * 12**2), gradient_of("SAME", 64 * 14**2)]
-)
-padded = compare(paddings, experiment="mnist padding", budget_s=0.1)
-same, valid = reversed(padded)
-more_time = valid.speedup(over=same)
-padded
+def operations(function, params):
+    """Count the floating-point operations of a call."""
+    return jax.jit(function).lower(params).cost_analysis()["flops"]
+
 
 # %%
-# Padded, it is another network, with more parameters. Compared with its gradient, that of the network
-# without padding came out :measured:`more_time`. Neither its speed nor its accuracy says anything
-# about frameworks.
+rows, gradient_operations = [], {}
+for padding, inputs in ("VALID", 64 * 12**2), ("SAME", 64 * 14**2):
+    graph, params = nnx.split(network(padding, inputs))
+    of_loss = operations(partial(loss, graph), params)
+    of_gradient = operations(jax.grad(partial(loss, graph)), params)
+    gradient_operations[padding] = of_gradient
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(params))
+    counts = f"{of_loss / 1e9:.2f}", f"{of_gradient / 1e9:.2f}"
+    rows.append((padding, f"{parameters:,}", *counts))
+
+headers = ("padding", "parameters", "GFLOP for the loss", "for its gradient")
+Table("Two networks, and a batch of 64 images", headers, rows)
+
+# %%
+more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
+
+# %%
+# Padded, it is another network, with more parameters, and its gradient takes more operations, by a
+# factor of :measured:`more_work`. Neither its speed nor its accuracy says anything about frameworks.
+#
+# In validation it *computed gradients* and threw them away: the last column instead of the one before.
 #
 # It *counted* wrongly. In validation the last image was left out, and accuracies of batches were
 # averaged as if they were equally large, which the last one was not. How far is that off, here?
@@ -481,29 +456,8 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# Little, and as much as separates two good networks. It also *computed gradients to validate*, and threw
-# them away:
-graph, params = nnx.split(model.CNN(nnx.Rngs(0)))
-
-
-def loss(params):
-    return train_flax.mean_loss(nnx.merge(graph, params)(batch), batch_labels)
-
-
-validation = compare(
-    {
-        "loss": partial(jax.jit(loss), params),
-        "loss and gradient": partial(
-            jax.jit(jax.value_and_grad(loss)), params
-        ),
-    },
-    experiment="mnist validation",
-    budget_s=0.1,
-)
-wasted = validation.speedup("loss", over="loss and gradient")
-validation.speedups(over="loss and gradient")
-
-# %%
+# Little, and as much as separates two good networks.
+#
 # One thing looked like a mistake and was none. Its network ended with the logarithm of a softmax, and
 # its loss took that again. But a softmax of log-probabilities is the probabilities, so twice is once:
 once = jax.nn.log_softmax(logits)

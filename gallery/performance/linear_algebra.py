@@ -73,8 +73,6 @@ flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
 # %%
 # How long it takes
 # -----------------
-from jaxcap.measure.timing import compare
-
 results = experiments.LINEAR_ALGEBRA.run(budget_s=0.05)
 results
 
@@ -89,12 +87,12 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-fusing_pays = claim(
+one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
     lambda r: r.speedup("JAX", over="NumPy", task="mean and sum"),
 )
-fusing_pays
+one_sum_pays
 
 # %%
 # How close to the limit
@@ -146,7 +144,8 @@ Table("Share of what the device can do", ("task", *names), rows)
 # %%
 # A large product should be close to the limit, since the limit is one; if it is not, the limit was
 # measured at a better size or in a better moment. Mean and sum are two passes
-# over memory for NumPy and PyTorch; compiled by JAX they can be one, if XLA fuses them. Random numbers cost
+# over memory for NumPy and PyTorch; compiled by JAX they are one, because the mean is the sum over the
+# count, and XLA computes the sum once. Random numbers cost
 # arithmetic on integers, which this limit does not count. A share above 1 means that the ceiling
 # was measured on a worse moment or with a worse library, or that the data lay in a cache.
 #
@@ -190,8 +189,6 @@ print(f"{share_of_limit(product).short} of the limit with waiting")
 # 23-bit fraction. NVIDIA's tensor cores multiply it much faster. JAX decides by a setting, which a
 # call takes as ``precision``, and :func:`jax.default_matmul_precision` sets for a block or a
 # program. Its default leans to speed.
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -201,29 +198,27 @@ matrix = np.random.default_rng(0).random((size, size))
 truth = matrix @ matrix
 x = jnp.asarray(matrix, jnp.float32)
 
-# %%
-# Three settings, and float64 beside them:
-variants = {}
-for setting in ("highest", "high", "default"):
-    multiply = jax.jit(partial(jnp.matmul, precision=setting))
-    variants[f"float32, {setting}"] = partial(multiply, x, x)
-
-in_jax = libraries()[-1]
-x64 = in_jax.array(matrix)
-variants["float64"] = partial(in_jax.tasks["product"], x64, x64)
-
 
 # %%
-# How far are they from NumPy's product in 64 bits?
+# How far are three settings from NumPy's product in 64 bits?
 def error(found):
     """Largest error, relative to the largest element."""
     found = np.asarray(found, np.float64)
     return float(abs(found - truth).max() / truth.max())
 
 
-errors = {name: error(call()) for name, call in variants.items()}
+settings = ("highest", "high", "default")
+errors = {
+    f"float32, {setting}": error(jnp.matmul(x, x, precision=setting))
+    for setting in settings
+}
+if len(set(errors.values())) == 1:
+    print("Here the three settings are one: precision changes nothing.")
+else:
+    print("Here the setting matters: compare the errors with the rounded.")
 
 # %%
+# On a CPU expect no difference. On a GPU with tensor cores expect the default to have TF32's error.
 # TF32 can be had on any machine, if only slowly: round what goes in to 10 bits, then multiply in
 # float32. The format bfloat16 keeps 7. These say what error to expect where the hardware does it:
 for name, bits in ("TF32", 10), ("bfloat16", 7):
@@ -232,6 +227,10 @@ for name, bits in ("TF32", 10), ("bfloat16", 7):
         jnp.matmul(rounded, rounded, precision="highest")
     )
 
+in_jax = libraries()[-1]
+x64 = in_jax.array(matrix)
+errors["float64"] = error(in_jax.tasks["product"](x64, x64))
+
 # %%
 plt.barh(list(errors), list(errors.values()), log=True)
 plt.gca().invert_yaxis()
@@ -239,25 +238,23 @@ plt.xlabel("largest error, relative to the largest element")
 _ = plt.title("What a format costs in accuracy")
 
 # %%
-speeds = compare(variants, experiment="product precision", budget_s=0.3)
-Table(
-    f"Product of matrices of {size} rows on {speeds[0].device}",
-    ("setting", "time", "error"),
-    [
-        (name, speeds.only(name).time.short, f"{errors[name]:.1e}")
-        for name in variants
-    ],
+# And what does a format gain? The products among the limits above were made in several formats, by
+# NumPy and by JAX:
+formats = limits.select(
+    variant="JAX", limit="product", device=device.platform
 )
+rates = {}
+for result in formats:
+    operations = linalg.product_flops(*[result.parameters["size"]] * 3)
+    rates[result.parameters["dtype"]] = result.time.rate(
+        operations / 1e9, "GFLOP"
+    )
+
+rows = [(dtype, rate.short, rate.range) for dtype, rate in rates.items()]
+headers = ("format", "speed", rates["float32"].interval_name)
+Table(f"Products by JAX on {device}", headers, rows)
 
 # %%
-settings = [errors[n] for n in variants if n.startswith("float32")]
-if max(settings) == min(settings):
-    print("Here the three settings are one: precision changes nothing.")
-else:
-    print("Here the setting matters: compare its errors with the rounded.")
-
-# %%
-# On a CPU expect no difference. On a GPU with tensor cores expect the default to have TF32's error.
 # An inverse in float32 suffers more than a product, since it multiplies rounding errors by the
 # condition number of the matrix:
 with jax.default_matmul_precision("highest"):
@@ -271,14 +268,14 @@ print(f"float32 {inverse_32:.1e}, float64 {inverse_64:.1e}")
 # --------
 against_numpy = product_is_faster.evidence
 reached = share_of_limit(product)
-halved = speeds.speedup("float32, default", over="float64")
+rate_32, rate_64 = rates["float32"], rates["float64"]
 tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 
 # %%
-# For a product in float64 on this page's machine, and compared with NumPy, JAX came out
-# :measured:`against_numpy`; it reached :measured:`reached` of the limit. Compared with float64, the
-# default in float32 came out :measured:`halved`; TF32, where there is such hardware, multiplies the error of float32 by
-# :measured:`tf32_error`. Check a result by a property that it must have, and take the largest
+# Compared with NumPy, JAX's product in float64 came out :measured:`against_numpy` on this page's
+# machine, and it reached :measured:`reached` of the limit. JAX's products of the largest matrices ran
+# at :measured:`rate_64` in float64, and at :measured:`rate_32` in float32. TF32, where there is such hardware, multiplies the
+# error of float32 by :measured:`tf32_error`. Check a result by a property that it must have, and take the largest
 # deviation: the mean looked :measured:`flattered` times better. Check a time by the limit of the
 # device.
 #

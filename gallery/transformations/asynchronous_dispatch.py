@@ -104,97 +104,65 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 # Whatever needs the numbers. Python waits when it prints an array, compares its values with ``if``,
 # converts it with ``float`` or to NumPy, and of course when you call
 # :func:`jax.block_until_ready`. Whatever needs only shape and type doesn't wait, and neither do
-# other JAX functions. :func:`~jaxcap.measure.timing.compare` notes both when a call returns and when its
-# results are there:
-from jaxcap.measure.timing import compare, measure
+# other JAX functions. The next experiment has three parts, and runs in several fresh processes that
+# take turns. Its first part computes a product and then uses it, in one of five ways:
+from jaxcap.experiments import asynchronous
+from jaxcap.report.source import Source
 
-uses = {
-    "its shape": lambda y: y.shape,
-    "another product": lambda y: product(y, y),
-    "its first number": lambda y: float(y[0, 0]),
-    "to NumPy": np.asarray,
-    "block_until_ready": jax.block_until_ready,
-}
+results = asynchronous.ASYNCHRONOUS.run(budget_s=0.05)
+Source(asynchronous.prepare_uses)
 
-
-def made_and(use):
-    """Make a function that computes a product, uses it, and returns both."""
-    return lambda x: (y := product(x, x), use(y))
-
-
-compare(
-    {name: made_and(use) for name, use in uses.items()},
-    matrix,
-    experiment="what_waits",
-    budget_s=0.1,
-)
+# %%
+results.select(question=asynchronous.USES)
 
 # %%
 # Look at the column *until it returns*. The last three can't return before the product is there, even
-# where the answer is a single number. Such a line in a loop, often there to print the progress, ends
-# Python's lead in each iteration.
+# where the answer is a single number. So a line that prints the loss in each step of a training makes
+# Python wait in each step.
 #
 # What the lead is good for
 # -------------------------
-# A program often has something else to do: read the next data, for instance. Here ``read`` plays a
-# disk that takes about as long as a product. Waiting first and reading then should take the sum of
-# both, and reading while the device works the longer of them.
-one = measure(product, matrix, matrix, experiment="one_product", budget_s=0.2)
-
-
-def wait_then_read(x):
-    y = product(x, x).block_until_ready()
-    time.sleep(one.time.value)  # read
-    return y
-
-
-def read_meanwhile(x):
-    y = product(x, x)
-    time.sleep(one.time.value)  # read
-    return y
-
+# A program often has something else to do: read the next data, for instance. In the second part a
+# pause stands in for a disk, and takes about as long as a product. Waiting first and reading then
+# takes the sum of both; reading while the device works should take only as long as the longer of them.
+Source(asynchronous.prepare_overlap)
 
 # %%
-WAIT, MEANWHILE = "wait, then read", "read meanwhile"
-overlap = compare(
-    {WAIT: wait_then_read, MEANWHILE: read_meanwhile},
-    matrix,
-    experiment="overlap",
-    budget_s=0.3,
+from jaxcap.report.claims import claim
+
+lead_pays = claim(
+    "reading while the device works is faster than waiting first",
+    results,
+    lambda r: r.speedup(asynchronous.MEANWHILE, over=asynchronous.WAIT),
 )
-overlap
+lead_pays
 
 # %%
 # Small computations
 # ------------------
-# To hand work over costs time too. On a CPU it goes to another thread of the same process, and for a
-# small computation that isn't worth the trouble: JAX computes it at once, inside the call, and the
-# promise is kept when it is made. What is small? XLA decides by the operations that it counts when it
-# compiles. Look at the product and the cosine of larger and larger matrices:
-functions = {"product": jax.jit(lambda x: x @ x), "cosine": jax.jit(jnp.cos)}
-sizes = (4, 16, 64, 256, 1024)
-sets = [
-    compare(
-        functions,
-        jnp.ones((size, size)),
-        experiment="inside_the_call",
-        parameters={"size": size},
-        budget_s=0.05,
-    )
-    for size in sizes
-]
-by_size = sum(sets[1:], sets[0])
-
-# %%
+# Handing work over costs time too. On a CPU the work goes to another thread of the same process, and
+# for a small computation that isn't worth the trouble: JAX computes it at once, inside the call, and
+# the result is ready when the call returns. What is small? XLA decides by the operations that it
+# counts when it compiles. The third part has the product and the cosine of larger and larger
+# matrices:
+by_size = results.select(question=asynchronous.INSIDE)
+sizes = sorted({result.parameters["size"] for result in by_size})
 figure, both = plt.subplots(1, 2, sharey=True, figsize=(7, 4))
-for axes, name in zip(both, functions):
-    some = by_size.select(variant=name).results
-    ready = [result.time.value for result in some]
-    returned = [result.dispatch.value for result in some]
-    axes.loglog(sizes, ready, "o-", label="until the result is there")
-    axes.loglog(sizes, returned, "s--", label="until the call returns")
+for axes, name in zip(both, by_size.variants):
+    some = by_size.select(variant=name)
+    for label, line, times in (
+        ("until the result is there", "o-", [r.time for r in some]),
+        ("until the call returns", "s--", [r.dispatch for r in some]),
+    ):
+        values = [time.value for time in times]
+        ends = np.transpose([(time.low, time.high) for time in times])
+        axes.errorbar(
+            sizes, values, abs(ends - values), fmt=line, label=label
+        )
     axes.set_title(name)
     axes.set_xlabel("size")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
     axes.set_xticks(sizes, map(str, sizes))
     axes.minorticks_off()
 both[0].yaxis.set_major_formatter(EngFormatter(unit="s"))
@@ -209,8 +177,8 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # is, because XLA doesn't count it among the operations, but apart, as a transcendental function. For
 # the largest matrix:
 largest = sizes[-1]
-for name, function in functions.items():
-    cost = function.lower(jnp.ones((largest, largest))).cost_analysis()
+for name, call in asynchronous.prepare(asynchronous.INSIDE, largest).items():
+    cost = call.func.lower(*call.args).cost_analysis()
     result = by_size.only(name, size=largest)
     share = result.dispatch.value / result.time.value
     print(f"{name}, returned after {share:.0%} of the time")
@@ -293,18 +261,16 @@ deviation = (variance / sample.size) ** 0.5
 print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
 
 # %%
-results = awaiting.AWAITING.run(budget_s=0.05)
-results
+loops_of_calls = awaiting.AWAITING.run(budget_s=0.05)
+loops_of_calls
 
 # %%
-results.speedups(over=awaiting.COMPILED)
+loops_of_calls.speedups(over=awaiting.COMPILED)
 
 # %%
-from jaxcap.report.claims import claim
-
 waiting_costs = claim(
     "waiting for each value makes a loop of small calls slower",
-    results,
+    loops_of_calls,
     lambda r: r.speedup(awaiting.AWAITED, over=awaiting.COMPILED),
     below=1,
 )
@@ -313,14 +279,14 @@ waiting_costs
 # %%
 scan_pays = claim(
     "a loop inside one compiled call is faster than a loop of compiled calls",
-    results,
+    loops_of_calls,
     lambda r: r.speedup(awaiting.SCAN, over=awaiting.COMPILED),
 )
 scan_pays
 
 # %%
-names = [result.variant for result in results]
-times = [result.time for result in results]
+names = [result.variant for result in loops_of_calls]
+times = [result.time for result in loops_of_calls]
 per_loop = np.array([one.value for one in times]) / point["loops"]
 ends = np.transpose([(one.low, one.high) for one in times]) / point["loops"]
 figure, axes = plt.subplots()
@@ -342,10 +308,9 @@ _ = axes.set_xlabel("time of an iteration")
 last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
 waiting, scan = waiting_costs.evidence, scan_pays.evidence
-vmap = results.speedup(awaiting.VMAP, over=awaiting.COMPILED)
-lead = overlap.speedup(MEANWHILE, over=WAIT)
+lead = lead_pays.evidence
+vmap = loops_of_calls.speedup(awaiting.VMAP, over=awaiting.COMPILED)
 print("vmap:", vmap)
-print("read meanwhile:", lead)
 
 # %%
 # A JAX call returns a promise. Of the six products in a row, the last call had returned after

@@ -93,45 +93,32 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 
 # %%
 # The second call finds the program of the first. The third asks for another number and, as far as
-# JAX knows, for another program. That shows on the clock. Since order matters here, the calls are
-# made in that order several times, each time with empty caches:
-from jaxcap.measure.timing import time_sequence
-from jaxcap.results.tables import Table
+# JAX knows, for another program. That shows on the clock, here with a single run in this process:
+import time
 
 
-def times_in_order(function, values):
-    """Tabulate the times of calls with these values of a static argument."""
-    calls = [(value,) for value in values]
-    times = time_sequence(jax.jit(function, static_argnums=0), calls)
-    table = Table(
-        "Calls in their order, each time with empty caches",
-        ("argument", "time", "95% confidence interval (one process)"),
-        [(f"{v:,}", t.short, t.range) for v, t in zip(values, times)],
-    )
-    return times, table
+def stopwatch(function, *args):
+    """Print the milliseconds until the result of a call is there."""
+    start = time.perf_counter()
+    jax.block_until_ready(function(*args))
+    print(f"{args[-1]:9,}: {1000 * (time.perf_counter() - start):7.2f} ms")
 
+
+fast_loop = jax.jit(empty_loop, static_argnums=1)
+jax.clear_caches()
+for num_loops in (1_000_000, 1_000_000, 999_999):
+    stopwatch(fast_loop, 14, num_loops)
 
 # %%
-times, table = times_in_order(
-    lambda num_loops: empty_loop(14, num_loops),
-    (1_000_000, 1_000_000, 999_999),
-)
-table
+# By the time that the program runs, the loop is over: Python counts to a million while the function is
+# traced, and nothing of that is left in the program, which returns its argument. That is why the second
+# call is fast. The same for the shapes:
+fast_fives = jax.jit(fives, static_argnums=0)
+for columns in (5, 5, 6):
+    stopwatch(fast_fives, columns)
 
 # %%
-# The loop itself has long run by then: Python counts to a million while the function is traced, and
-# nothing of that is left in the program, which returns its argument. That is why the second call is
-# fast. The same for the shapes:
-shape_times, table = times_in_order(fives, (5, 5, 6))
-table
-
-# %%
-first_in_calls = round(times[0].value / times[1].value)
-first_shape_in_calls = round(shape_times[0].value / shape_times[1].value)
-
-# %%
-# A new value took as long as :measured:`first_in_calls` calls with a known one for the loop, and as
-# :measured:`first_shape_in_calls` for the shape.
+# How much that is, over several processes, comes next, with a loop whose length matters.
 #
 # A loop that does something
 # --------------------------
@@ -165,17 +152,20 @@ for steps in (1, 10, 100, 1000):
 print("compilations:", counted_cosines.traces)
 
 # %%
-# (It found the number that is its own cosine.) Both loops compute the same:
+# (It converges to the only number that is its own cosine.) Both loops compute the same:
 static_cosines = jax.jit(cosines_unrolled, static_argnames="steps")
 float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
 # %%
 # Now both are measured for more and more steps, in several fresh processes. The unrolled loop
 # should take longer to compile the more steps it has; the other should not care.
-from jaxcap.experiments.static_arguments import LOOPS, ROLLED, UNROLLED
-from jaxcap.measure.timing import compare
+from jaxcap.experiments import static_arguments as experiments
+from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
 
-results = LOOPS.run(budget_s=0.05)
+loops_and_means = experiments.LOOPS.run(budget_s=0.05)
+results = loops_and_means.subset(
+    r for r in loops_and_means if "of" not in r.parameters
+)
 results
 
 # %%
@@ -201,7 +191,16 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# And the calls after it:
+# With a single step there is nothing to unroll yet, and still a new value of the static argument takes
+# as long as many calls with a known one:
+one_step = results.only(UNROLLED, steps=1)
+new_value = one_step.first_call
+known_value = one_step.time
+new_in_calls = round(new_value.value / known_value.value)
+print(f"new {new_value.short}, known {known_value.short}")
+
+# %%
+# The calls after the first one:
 from jaxcap.report import figures
 
 _ = figures.scaling(results, x="steps", title="What later calls take")
@@ -248,10 +247,9 @@ print(slope(0.5, steps=3), jax.grad(cosines_unrolled)(0.5, 3))
 # --------------------
 # For shapes there is no way around: each shape of an argument compiles too, static or not. Take
 # measurements that arrive in lengths of all kinds, of which we want the means:
-rng = np.random.default_rng(0)
-arrays = [
-    rng.normal(size=n).astype("f4") for n in rng.integers(1, 1000, size=40)
-]
+from jaxcap.kernels import loops
+
+arrays = loops.measurements(20)
 mean = counting(jnp.mean)
 fast_mean = jax.jit(mean)
 exact = [fast_mean(a) for a in arrays]
@@ -263,11 +261,9 @@ print(len(arrays), "arrays,", mean.traces, "compilations")
 # ordinary, traced number. ``mean_of_first`` sums ``jnp.where(jnp.arange(x.size) < count, x, 0)`` and
 # divides by the count. At most twice as much is computed, and a handful of programs do for all
 # lengths:
-from jaxcap.kernels.loops import mean_of_first, padded
-
-mean_padded = counting(mean_of_first)
+mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
-means = [fast_mean_padded(padded(a), len(a)) for a in arrays]
+means = loops.means_padded(fast_mean_padded, arrays)
 print(len(arrays), "arrays,", mean_padded.traces, "compilations")
 print("largest difference:", abs(np.subtract(means, exact)).max())
 
@@ -276,12 +272,10 @@ compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 
 # %%
 # ``padded`` is NumPy's work. JAX's own padding would have to be compiled for each length, and
-# nothing would be won. The time that passes, array by array, from empty caches:
-import time
-
+# nothing would be won. The time that passes in this process, array by array, from empty caches:
 ways = {
     "exact shapes": fast_mean,
-    "padded": lambda a: fast_mean_padded(padded(a), len(a)),
+    "padded": lambda a: fast_mean_padded(loops.padded(a), len(a)),
 }
 figure, axes = plt.subplots()
 for name, way in ways.items():
@@ -297,27 +291,23 @@ axes.set_ylabel("time so far in seconds")
 _ = axes.legend()
 
 # %%
-# And the whole stream, for the first time and again:
-stream = compare(
-    {
-        name: lambda way=way: [way(a) for a in arrays]
-        for name, way in ways.items()
-    },
-    experiment="stream_of_lengths",
-    budget_s=0.3,
-)
+# The experiment above had the whole stream as well, in each of its processes, for the first time and
+# again:
+from jaxcap.experiments.static_arguments import EXACT, PADDED
+
+stream = loops_and_means.select(of=experiments.MEANS)
 stream
 
 # %%
-first_exact = stream.only("exact shapes").first_call
-first_padded = stream.only("padded").first_call
+first_exact = stream.only(EXACT).first_call
+first_padded = stream.only(PADDED).first_call
 
 # %%
 # Once all lengths have been seen there is nothing left to save, and the zeros are still computed:
 padding_costs = claim(
     "padding makes a stream slower whose lengths have all been seen",
     stream,
-    lambda r: r.speedup("padded", over="exact shapes"),
+    lambda r: r.speedup(PADDED, over=EXACT),
     below=1,
 )
 padding_costs
@@ -372,14 +362,17 @@ for kind in (Frozen, Plain):
 # %%
 # Takeaway
 # --------
+later_unrolled = unrolling_pays.evidence
+
+# %%
 # Make static what decides about the program: a shape, an axis, a switch between two methods. Leave
-# traced what are numbers to compute with. A new static value cost :measured:`first_in_calls` and
-# :measured:`first_shape_in_calls` calls with a known one here, so it should come rarely. A loop
+# traced what are numbers to compute with. A call with a new static value took :measured:`new_value`
+# here, as long as :measured:`new_in_calls` calls with a known one, so new values should be rare. A loop
 # belongs on the device: with :measured:`largest` steps the first call took
-# :measured:`first_unrolled` unrolled and :measured:`first_rolled` with ``fori_loop``. Lengths that
-# keep changing are padded to a few: :measured:`compiled_padded` compilations
-# instead of :measured:`compiled_exact`, and :measured:`first_padded` instead of
-# :measured:`first_exact` for the first pass.
+# :measured:`first_unrolled` unrolled and :measured:`first_rolled` with ``fori_loop``, and compared with
+# the latter, later calls came out :measured:`later_unrolled` unrolled. Lengths that keep changing are
+# padded to a few: :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`, and a
+# first pass that took :measured:`first_padded` instead of :measured:`first_exact`.
 #
 # Before this: :doc:`when a result is there </tutorials/transformations/asynchronous_dispatch>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.

@@ -10,9 +10,11 @@ from jaxcap.experiments.calibration import (
     COMPILED,
     LOOP,
     NUMPY,
+    OPTIMISERS,
     prepare,
     prepare_errors,
     prepare_fit,
+    prepare_optimisers,
 )
 from jaxcap.kernels import calibration
 
@@ -59,3 +61,18 @@ def test_fits_find_the_least_squares(library: str) -> None:
     (fit,) = prepare_fit(library, 100).values()
     exact = calibration.least_squares(*calibration.sensors(size=100))
     np.testing.assert_allclose(fit().x, exact, rtol=1e-4)
+
+
+def test_all_optimisers_find_the_least_squares_in_64_bits() -> None:
+    exact = calibration.least_squares(*calibration.sensors(size=100))
+    variants = prepare_optimisers(100)
+    assert len(variants) == 3
+    for name, fit in variants.items():
+        found = np.asarray(fit().x)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, exact, rtol=1e-4, err_msg=name)
+
+
+def test_optimisers_get_as_many_readings_as_the_tutorial() -> None:
+    reference, _ = calibration.sensors()
+    assert OPTIMISERS.quick == [{"size": len(reference)}]

@@ -6,16 +6,17 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.optimize
 import numpy as np
 import pytest
-import scipy.optimize
 
 from jaxcap.kernels.calibration import (
     OFFSET,
     SLOPE,
     corrected,
     deming,
+    fit_by_gradient,
+    fit_by_jax,
+    fit_by_scipy,
     least_squares,
     least_squares_limit,
     noise_ratio,
@@ -25,7 +26,7 @@ from jaxcap.kernels.calibration import (
 )
 
 TRUE = np.array([SLOPE, OFFSET])
-START = np.array([1.0, 0.0])
+START = np.array([1.5, 2.0])
 SEEDS = range(20)
 EPS = float(np.finfo(np.float32).eps)
 
@@ -87,21 +88,7 @@ def test_compiles_once_for_each_number_of_parameters() -> None:
     assert errors == pytest.approx([errors[0]] * 6, rel=1e-6)
 
 
-def by_differences(*data: Any) -> Any:
-    return scipy.optimize.minimize(rmse, START, data, method="BFGS")
-
-
-def by_gradient(*data: Any) -> Any:
-    fn = jax.jit(jax.value_and_grad(rmse))
-    return scipy.optimize.minimize(fn, START, data, jac=True, method="BFGS")
-
-
-def by_jax(*data: Any) -> Any:
-    start = jnp.asarray(START)
-    return jax.scipy.optimize.minimize(rmse, start, tuple(map(jnp.asarray, data)), method="BFGS")
-
-
-@pytest.mark.parametrize("optimiser", [by_differences, by_gradient, by_jax])
+@pytest.mark.parametrize("optimiser", [fit_by_scipy, fit_by_gradient, fit_by_jax])
 def test_optimisers_find_the_closed_form_in_64_bits(optimiser: Any) -> None:
     data = sensors()
     with jax.enable_x64(True):
@@ -114,6 +101,31 @@ def test_optimisers_find_the_closed_form_in_64_bits(optimiser: Any) -> None:
     # was 0.445.
     np.testing.assert_allclose(result, [1.535, 2.79], rtol=5e-3)
     assert float(fit.fun) == pytest.approx(0.44, abs=0.01)
+
+
+@pytest.mark.parametrize("optimiser", [fit_by_scipy, fit_by_gradient])
+def test_callback_follows_the_steps_of_scipy(optimiser: Any) -> None:
+    steps: list[Any] = []
+    with jax.enable_x64(True):
+        fit = optimiser(*sensors(size=100), START, callback=steps.append)
+    assert len(steps) == fit.nit
+    np.testing.assert_array_equal(steps[-1], fit.x)
+
+
+def test_optimiser_in_jax_stops_after_so_many_steps() -> None:
+    with jax.enable_x64(True):
+        fit = jax.jit(fit_by_jax)
+        paths = [fit(*sensors(size=100), START, steps) for steps in (0, 1, 2)]
+    assert [int(path.nit) for path in paths] == [0, 1, 2]
+    np.testing.assert_array_equal(paths[0].x, START)
+
+
+def test_differences_smaller_than_the_rounding_stop_the_search_at_its_start() -> None:
+    reference, reading = (array.astype(np.float32) for array in sensors(size=1000))
+    start = np.array([2.0, 1.0])
+    fit = fit_by_scipy(reference, reading, start, step=1e-12)
+    assert fit.success
+    np.testing.assert_array_equal(fit.x, start)
 
 
 def test_least_squares_has_the_least_error() -> None:

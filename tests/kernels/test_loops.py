@@ -10,7 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcap.kernels.loops import cosines, cosines_unrolled, mean_of_first, padded
+from jaxcap.kernels.loops import (
+    cosines,
+    cosines_unrolled,
+    mean_of_first,
+    means,
+    means_padded,
+    measurements,
+    padded,
+)
 
 
 def traces(fn: Callable[..., Any], calls: Iterable[tuple[Any, ...]], **options: Any) -> int:
@@ -93,6 +101,21 @@ def test_padding_keeps_the_mean(n: int) -> None:
 def test_what_follows_the_first_elements_does_not_count() -> None:
     x = jnp.array([1.0, 3.0, jnp.nan, jnp.inf])
     assert float(mean_of_first(x, 2)) == 2
+
+
+def test_measurements_are_the_same_each_time_and_of_many_lengths() -> None:
+    arrays, again = measurements(20), measurements(20)
+    assert len({len(x) for x in arrays}) > 10
+    assert {x.dtype for x in arrays} == {np.dtype(np.float32)}
+    for x, y in zip(arrays, again, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_means_of_one_array_after_another() -> None:
+    arrays = measurements(5)
+    expected = [x.mean() for x in arrays]
+    np.testing.assert_allclose(means(jnp.mean, arrays), expected, atol=1e-5)
+    np.testing.assert_allclose(means_padded(mean_of_first, arrays), expected, atol=1e-5)
 
 
 def test_padding_compiles_once_for_each_power_of_two() -> None:

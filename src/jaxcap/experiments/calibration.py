@@ -1,4 +1,4 @@
-"""The error of a calibration, computed by a loop, by NumPy and by compiled JAX."""
+"""The error of a calibration, and its minimum, by NumPy and SciPy and by compiled JAX."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ SIZES = (1_000, 10_000, 1_000_000)
 MAX_LOOPED = 10_000  # a longer loop takes long and teaches nothing new
 
 LOOP, NUMPY, COMPILED = "Python loop", "NumPy", "jit"
+DIFFERENCES, GRADIENT, INSIDE = "SciPy, differences", "SciPy, JAX gradient", "JAX"
 
 
 def prepare(size: int) -> Variants:
@@ -61,6 +62,17 @@ def prepare_fit(library: str, size: int) -> Variants:
     return {"JAX, BFGS": lambda: jax.device_get(fit(*data))}
 
 
+def prepare_optimisers(size: int) -> Variants:
+    """Prepare the whole minimisation of the error of ``size`` pairs in float64, in three ways."""
+    data = calibration.sensors(size=size)
+    on_device = with_x64(jax.device_put)(data)
+    return {
+        DIFFERENCES: partial(calibration.fit_by_scipy, *data),
+        GRADIENT: partial(with_x64(calibration.fit_by_gradient), *on_device),
+        INSIDE: partial(with_x64(jax.jit(calibration.fit_by_jax)), *on_device),
+    }
+
+
 #: All sizes; on a GPU also ten million readings.
 CALIBRATION = Experiment(
     name="calibration",
@@ -68,4 +80,12 @@ CALIBRATION = Experiment(
     prepare=prepare,
     quick=grid(size=SIZES),
     full=grid(size=(*SIZES, 10_000_000)),
+)
+#: One calibration of as many readings as in the tutorial.
+OPTIMISERS = Experiment(
+    name="optimisers",
+    title="A whole calibration",
+    prepare=prepare_optimisers,
+    quick=grid(size=(10_000,)),
+    empty_caches=False,  # the variants share no compiled function
 )

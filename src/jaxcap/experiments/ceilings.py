@@ -82,7 +82,7 @@ def measure_ceilings(
     dtypes
         Dtypes of the products: see `prepare`.
     rows
-        Rows of the square matrices; by default 1500 on a CPU and 5120 elsewhere.
+        Rows of the square matrices; by default 1000 on a CPU and 5120 elsewhere.
     copied_bytes
         Size of the array that is copied and summed; by default 128 MiB on a CPU and 1 GiB elsewhere.
     budget_s
@@ -106,7 +106,7 @@ def points(
     """List the points at which `measure_ceilings` measures: bandwidth, and products in some dtypes."""
     # Large enough to dwarf dispatch and any cache, small enough for a laptop and for measuring on an
     # accelerator within a second.
-    usual_rows, usual_bytes = (1500, 2**27) if device == "cpu" else (5120, 2**30)
+    usual_rows, usual_bytes = (1000, 2**27) if device == "cpu" else (5120, 2**30)
     sizes = (copied_bytes or usual_bytes,)
     return [
         *grid(limit=(COPY, SUM), dtype=("float32",), size=sizes, device=(device,)),

@@ -25,7 +25,7 @@ def prepare(function: str, size: int, device: str) -> Variants:
 
 
 #: With a GPU, all functions at all sizes, on the GPU and on the CPU. Without one, one function at all
-#: sizes and the others at two.
+#: sizes and the others at one.
 JIT = Experiment(
     name="jit",
     title="Elementwise functions, op by op and compiled",
@@ -34,9 +34,17 @@ JIT = Experiment(
         *grid(function=("wave",), size=SIZES, device=("cpu",)),
         *grid(
             function=[name for name in elementwise.FUNCTIONS if name != "wave"],
-            size=(10_000, 1_000_000),
+            size=(1_000_000,),
             device=("cpu",),
         ),
     ],
     full=grid(function=elementwise.FUNCTIONS, size=SIZES, device=("gpu", "cpu")),
+)
+#: What the first page shows of it: one function at one size.
+INTRODUCTION = Experiment(
+    name="introduction",
+    title="A first function, compiled",
+    prepare=prepare,
+    quick=grid(function=("wave",), size=(100_000,), device=("cpu",)),
+    full=grid(function=("wave",), size=(100_000,), device=("gpu",)),
 )

@@ -30,6 +30,6 @@ PRODUCT = Experiment(
     name="product",
     title="A product, and the transfer of its matrices",
     prepare=prepare,
-    quick=grid(size=(500, 1000, 2000)),
+    quick=grid(size=(250, 500, 1000)),
     full=grid(size=(500, 1000, 2000, 5000)),
 )

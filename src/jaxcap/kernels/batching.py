@@ -55,7 +55,7 @@ def losses_by_loop(
     weights: Array,
     examples: Sequence[tuple[Array, Array]],
 ) -> list[Array]:
-    """Call `logistic_loss`, as it is or compiled, for each example in a Python loop."""
+    """Call `logistic_loss`, its gradient, or either compiled, for each example in a Python loop."""
     return [loss(weights, features, label) for features, label in examples]
 
 

@@ -10,8 +10,10 @@ those of a published fit whose data are lost (slope 1.533, offset 2.801, error 0
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import jax.scipy.optimize
 import numpy as np
@@ -21,6 +23,7 @@ from jax import Array
 
 NumPyVector = npt.NDArray[np.floating[Any]]
 Vector = Array | NumPyVector
+Point = NumPyVector | Sequence[float]
 
 SLOPE, OFFSET = 1.5, 3.0
 LOWEST, HIGHEST = 1.0, 11.0
@@ -89,18 +92,72 @@ def rmse_by_loop(parameters: NumPyVector, reference: NumPyVector, reading: NumPy
     return (sum(squares) / len(squares)) ** 0.5
 
 
-def fit_by_scipy(reference: NumPyVector, reading: NumPyVector) -> Any:
-    """Minimise `rmse` by SciPy's BFGS with finite differences, starting from no correction.
+def fit_by_scipy(
+    reference: NumPyVector,
+    reading: NumPyVector,
+    start: Point = NO_CORRECTION,
+    *,
+    step: float | None = None,
+    callback: Any = None,
+) -> Any:
+    """Minimise `rmse` by SciPy's BFGS with finite differences, in the dtype of the data.
 
-    Takes arrays of shape ``(size,)``. The result's ``x`` has slope and offset, ``fun`` the error.
+    SciPy's result has slope and offset as ``x``, and the error as ``fun``.
+
+    Parameters
+    ----------
+    reference, reading
+        NumPy arrays of shape ``(size,)``.
+    start
+        Slope and offset to start from, by default those that correct nothing.
+    step
+        Distance of the differences, by default one that suits the dtype.
+    callback
+        Called after each step with slope and offset.
     """
-    return scipy.optimize.minimize(rmse, NO_CORRECTION, (reference, reading), method="BFGS")
+    dtype = reference.dtype
+    options: Any = {"eps": np.sqrt(np.finfo(dtype).eps) if step is None else step}
+    return scipy.optimize.minimize(
+        lambda parameters: rmse(parameters.astype(dtype), reference, reading),
+        start,
+        method="BFGS",
+        callback=callback,
+        options=options,
+    )
 
 
-def fit_by_jax(reference: Vector, reading: Vector) -> Any:
-    """Minimise `rmse` by JAX's BFGS with gradients; as `fit_by_scipy`, and can be compiled."""
-    start = jnp.asarray(NO_CORRECTION)
-    return jax.scipy.optimize.minimize(rmse, start, (reference, reading), method="BFGS")
+_error_and_gradient: Any = jax.jit(jax.value_and_grad(rmse))
+
+
+def fit_by_gradient(
+    reference: Vector,
+    reading: Vector,
+    start: Point = NO_CORRECTION,
+    *,
+    callback: Any = None,
+) -> Any:
+    """Minimise `rmse` by SciPy's BFGS with gradients by JAX; as `fit_by_scipy`."""
+    return scipy.optimize.minimize(
+        _error_and_gradient,
+        start,
+        (reference, reading),
+        jac=True,
+        method="BFGS",
+        callback=callback,
+    )
+
+
+def fit_by_jax(
+    reference: Vector, reading: Vector, start: Point = NO_CORRECTION, steps: int = 100
+) -> Any:
+    """Minimise `rmse` by JAX's BFGS with gradients, in so many steps at most; can be compiled."""
+    return jax.scipy.optimize.minimize(
+        rmse,
+        jnp.asarray(start),
+        (reference, reading),
+        method="BFGS",
+        options={"maxiter": steps},
+    )
 
 
 def least_squares(reference: NumPyVector, reading: NumPyVector) -> NumPyVector:

@@ -6,6 +6,7 @@ compiled loop.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from math import gcd
 from operator import add
@@ -13,6 +14,8 @@ from operator import add
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+
+Convolve = Callable[[Array, Array], Array]
 
 # The patches of this many images fit into a CPU's cache.
 _IMAGES_PER_PART = 8
@@ -40,6 +43,32 @@ def by_patches(images: Array, kernel: Array) -> Array:
     ]
     patches = jnp.concatenate(shifted, axis=-1)
     return patches @ kernel.reshape(height * width * channels, features)
+
+
+def by_xla(images: Array, kernel: Array) -> Array:
+    """Compute the same as `by_patches`, by XLA's own operation."""
+    return lax.conv_general_dilated(
+        images, kernel, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+
+
+def kernel_gradient(convolve: Convolve, images: Array, kernel: Array) -> Array:
+    """Gradient, with respect to the kernel, of the sum of squares of what comes out."""
+
+    def sum_of_squares(kernel: Array) -> Array:
+        return (convolve(images, kernel) ** 2).sum()
+
+    gradient: Array = jax.grad(sum_of_squares)(kernel)
+    return gradient
+
+
+def kernel_gradients(convolve: Convolve, parts: Array, kernel: Array) -> Array:
+    """Compute the `kernel_gradient` of one part of the images after another, in a compiled loop.
+
+    Takes shape (parts, n, rows, columns, channels).
+    """
+    gradients: Array = lax.map(lambda images: kernel_gradient(convolve, images, kernel), parts)
+    return gradients
 
 
 @jax.custom_vjp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -31,6 +32,22 @@ def cosines(x: Array, steps: Array | int) -> Array:
     """
     result: Array = jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
     return result
+
+
+def measurements(count: int) -> list[Vector]:
+    """Draw ``count`` float32 arrays of normal numbers, of random lengths from 1 to 999."""
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(n, dtype=np.float32) for n in rng.integers(1, 1000, size=count)]
+
+
+def means(mean: Callable[[Vector], Array], arrays: Iterable[Vector]) -> list[Array]:
+    """Call ``mean`` for one array after another."""
+    return [mean(x) for x in arrays]
+
+
+def means_padded(mean: Callable[[Vector, int], Array], arrays: Iterable[Vector]) -> list[Array]:
+    """Call `mean_of_first`, as it is or compiled, for one array after another, each `padded`."""
+    return [mean(padded(x), len(x)) for x in arrays]
 
 
 def padded(x: Vector) -> Vector:
