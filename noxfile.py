@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
@@ -47,6 +48,7 @@ BENCHMARKS = ("lighthouse", "mnist", "precision")
 def docs(session: nox.Session) -> None:
     """Build the site from fresh measurements; `-- PATTERN` runs matching tutorials only."""
     with measuring_alone(session):
+        session.env["JAXCAP_SESSION_START_S"] = str(time.time())
         install(session, "docs", extra=tutorials_extra())
         with writing(session):
             require_room()

@@ -68,7 +68,9 @@ def make_run(
     calls_per_sample: int = 1,
     dispatch_s: float = 1e-4,
     minor_faults: int = 0,
+    involuntary_switches: int = 0,
     other_work: Sequence[float] = (),
+    slowness: Sequence[float] = (),
 ) -> ProcessSamples:
     return ProcessSamples(
         first_call_s=first_call_s,
@@ -76,7 +78,9 @@ def make_run(
         samples_s=tuple(samples_s),
         dispatch_s=(dispatch_s,) * len(samples_s),
         minor_faults=(minor_faults,) * len(samples_s),
+        involuntary_switches=(involuntary_switches,) * len(samples_s),
         other_work=tuple(other_work),
+        slowness=tuple(slowness),
     )
 
 

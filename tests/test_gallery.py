@@ -29,6 +29,10 @@ for path in map(Path, sys.argv[1:]):
             except ModuleNotFoundError as error:
                 print(path.stem, error.name)
 """
+# Words that give a direction to a measured number, which has its own.
+DIRECTED = re.compile(
+    r"(?:speed-up|faster|slower)[^.:;]*:measured:|:measured:`\w+` times (?:as|the)"
+)
 MATHS_OR_CODE = re.compile(r":math:`[^`]*`|``[^`]*``")
 
 each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
@@ -67,6 +71,12 @@ def test_scripts_that_need_pytorch_are_listed() -> None:
         check=True,
     )
     assert set(done.stdout.splitlines()) == {f"{name} torch" for name in listed("NEED_TORCH")}
+
+
+@each_script
+def test_no_direction_is_typed_beside_a_measured_number(path: Path) -> None:
+    """What is faster here may be slower on the machine of the next build."""
+    assert not DIRECTED.search(prose(path.read_text(encoding="utf-8")))
 
 
 @each_script

@@ -537,9 +537,9 @@ worst = float(abs(fit.x - many_exact).max())
 print("evaluation:", evaluation)
 
 # %%
-# - For one evaluation on ten thousand readings, NumPy's speed-up over a loop is :measured:`loop`, and
-#   ``jit``'s over NumPy :measured:`evaluation`.
-# - A whole fit inside JAX has a speed-up of :measured:`whole_fit` over SciPy with differences. Each
+# - For one evaluation on ten thousand readings, NumPy came out :measured:`loop` compared with a loop,
+#   and ``jit`` :measured:`evaluation` compared with NumPy.
+# - Compared with SciPy with differences, a whole fit inside JAX came out :measured:`whole_fit`. Each
 #   new shape of the parameters is compiled anew.
 # - Of a hundred fits in 32 bits, JAX called :measured:`failures` a failure. The largest error of all
 #   hundred was :measured:`worst`. Optimise in 64 bits, look at ``success``, and judge by the gradient.

@@ -236,8 +236,8 @@ loop_costs = convolutions.speedup(
 _ = figures.bars(convolutions, title="Gradient of a convolution")
 
 # %%
-# Here the loop takes :measured:`loop_costs` times as long with XLA's own convolution. Now all ways to
-# train in turn, a few steps of each, in fresh processes:
+# With XLA's own convolution, and compared with inside the loop, the gradient outside of it came out
+# :measured:`loop_costs`. Now all ways to train in turn, a few steps of each, in fresh processes:
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -417,7 +417,7 @@ show(
 
 
 # %%
-# Some of them a human would not get right either.
+# Which of them would you have read otherwise?
 #
 # What made the old comparison unfair
 # -----------------------------------
@@ -467,8 +467,9 @@ more_time = valid.speedup(over=same)
 padded
 
 # %%
-# Padded, it is another network, with more parameters, and its gradient takes :measured:`more_time`
-# times as long. Neither its speed nor its accuracy says anything about frameworks.
+# Padded, it is another network, with more parameters. Compared with its gradient, that of the network
+# without padding came out :measured:`more_time`. Neither its speed nor its accuracy says anything
+# about frameworks.
 #
 # It *counted* wrongly. In validation the last image was left out, and accuracies of batches were
 # averaged as if they were equally large, which the last one was not. How far is that off, here?
@@ -512,9 +513,9 @@ print(f"difference: {abs(jax.nn.log_softmax(once) - once).max():.1e}")
 # Takeaway
 # --------
 # Before two frameworks are compared, they have to do the same work: same network, same weights, same
-# images, everything counted. Then :measured:`fastest_of_flax` trains at :measured:`to_naive` times the
-# speed of the naive loop in Flax, and at :measured:`to_torch` times that of
-# :measured:`fastest_of_torch`, on this page's device. What made it fast was never a flag: it was to
+# images, everything counted. Then, on this page's device, :measured:`fastest_of_flax` came out
+# :measured:`to_naive` compared with the naive loop in Flax, and :measured:`to_torch` compared with
+# :measured:`fastest_of_torch`. What made it fast was never a flag: it was to
 # know what the device is good at, and to let it work without asking.
 
 

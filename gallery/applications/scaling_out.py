@@ -235,8 +235,7 @@ sharing_pays
 # --------
 # In JAX, more devices are not another program. Say how arrays lie on a mesh, and the same functions
 # train on all of them, with the same loss: here the curves agreed as far as the difference above
-# says. Whether it is faster is another question. On :measured:`several` it ran at
-# :measured:`at_most` times the speed of one device here, so ask what your devices are before you
-# ask for more.
+# says. Whether it is faster is another question. Compared with one device, :measured:`several` came
+# out :measured:`at_most` here, so ask what your devices are before you ask for more.
 several = scaling[-1].variant
 at_most = scaling.speedup(several, over="1 device")

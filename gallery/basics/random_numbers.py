@@ -312,8 +312,8 @@ drawn, batch = stream_pays.evidence, batch_pays.evidence
 # %%
 # Give each use of randomness a key of its own: split, or fold in a number, or draw from a stream;
 # and pass keys into compiled functions as arguments. Make keys in one batch where you know how many
-# you need. For a hundred keys, drawing from a stream was a speed-up of :measured:`drawn` over
-# splitting one by one, and a single split into all of them one of :measured:`batch`. That matters
+# you need. Compared with splitting a hundred keys one by one, drawing them from a stream came out
+# :measured:`drawn`, and a single split into all of them :measured:`batch`. A difference matters only
 # where little else happens in a step. Where a step takes long, choose by what is easiest to get
 # right.
 #

@@ -316,11 +316,13 @@ polynomial = overtakes("polynomial")
 
 # %%
 # On this page's machine, a call of JAX on JAX's arrays took :measured:`dispatch_jax` where nothing
-# was to compute, and one of NumPy :measured:`dispatch_numpy`. So don't call JAX for small things one
-# by one: put them into one compiled function. That was a speed-up of :measured:`chain_compiled` for a
-# hundred small operations, and of :measured:`einsum_compiled` for an ``einsum``. Wrap it once: over
-# wrapping in each call, that was a speed-up of :measured:`hoisting`. And use large arrays. Where
-# ``jit`` overtook NumPy for a polynomial: :measured:`polynomial`.
+# was to compute, and one of NumPy :measured:`dispatch_numpy`. JAX asks that price for each call, so
+# don't call it for small things one by one: put them into one compiled function. Compared with op by
+# op, that came out :measured:`chain_compiled` for a hundred small operations, and
+# :measured:`einsum_compiled` for an ``einsum``. Wrap it once: compared with wrapping in each call,
+# that came out :measured:`hoisting`. With larger arrays the price counts less, which alone does not
+# put JAX ahead: look in the last table for the computations in which ``jit`` overtook NumPy. For the
+# polynomial, that was :measured:`polynomial`.
 #
 # JAX's own answer to the question is in
 # `its FAQ <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. The tools of this

@@ -144,7 +144,8 @@ for task in points:
 Table("Share of what the device can do", ("task", *names), rows)
 
 # %%
-# A large product should be close to the limit, since the limit is one. Mean and sum are two passes
+# A large product should be close to the limit, since the limit is one; if it is not, the limit was
+# measured at a better size or in a better moment. Mean and sum are two passes
 # over memory for NumPy and PyTorch; compiled by JAX they can be one, if XLA fuses them. Random numbers cost
 # arithmetic on integers, which this limit does not count. A share above 1 means that the ceiling
 # was measured on a worse moment or with a worse library, or that the data lay in a cache.
@@ -274,9 +275,9 @@ halved = speeds.speedup("float32, default", over="float64")
 tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 
 # %%
-# For a product in float64, JAX's speed-up over NumPy was :measured:`against_numpy` on this page's
-# machine, and JAX reached :measured:`reached` of the limit. The default in float32 was a speed-up of
-# :measured:`halved`; TF32, where there is such hardware, multiplies the error of float32 by
+# For a product in float64 on this page's machine, and compared with NumPy, JAX came out
+# :measured:`against_numpy`; it reached :measured:`reached` of the limit. Compared with float64, the
+# default in float32 came out :measured:`halved`; TF32, where there is such hardware, multiplies the error of float32 by
 # :measured:`tf32_error`. Check a result by a property that it must have, and take the largest
 # deviation: the mean looked :measured:`flattered` times better. Check a time by the limit of the
 # device.

@@ -19,7 +19,8 @@ twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# The only right verdict is *undecided*. How many of these are not?
+# The right verdict is *undecided*, or *no faster* where the interval rules out any difference that would
+# matter. How many of these are neither?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 wrong = len(verdicts) - verdicts.count("undecided")
 print(f"{wrong} of {len(verdicts)} are false alarms")
@@ -42,8 +43,8 @@ as_fast
 # An audit
 # --------
 # A single build shows little: some false alarms are what any confidence below certainty allows. So what
-# you see above was repeated, on a quiet machine and then with one core kept busy by another process. In the
-# same time, three other tools were asked the same questions, each as its documentation recommends:
+# you see above was repeated, on a quiet machine and then with one core kept busy by another process. In
+# the same time, three other tools were asked the same questions, each as its documentation recommends:
 # ``timeit``, which returns the least of several repeats; PyTorch's ``Timer``, with the median and
 # the quartiles of its blocks; and pyperf, with the mean and the standard deviation over several
 # processes, and a t-test. pyperf starts new processes for each function, so in the time in which the
@@ -165,14 +166,13 @@ alarms = str(precision.false_alarms(audit, JAXCAP, QUIET))
 alarms_when_busy = str(precision.false_alarms(audit, JAXCAP, BUSY))
 times = precision.times(audit, JAXCAP, QUIET)
 speedups = precision.speedups(audit, JAXCAP, QUIET)
-next_time, next_speedup = map(
-    str, map(precision.next_inside, (times, speedups))
-)
+next_time = str(precision.next_inside(times))
+next_ratio = str(precision.next_inside(speedups))
 
 # %%
 # Of all verdicts on equal calls, these were wrong: :measured:`alarms` on a quiet machine, and
-# :measured:`alarms_when_busy` with one core busy. The next run's time lay in the interval in
-# :measured:`next_time` of cases, and its speed-up in :measured:`next_speedup`. Trust a verdict and an
-# interval as far as that, and measure again what a decision depends on. The mistakes that no interval shows are on
-# :doc:`the page on timing </tutorials/performance/timing>`, and the rules behind all of this on
-# :doc:`the page on method </measuring>`.
+# :measured:`alarms_when_busy` with one core busy. On the quiet machine, the interval of a time contained
+# the next run's in :measured:`next_time` of cases, and that of a ratio in :measured:`next_ratio`. Trust
+# a verdict and an interval as far as that, and measure again what a decision depends on. Mistakes that
+# no interval shows are on :doc:`the page on timing </tutorials/performance/timing>`, and the rules
+# behind all of this on :doc:`the page on method </measuring>`.

@@ -199,12 +199,16 @@ axes.axhspan(
     alpha=0.4,
     label="its interval",
 )
-axes.set(xlabel="round", ylabel="speed-up of jit", title="One run, many runs")
+axes.set(
+    xlabel="round",
+    ylabel="times as fast as op by op",
+    title="One run, many runs",
+)
 axes.set_ylim(bottom=0)
 _ = figure.legend(loc="outside right center")
 
 # %%
-# From the least to the largest, single rounds say:
+# How many times as fast as op by op is ``jit``? From the least to the largest, single rounds say:
 print(f"{single.min():.2f} to {single.max():.2f}, all of them: {all_rounds}")
 
 # %%
@@ -321,6 +325,7 @@ off_by = short(max(wrong / right, right / wrong), "")
 
 # %%
 # On this page's machine the worst mistake was :measured:`worst`, which was off by a factor of
-# :measured:`off_by`. Comparing with a weak opponent turned a speed-up of :measured:`against_strong`
-# into one of :measured:`against_weak`. None of these numbers looked wrong by itself. JAX's own advice is
+# :measured:`off_by`. Compared with PyTorch on all points at once, JAX came out
+# :measured:`against_strong`; compared with the weak opponent, the loop, it came out
+# :measured:`against_weak`. None of these numbers looked wrong by itself. JAX's own advice is
 # in its `guide to benchmarking <https://docs.jax.dev/en/latest/benchmarking.html>`__.

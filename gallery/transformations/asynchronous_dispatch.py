@@ -261,10 +261,12 @@ for name, arguments in {
 # %%
 # What do these three numbers mean, over :measured:`loops` iterations?
 #
-# The first two say when Python was through with the loop. The device may still have been at work,
-# so they are no times of the computation. The third is one, but it times something that no program
-# needs: a device that idles after each number until Python comes back. What you want to know is
-# when *all* values are there, with no wait in between.
+# The first two say when Python was through with the loop, which is not when the numbers were there:
+# a GPU may still have been at work. A CPU computes calls as small as these before they return, so
+# there the two may be nearly the whole time. The third waits for each number, which no program needs:
+# the device idles until Python comes back. And each is a single run, in a fixed order, so a small
+# difference between them says nothing. What you want to know is when *all* values are there, with no
+# wait in between.
 #
 # The fair comparison
 # -------------------
@@ -339,7 +341,7 @@ _ = axes.set_xlabel("time of an iteration")
 # --------
 last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
-scan = scan_pays.evidence
+waiting, scan = waiting_costs.evidence, scan_pays.evidence
 vmap = results.speedup(awaiting.VMAP, over=awaiting.COMPILED)
 lead = overlap.speedup(MEANWHILE, over=WAIT)
 print("vmap:", vmap)
@@ -348,11 +350,11 @@ print("read meanwhile:", lead)
 # %%
 # A JAX call returns a promise. Of the six products in a row, the last call had returned after
 # :measured:`returned_after` of the time that all results took, so a clock has to wait for the result
-# before it is read. A program shouldn't wait before it needs the numbers: doing something else
-# meanwhile was a speed-up of :measured:`lead`. For many small calls, first ask how many calls there
-# are, and then who waits. With the loop inside one compiled call the same values came
-# :measured:`scan` times as fast as from the jitted model in a Python loop, and :measured:`vmap` times
-# as fast without any loop.
+# before it is read. A program shouldn't wait before it needs the numbers: compared with waiting
+# first, doing something else meanwhile came out :measured:`lead`. For many small calls, first ask how
+# many calls there are, and then who waits. Compared with the jitted model in a Python loop, waiting
+# for each value came out :measured:`waiting`, the loop inside one compiled call :measured:`scan`, and
+# ``vmap``, which has no loop, :measured:`vmap`.
 #
 # Before this: :doc:`what jit buys </tutorials/transformations/jit>`. Next: :doc:`arguments that are not
 # traced </tutorials/transformations/static_arguments>`.

@@ -208,7 +208,8 @@ _ = figures.scaling(results, x="steps", title="What later calls take")
 
 # %%
 # Here, unrolling can be ahead: the compiler sees all steps at once and may fuse them, and there is no
-# loop to run. So static is right for a bound that is small and rarely changes.
+# loop to run. Only where it is ahead, and by enough to earn back the longer first call, does a static
+# bound pay, provided that the bound rarely changes. Is it ahead here?
 from jaxcap.report.claims import claim
 
 largest = max(result.parameters["steps"] for result in results)
@@ -322,7 +323,7 @@ padding_costs = claim(
 padding_costs
 
 # %%
-# So padding is for data that keeps bringing new lengths.
+# Padding saves compilations and nothing else, so it is for data that keeps bringing new lengths.
 #
 # Static arguments must be hashable
 # ---------------------------------

@@ -188,7 +188,7 @@ _ = figures.bars(results, title="A call of the same compiled function")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# As speed-ups over the first, where 1 is no difference:
+# Compared with the first, where 1 is no difference:
 results.speedups(over=PLAIN)
 
 # %%
@@ -264,6 +264,6 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 # ``jax.jit`` and ``jax.grad`` hide from a type checker what a function takes and returns. Of the
 # :measured:`made` mistakes on this page, the checkers found :measured:`found_in_jax` in JAX's own
 # transformations, and :measured:`found_typed` in the typed ones. In a call nothing of the wrapper is
-# left: the speed-up of ``typed_jit`` over ``jax.jit`` was :measured:`speedup`, that of ``jax.jit``
-# over itself :measured:`control`. Types say nothing of shapes and number types, so they replace no
+# left, so it should take no longer: compared with ``jax.jit``, ``typed_jit`` came out
+# :measured:`speedup`, and a second ``jax.jit`` :measured:`control`. Types say nothing of shapes and number types, so they replace no
 # test.

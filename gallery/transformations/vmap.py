@@ -173,7 +173,7 @@ for name, call in calls.items():
 # %%
 # Expect the loop in Python to grow with the batch from the start: each call costs its dispatch. The
 # compiled loop drops that. ``vmap`` and batching by hand do the same operations and should come out
-# alike, and hardly grow until there is enough work.
+# alike, unless XLA makes different programs of them, and hardly grow until there is enough work.
 from jaxcap.report import figures
 from jaxcap.measure.timing import compare
 
@@ -187,7 +187,7 @@ thousand
 
 # %%
 # Where the loop is compiled, what is left of the difference is that it handles one example at a
-# time, where the others give all to one operation. How much each step brought:
+# time, where the others give all to one operation. What each step changed:
 to_compiled = thousand.speedup(rivals.COMPILED_LOOP, over=rivals.LOOP)
 to_batched = thousand.speedup(rivals.VMAP, over=rivals.COMPILED_LOOP)
 against_hand = thousand.speedup(rivals.VMAP, over=rivals.BY_HAND)
@@ -328,9 +328,9 @@ gradients_by_hand = costs.speedup("vmap", over="by hand")
 
 # %%
 # Write functions for one example, map them with ``vmap``, and put ``jit`` around the whole. Say what
-# is shared with ``None``, and look at the shape that comes out. On this page's device ``vmap`` had a
-# speed-up of :measured:`speedup` over a loop in Python for a thousand losses, and of
-# :measured:`gradient_speedup` for as many gradients. Over batching by hand it was
+# is shared with ``None``, and look at the shape that comes out. On this page's device, and compared
+# with a loop in Python, ``vmap`` came out :measured:`speedup` for a thousand losses, and
+# :measured:`gradient_speedup` for as many gradients. Compared with batching by hand, it came out
 # :measured:`against_hand` for the losses and :measured:`gradients_by_hand` for the gradients. The
 # whole batch is in memory at once. Where that is too much, :func:`jax.lax.map` takes it in pieces,
 # with ``batch_size``.

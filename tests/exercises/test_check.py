@@ -272,7 +272,7 @@ def test_exception_may_be_given_itself() -> None:
 def test_comparison_is_summed_up() -> None:
     speedup = COMPARISON.speedup("jit", over="op by op")
     assert check("4.5", COMPARISON).message == (
-        f"Correct. Speed-up of 'jit' over 'op by op': {speedup}, faster."
+        f"Correct. 'jit' compared with 'op by op': {speedup}."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from itertools import chain, count, repeat
@@ -11,7 +10,7 @@ import pytest
 from fakes import FakeClock
 
 from jaxcap.measure import sampling
-from jaxcap.measure.sampling import Comparison, wait_until_idle
+from jaxcap.measure.sampling import Comparison, _KernelCounts, wait_until_idle
 
 MS = 1e-3
 
@@ -63,16 +62,23 @@ def test_long_calls_need_no_warm_up_among_other_processes(idle: list[str]) -> No
     assert idle == ["call", "idle"]
 
 
-def test_waits_for_threads_that_spin() -> None:
-    stop_s = time.monotonic() + 0.1
+def test_counts_how_often_a_sample_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    monkeypatch.setattr(
+        sampling, "_kernel_counts", lambda: _KernelCounts(0, involuntary_switches=len(events))
+    )
+    comparison = prepared(repeat(0.25 * MS), events)  # samples of four calls
+    comparison.sample()
+    comparison.sample()
+    (result,) = comparison.results("test", {}, "steady")
+    assert result.runs[0].involuntary_switches == (4, 4)
 
-    def spin() -> None:
-        while time.monotonic() < stop_s:
-            sum(range(1000))
 
-    threading.Thread(target=spin).start()
+def test_waits_for_threads_that_spin(monkeypatch: pytest.MonkeyPatch) -> None:
+    spinning_s = iter([0.0, 0.1, 0.2, 0.3])
+    monkeypatch.setattr(time, "process_time", lambda: next(spinning_s, 0.3))
     wait_until_idle()
-    assert time.monotonic() >= stop_s - 0.01
+    assert next(spinning_s, None) is None
 
 
 def test_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -610,12 +610,13 @@ class TestRecord:
         assert none.faults_per_call is not None
         assert none.faults_per_call < 1
 
-    def test_counts_no_page_faults_on_windows(
+    def test_counts_nothing_of_the_kernel_on_windows(
         self, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
     ) -> None:
         monkeypatch.setattr(sys, "platform", "win32")
         result = measure(clock.taking(lambda: MS), clock=clock, allocator="default")
         assert result.runs[0].minor_faults == ()
+        assert result.runs[0].involuntary_switches == ()
         assert result.faults_per_call is None
 
     @pytest.mark.parametrize("in_effect", ["steady", "default"])

@@ -16,8 +16,8 @@ from jaxcap.measure import turns
 from jaxcap.measure.machine import description, disturbance
 from jaxcap.measure.machine.disturbance import CpuTimes
 from jaxcap.measure.processes import ProcessError
-from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS
-from jaxcap.measure.turns import measure_in_turns
+from jaxcap.measure.timing import MAX_ROUNDS
+from jaxcap.measure.turns import MIN_ROUNDS, measure_in_turns
 from jaxcap.measure.worker import Action, Answer, Request, Task
 from jaxcap.results import Result, ResultSet
 
@@ -42,10 +42,15 @@ class Machine:
     duration: Duration = lambda *_: MS
     #: The share of the CPU time that other work takes at a time.
     others: Callable[[float], float] = lambda _: 0.0
+    #: Whether it is slow while a variant is sampled, given the time and the variant.
+    is_slow: Callable[[float, str], bool] = lambda *_: False
     #: Names of the variants, given the number of the process.
     variants: Callable[[int], tuple[str, ...]] = lambda _: ("a", "b")
     memory_bytes: int = 0
     free_bytes: int | None = None
+    #: Seconds that a process takes to start, and to calibrate its samples.
+    start_s: float = 0.0
+    calibration_s: float = 0.0
     log: list[tuple[int, str, int]] = field(default_factory=list)
     processes: list[FakeProcess] = field(default_factory=list)
     busy_s: float = 0.0
@@ -56,7 +61,7 @@ class Machine:
         self.clock.advance(seconds)
 
     def cpu_times(self) -> CpuTimes:
-        return CpuTimes(2 * self.clock.now_s, 2 * self.clock.now_s - self.busy_s)
+        return CpuTimes(2 * self.clock.now_s, 2 * self.clock.now_s - self.busy_s, 0.0)
 
 
 class FakeProcess:
@@ -79,6 +84,8 @@ class FakeProcess:
     def send(self, message: Task | Request) -> None:
         if isinstance(message, Request):
             self.machine.log.append((self.number, message.action, message.point))
+        else:
+            self.work(self.machine.start_s)
 
     def answer(self) -> None:
         """It is not used."""
@@ -89,18 +96,25 @@ class FakeProcess:
         if action == "prepare":
             self.memory_bytes += self.machine.memory_bytes
             content["variants"] = self.machine.variants(self.number)
+        elif action == "calibrate":
+            self.work(self.machine.calibration_s)
         elif action == "measure":
-            content["samples_s"] = {v: self.sample(point, v) for v in self.variants[point]}
+            variants, now_s = self.variants[point], self.machine.clock.now_s
+            content["slow"] = tuple(v for v in variants if self.machine.is_slow(now_s, v))
+            content["samples_s"] = {v: self.sample(point, v) for v in variants}
         elif action == "report":
             content["results"] = self.results()
         return Answer(cpu_s=self.cpu_s, memory_bytes=0, **content)
 
     def sample(self, point: int, variant: str) -> float:
         seconds = self.machine.duration(self.number, point + 1, variant)
-        self.machine.work(seconds)
-        self.cpu_s += seconds
+        self.work(seconds)
         self.samples.setdefault((point, variant), []).append(seconds)
         return seconds
+
+    def work(self, seconds: float) -> None:
+        self.machine.work(seconds)
+        self.cpu_s += seconds
 
     def results(self) -> ResultSet:
         return ResultSet(
@@ -193,7 +207,7 @@ class TestBudget:
     def test_is_not_spent_on_what_is_precise(self) -> None:
         results = measure(budget_s=1.0)
         # Precise at the first look, and at the second: rounds grow by half.
-        assert rounds(results) == [[9] * 3] * 4
+        assert rounds(results) == [[6] * 3] * 4
 
     def test_of_precise_points_goes_to_the_others(self, machine: Machine) -> None:
         machine.duration = lambda process, size, variant: (
@@ -201,7 +215,7 @@ class TestBudget:
         )
         results = measure(budget_s=0.03)
         counts = rounds(results)
-        assert counts[0] == [9] * 3
+        assert counts[0] == [6] * 3
         # Alone, it would have 30 ms for each variant and process, and 1.5 ms a sample on average.
         assert min(counts[-1]) > 30
         assert machine.clock.now_s == pytest.approx(0.03 * 12, rel=0.15)
@@ -240,11 +254,65 @@ class TestDisturbance:
         measure(budget_s=0.5)
         assert machine.clock.now_s == pytest.approx(0.5 * 12 + 2, rel=0.1)
 
+    @pytest.mark.parametrize(("slow", "share"), [("ab", 1.0), ("a", 0.5)])
+    def test_by_a_slow_machine_makes_samples_be_repeated(
+        self, machine: Machine, slow: str, share: float
+    ) -> None:
+        machine.duration = lambda *given: 10 * wide(*given)
+        machine.is_slow = lambda now_s, variant: now_s < 2 and variant in slow
+        measure(budget_s=0.5)
+        assert machine.clock.now_s == pytest.approx(0.5 * 12 + share * 2, rel=0.05)
+
+    def test_does_not_keep_a_point_from_being_precise(self, machine: Machine) -> None:
+        rng = random.Random(0)
+        machine.is_slow = lambda now_s, _: now_s % 0.2 < 0.05
+        machine.duration = lambda *_: (
+            MS * rng.uniform(1, 9) if machine.is_slow(machine.clock.now_s, "") else MS
+        )
+        measure(budget_s=5.0)
+        assert machine.clock.now_s < 5
+
     def test_that_never_ends_doubles_the_time_at_most(self, machine: Machine) -> None:
         machine.duration = lambda *given: 10 * wide(*given)
         machine.others = lambda _: 0.5
         measure(budget_s=0.5)
         assert machine.clock.now_s == pytest.approx(2 * 0.5 * 12, rel=0.15)
+
+
+class TestBusyMachine:
+    @pytest.fixture(autouse=True)
+    def long_calls(self, machine: Machine) -> None:
+        machine.duration, machine.calibration_s = lambda *_: 0.1, 0.5
+
+    def test_is_warned_of_before_and_after(self, machine: Machine) -> None:
+        machine.others = lambda _: 0.38
+        with pytest.warns(UserWarning, match="^other work t(akes|ook) 38%") as warnings:
+            measure(budget_s=0.5)
+        before, after = (str(warning.message) for warning in warnings)
+        assert before.startswith("other work takes 38% of the CPU, so times will be too long")
+        assert after == (
+            "other work took 38% of the CPU while experiment 'test' was measured, and disturbed "
+            "100% of its samples: end it, and measure again"
+        )
+
+    @pytest.mark.filterwarnings("error")
+    def test_is_not_one_with_a_little_other_work(self, machine: Machine) -> None:
+        machine.others = lambda _: 0.04
+        measure(budget_s=0.5)
+
+    def test_is_warned_of_though_it_was_quiet_at_first(self, machine: Machine) -> None:
+        machine.others = lambda now_s: 0.5 if now_s > 2 else 0.0
+        with pytest.warns(UserWarning, match="other work took .* its samples") as warnings:
+            measure(budget_s=0.5)
+        assert len(warnings) == 1
+
+
+def test_logs_how_long_measuring_took(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    machine.start_s, machine.calibration_s = 7.0, 0.5
+    measure()
+    (record,) = [record for record in caplog.records if record.name == turns.__name__]
+    assert vars(record)["measured_s"] == pytest.approx(machine.clock.now_s - 3 * 7.0)
+    assert vars(record)["other_work"] == 0
 
 
 class TestMemory:

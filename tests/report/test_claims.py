@@ -11,7 +11,7 @@ from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 
 from jaxcap.report.claims import Claim, claim
 from jaxcap.results import Device, ResultsError, ResultSet
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import Estimate, Speedup
 
 TEXT = "compiling makes it faster"
 ASSERTED = "Compiling makes it faster."
@@ -92,7 +92,7 @@ class TestWording:
         self, results: ResultSet, heading: str, sentence: str
     ) -> None:
         made = claim(TEXT, results, speedup)
-        measured = f"Measured on Test CPU (CPU): {made.evidence}. The claim needs more than 1."
+        measured = f"Measured on Test CPU (CPU): {made.evidence}. The claim needs it to be faster."
         assert repr(made) == f"{heading}: {sentence}\n{measured}"
         assert words(made) == [heading, sentence, measured]
 
@@ -116,16 +116,46 @@ class TestWording:
     @pytest.mark.parametrize(
         ("above", "below", "needs"),
         [
-            (None, None, "more than 1"),
-            (0.5, None, "more than 0.5"),
-            (None, 1.1, "less than 1.1"),
-            (0.9, 1.1, "between 0.9 and 1.1"),
+            (None, None, "faster"),
+            (1.5, None, "more than 1.5 times faster"),
+            (0.5, None, "less than 2 times slower"),
+            (None, 1, "slower"),
+            (None, 1.1, "less than 1.1 times faster"),
+            (None, 0.25, "more than 4 times slower"),
+            (0.9, 1.1, "less than 1.11 times slower and less than 1.1 times faster"),
         ],
     )
-    def test_names_the_bounds(self, above: float | None, below: float | None, needs: str) -> None:
+    def test_names_the_bounds_of_a_speedup_in_its_direction(
+        self, above: float | None, below: float | None, needs: str
+    ) -> None:
         made = claim(TEXT, FASTER, speedup, above=above, below=below)
         assert made.needs == needs
-        assert repr(made).endswith(f"The claim needs {needs}.")
+        assert repr(made).endswith(f"The claim needs it to be {needs}.")
+
+    @pytest.mark.parametrize(
+        ("above", "below", "needs"),
+        [
+            (0.5, None, "more than 0.5"),
+            (None, 1.1, "less than 1.1"),
+            (0.9, 1.1, "more than 0.9 and less than 1.1"),
+        ],
+    )
+    def test_names_the_bounds_of_another_number(
+        self, above: float | None, below: float | None, needs: str
+    ) -> None:
+        made = claim(TEXT, FASTER, lambda _: between(1.0, 2.0), above=above, below=below)
+        assert made.needs == needs
+
+    def test_evidence_is_in_its_direction_too(self) -> None:
+        assert "Measured on Test CPU (CPU): 2.000 times slower (" in repr(
+            claim(TEXT, SLOWER, speedup)
+        )
+
+    def test_quotes_no_number_that_is_known_to_no_factor_of_three(self) -> None:
+        wide = Speedup(427.0, 49.0, 4515.0, 0.95, "", "6 processes", "prediction")
+        text = repr(claim(TEXT, FASTER, lambda _: wide))
+        assert "427" not in text
+        assert "somewhere from 50 to 4520 times faster" in text
 
     def test_keeps_capitals_within(self) -> None:
         assert claim("JAX is faster than NumPy", FASTER, speedup).sentence == (

@@ -144,7 +144,7 @@ class TestSpeedups:
         assert any(np.array_equal(line.get_ydata(), [1, 1]) for line in axes.lines)
         assert axes.get_ylim()[0] == 0
         assert axes.get_xscale() == "log"
-        assert axes.get_ylabel() == "speed-up over op by op"
+        assert axes.get_ylabel() == "times as fast as op by op"
         assert "2×" in texts(figure)
 
 

@@ -44,7 +44,7 @@ def test_speed_ups_are_those_within_each_machine() -> None:
     there = make_set(*pair(10, 0.25, device=GPU).results, alone)
     table = with_other_machines(here.speedups(over="op by op"), {"there": there})
     assert [(row[0], row[-1]) for row in table.rows] == [
-        ("10", "8.000 (8.000 to 8.000) faster"),
+        ("10", "8.000 (8.000 to 8.000), 8.000 times faster"),
         ("1,000", ""),  # where the other variant is missing there
     ]
 
@@ -55,7 +55,7 @@ def test_parameters_are_matched_in_any_order() -> None:
     there = make_set(make_result(parameters=dict(reversed(parameters.items()))))
     (table,) = side_by_side({"here": here, "there": there})
     assert len(table.rows) == 1
-    assert table.rows[0][-1] == "1.000 (1.000 to 1.000) undecided"
+    assert table.rows[0][-1] == "1.000 (1.000 to 1.000), no faster"
 
 
 def test_devices_and_allocators_are_told_apart_where_they_must_be() -> None:
@@ -71,7 +71,7 @@ def test_devices_and_allocators_are_told_apart_where_they_must_be() -> None:
         ("GPU", "steady", "1.000 ms (1.000 to 1.000)"),
         ("CPU", "default", "2.000 ms (2.000 to 2.000)"),
     ]
-    assert {row[-1] for row in table.rows} == {"1.000 (1.000 to 1.000) undecided"}
+    assert {row[-1] for row in table.rows} == {"1.000 (1.000 to 1.000), no faster"}
 
 
 def test_verdicts_need_their_confidence() -> None:

@@ -98,7 +98,7 @@ class TestDisturbance:
         assert (result.time.value, result.time.high) == pytest.approx((1e-3, 1e-3))
 
     def test_leaves_none_out_where_a_process_would_have_too_few(self) -> None:
-        disturbed = make_run(self.SAMPLES[1:], other_work=self.BUSY[1:])
+        disturbed = make_run(self.SAMPLES[4:], other_work=self.BUSY[4:])
         result = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY), disturbed)
         assert not result.leaves_disturbed_out
         assert result.time.high > 5e-3
@@ -111,18 +111,25 @@ class TestDisturbance:
     def test_is_said_below_the_table(self) -> None:
         quiet = make_result("quiet", make_run())
         left_out = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY))
-        counted = make_result("jit", make_run(self.SAMPLES[1:], other_work=self.BUSY[1:]))
+        counted = make_result("jit", make_run(self.SAMPLES[4:], other_work=self.BUSY[4:]))
         assert not make_set(quiet).table().notes
         (note,) = make_set(quiet, left_out).table().notes
         assert note == (
-            "Other work took more than 5% of the machine's CPU time during 33.3% of the samples, "
-            "which are left out."  # 6 of 12 and of 6
+            "33.3% of the samples are disturbed: "  # 6 of 12 and of 6
+            "other work took more than 5% of the CPU time, or a fixed piece of work took more than "
+            "1.35 times as long as at best. They are left out."
         )
         (note,) = make_set(counted).table().notes
         assert note.endswith("They count, because some processes have too few without them.")
         counted = counted.model_copy(update={"variant": "op by op"})
         (note,) = make_set(left_out, counted).table().notes
         assert note.endswith("They are left out where each process has enough without them.")
+
+    def test_is_seen_by_the_speed_of_the_machine_as_well(self) -> None:
+        slowness = (1.35,) * 6 + (1.36,) * 6
+        result = make_result("jit", make_run(self.SAMPLES, slowness=slowness))
+        assert result.disturbed_share == 0.5
+        assert result.time.value == pytest.approx(1e-3)
 
     def test_leaves_samples_out_of_modes(self) -> None:
         busy = (0.0,) * 40 + (1.0,) * 10
@@ -133,6 +140,13 @@ class TestDisturbance:
         slow = make_result("op by op", make_run((2e-3,) * 12, other_work=self.BUSY))
         fast = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY))
         assert fast.speedup(slow).value == pytest.approx(2)
+
+    @pytest.mark.parametrize("swapped", [False, True])
+    def test_of_either_variant_leaves_a_round_out(self, swapped: bool) -> None:
+        quiet = make_result("op by op", make_run((2e-3,) * 12))
+        noisy = make_result("jit", make_run(self.SAMPLES, other_work=self.BUSY))
+        fast, slow, ratio = (quiet, noisy, 0.5) if swapped else (noisy, quiet, 2)
+        assert fast.speedup(slow).value == pytest.approx(ratio)
 
 
 class TestPayingOff:

@@ -273,6 +273,7 @@ def test_text_of_a_large_number_has_no_more_digits(
     ("value", "low", "high", "interval"),
     [
         (3.5, 1.04, 6.8, "1.04 to 6.80"),
+        (120.0, 1.2, 400.0, "1.2 to 400.0"),  # not from 0, which the digits of the value would give
         (0.5, 0.2, 0.9996, "0.2000 to 0.9996"),
         (1.00000015, 1.0000001, 1.0000002, "1.0000001 to 1.0000002"),
         (3.5, 1.0, 6.8, "1.0 to 6.8"),  # undecided
@@ -283,6 +284,79 @@ def test_text_of_a_sure_speedup_does_not_look_as_if_it_included_one(
     value: float, low: float, high: float, interval: str
 ) -> None:
     assert make_speedup(value, low, high).range == interval
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "words"),
+    [
+        (2.0, 1.7, 2.3, "2.0 times faster"),
+        (0.53, 0.45, 0.62, "1.9 times slower"),
+        (1 / 3, 0.33, 0.336, "3.000 times slower"),
+        (1.04, 1.01, 1.3, "1.04 times faster"),  # and not 1.0 times
+        (0.96, 0.75, 0.99, "1.04 times slower"),
+        (2.0, 1.2, 3.5, "2.0 times faster"),
+        (3.0, 1.4, 9.0, "somewhere from 1.4 to 9.0 times faster"),
+        (1 / 3, 1 / 9, 1 / 1.4, "somewhere from 1.4 to 9.0 times slower"),
+        (1.05, 0.9, 1.2, "no faster (0.9 to 1.2)"),
+        (1.0, 0.8, 1.25, "no faster (0.8 to 1.2)"),
+        (1.05, 0.9, 1.26, "undecided (0.9 to 1.3)"),
+        (1.0, 0.79, 1.2, "undecided (0.8 to 1.2)"),
+        (1.2, 0.5, 3.1, "undecided (0.5 to 3.1)"),
+    ],
+)
+def test_words_of_a_speedup_follow_its_direction(
+    value: float, low: float, high: float, words: str
+) -> None:
+    assert make_speedup(value, low, high).words == words
+
+
+def test_words_of_a_speedup_need_their_confidence() -> None:
+    assert make_speedup(2.0, 1.7, 2.3, 0.9).words == "undecided (1.7 to 2.3)"
+    assert make_speedup(1.0, 0.99, 1.01, 0.9).words == "undecided (0.99 to 1.01)"
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (2.0, 1.7, 2.3, "2.0 times faster (95% interval 1.7 to 2.3, one process)"),
+        (0.53, 0.45, 0.62, "1.9 times slower (95% interval 1.6 to 2.2, one process)"),
+        (
+            1.2,
+            0.5,
+            3.1,
+            "undecided whether faster, 1.2 times as fast (95% interval 0.5 to 3.1, one process)",
+        ),
+        (1.05, 0.9, 1.2, "no faster, 1.1 times as fast (95% interval 0.9 to 1.2, one process)"),
+        (
+            3.0,
+            1.4,
+            9.0,
+            "somewhere from 1.4 to 9.0 times faster, 95% confidence interval (one process)",
+        ),
+    ],
+)
+def test_text_of_a_speedup_has_its_interval_in_the_same_direction(
+    value: float, low: float, high: float, text: str
+) -> None:
+    assert str(make_speedup(value, low, high)) == text
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=8))
+def test_no_words_say_one_times_or_the_wrong_direction(ratios: list[float]) -> None:
+    speedup = Speedup.from_runs([[ratio] for ratio in ratios])
+    factor, *_, last = speedup.words.split()
+    if speedup.verdict == "undecided":
+        assert factor in {"no", "undecided"}
+    else:
+        assert last == speedup.verdict
+        assert factor == "somewhere" or float(factor) > 1
+
+
+def test_words_quote_no_number_whose_interval_is_wide() -> None:
+    assert make_estimate(3e-3, 1.2e-3, 3.6e-3, "s").words == "3.0 ms"
+    assert make_estimate(3e-3, 1.2e-3, 9e-3, "s").words == "somewhere from 1.2 to 9.0 ms"
+    assert make_estimate(3.0, 1.2, 9.0, "").words == "somewhere from 1.2 to 9.0"
 
 
 @pytest.mark.parametrize(

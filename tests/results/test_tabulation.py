@@ -99,21 +99,21 @@ class TestTables:
 
     def test_speedups_are_over_the_named_variant(self) -> None:
         table = self.pair.speedups(over="op by op")
-        assert table.caption == "Speed-up over op by op on Test CPU (CPU)"
+        assert table.caption == "Compared with op by op on Test CPU (CPU)"
         assert table.headers == (
             "variant",
-            "speed-up",
+            "times as fast",
             "95% confidence interval (one process)",
             "verdict",
         )
-        assert table.rows == [("jit", "3.5", "1.4 to 5.6", "faster")]
+        assert table.rows == [("jit", "3.5", "1.4 to 5.6", "1.4 to 5.6 times faster")]
 
     def test_speedups_are_found_by_parameters(self) -> None:
         both = self.pair + make_pair([MS] * 6, [MS / 2] * 6, parameters={"size": 10})
         rows = both.speedups(over="op by op").rows
         assert [(row[0], row[2], row[4]) for row in rows] == [
-            ("1,000,000", "3.5", "faster"),
-            ("10", "0.5000", "slower"),
+            ("1,000,000", "3.5", "1.4 to 5.6 times faster"),
+            ("10", "0.5000", "2.000 times slower"),
         ]
 
     def test_speedups_leave_out_where_the_named_variant_is_missing(self) -> None:

@@ -36,7 +36,12 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
     record = page_records.load(PAGE)
     assert record is not None
     texts = {name: number.text for name, number in record.numbers.items()}
-    assert texts == {"ratio": speedup.short, "steps": "1,200", "share": "0.333", "name": "jit"}
+    assert texts == {
+        "ratio": "2.000 times faster",
+        "steps": "1,200",
+        "share": "0.333",
+        "name": "jit",
+    }
     assert record.numbers["ratio"].detail == str(speedup)
     assert record.results is not None
     assert record.results.results == PAIR.results
@@ -45,6 +50,23 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
     assert machine.endswith(", in this build")
     assert outcome.outcome == claimed.outcome
     assert (record.duration_s, record.tables) == (2.5, {"a table": "a wider one"})
+
+
+@pytest.mark.parametrize(
+    ("slow_s", "text"),
+    [
+        ([1e-3] * 6, "2.000 times slower"),
+        ([4e-3, 4e-2] * 6, "somewhere from 2 to 20 times faster"),
+        ([2e-3] * 6, "no faster (1.000 to 1.000)"),
+        ([1e-3, 4e-3] * 6, "undecided (0.5 to 2.0)"),
+    ],
+)
+def test_prose_quotes_a_comparison_in_its_direction(slow_s: list[float], text: str) -> None:
+    speedup = make_pair([2e-3] * len(slow_s), slow_s).speedup("jit", over="op by op")
+    page_records.save(PAGE, 1.0, {"speedup": speedup}, {})
+    record = page_records.load(PAGE)
+    assert record is not None
+    assert record.numbers["speedup"].text == text
 
 
 def test_page_that_did_not_run_has_no_record() -> None:

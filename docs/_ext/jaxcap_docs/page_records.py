@@ -182,7 +182,7 @@ def _outcome(claim: Claim, device: Device) -> ClaimOutcome:
 def _number(value: Any) -> Number | None:
     match value:
         case Estimate():
-            return Number(text=value.short, detail=str(value))
+            return Number(text=value.words, detail=str(value))
         case bool():
             return None
         case int():

@@ -32,8 +32,9 @@ from jaxcap.results.tables import Table
 def doctor(context: click.Context, report: Path | None, require: str | None) -> None:
     """Find what is wrong with an installation.
 
-    Examines the device that JAX uses, the versions of JAX, its plugin and the driver, PyTorch, and
-    memory. If there is a problem, says what to do and exits with 1.
+    Examines the device that JAX uses, the versions of JAX, its plugin and the driver, PyTorch,
+    memory, and how busy the machine is. If there is a problem, says what to do and exits with 1,
+    unless it may pass by itself.
     """
     facts = installation.examine()
     findings = installation.diagnose(facts)
@@ -48,7 +49,7 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
     else:
         problems = sum(bool(finding.remedy) for finding in findings)
         note = f"Problems: {problems}." if problems else "No problem was found."
-        rows = [(subject, state, remedy or "in order") for subject, state, remedy in findings]
+        rows = [(subject, state, remedy or "in order") for subject, state, remedy, _ in findings]
         display(Table("Installation", ("", "found", "what to do"), rows, [note]))
         if machine:
             display("", Table("What timings depend on", ("", "found"), list(machine.items())))
@@ -57,4 +58,4 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
             f"computes on {facts.backend.upper()}" if facts.backend else "has no working backend"
         )
         raise click.ClickException(f"JAX {backend}, and {require.upper()} is required")
-    context.exit(1 if any(finding.remedy for finding in findings) else 0)
+    context.exit(1 if any(f.remedy and not f.is_transient for f in findings) else 0)

@@ -131,7 +131,7 @@ class CommandRun:
                 raise click.ClickException(str(error)) from error
 
     def finish(self, results: ResultSet, *, over: str | None = None) -> None:
-        """Show results, and how many times faster they are than a variant; save them."""
+        """Show results, and how fast they are compared with a variant; save them."""
         self.show(results.table(), *([results.speedups(over=over)] if over else []))
         self.save(results)
 

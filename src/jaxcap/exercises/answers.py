@@ -197,7 +197,7 @@ def comparison(answer: Any) -> str:
         raise WrongError(f"expected two variants, got {len(answer)}.")
     fast, slow = sorted(answer.results, key=lambda result: result.time.value)
     speedup = fast.speedup(slow)
-    return f"Speed-up of {fast.variant!r} over {slow.variant!r}: {speedup}, {speedup.verdict}."
+    return f"{fast.variant!r} compared with {slow.variant!r}: {speedup}."
 
 
 def static_loops(answer: Any) -> str:

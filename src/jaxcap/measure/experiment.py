@@ -120,10 +120,10 @@ class Experiment:
         points
             The sets of parameters to measure with; by default those suited to the device.
         processes
-            How many fresh processes. The intervals predict the next process (see
+            How many fresh processes. The intervals predict the next run (see
             `~jaxcap.results.statistics.prediction_interval`), and are of use from four processes
-            on: they reach 16 standard deviations to either side with two processes, 5 with three,
-            3.6 with four and 2.8 with six.
+            on: they reach 13 standard deviations to either side with two processes, 3.5 with three,
+            2.2 with four and 1.5 with six.
         budget_s
             Seconds of sampling for each variant, in each process and at each point, on average:
             see `~jaxcap.measure.turns.measure_in_turns`.

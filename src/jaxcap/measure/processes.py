@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,6 +21,7 @@ from warnings import warn
 import jax
 
 from jaxcap.measure.machine import description
+from jaxcap.measure.machine.disturbance import BUSY_SHARE, Monitor
 from jaxcap.measure.worker import Action, Answer, Request, Task
 
 # A worker that takes longer to answer hangs: a first call may take minutes.
@@ -117,20 +119,40 @@ class WorkerProcess:
         )
 
 
-def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
-    """Make as many workers ready to measure as fit into memory, and return these."""
+def cpu_s(workers: Iterable[WorkerProcess]) -> float:
+    """Return the CPU seconds that this process and the workers have used so far."""
+    return time.process_time() + sum(worker.cpu_s for worker in workers)
+
+
+def start(workers: Iterable[WorkerProcess], task: Task) -> None:
+    """Give workers their task, and wait until they have imported what it needs."""
     for worker in workers:
         worker.send(task)
     for worker in workers:
         worker.answer()
+
+
+def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
+    """Make as many workers ready to measure as fit into memory, and return these.
+
+    Warns if the machine is too busy to measure on.
+    """
     workers = _prepare_points(workers, task)
     for worker in workers:  # nothing is timed, so all may compile at the same time
         worker.send(Request(action="compile"))
     for worker in workers:
         worker.answer()
     workers[0].ask("analyse")
+    # From here on one worker runs at a time, as when they measure, and shows what is stolen from it.
+    monitor = Monitor(cpu_s(workers))
     for worker in workers:
         worker.ask("calibrate")
+    if monitor.end_window(cpu_s(workers)) and monitor.shares[0] > BUSY_SHARE:
+        warn(
+            f"other work takes {monitor.shares[0]:.0%} of the CPU, so times will be too long and "
+            "intervals wide: end it, or measure later",
+            stacklevel=4,
+        )
     return workers
 
 

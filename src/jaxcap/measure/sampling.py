@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, repeat
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import jax
 
 from jaxcap.measure.arrays import Wait, array_leaves, device_of_result, size_bytes, waiter
 from jaxcap.measure.compilation import cost_analysis
+from jaxcap.measure.machine.speed import Probe
 from jaxcap.results import Allocator, Cost, Device, Parameter, ProcessSamples, Result
 from jaxcap.results.statistics import Estimate
 
@@ -61,6 +62,7 @@ class Comparison:
             _Sampler(name, fn, args, clock, reading_s) for name, fn in variants.items()
         ]
         self._order = self._samplers.copy()
+        self._probe = Probe()
         self._shuffle = random.Random().shuffle  # the user's own random state stays as it is
 
     def call_first(self, *, empty_caches: bool) -> None:
@@ -91,16 +93,25 @@ class Comparison:
         among_others
             Whether this process takes turns with others. Then each variant is called once before
             its sample if it is short, because what others did has displaced it in the CPU's caches,
-            and nothing is left running after it.
+            and nothing is left running after it. The speed of the machine is noted with each sample.
         """
         self._shuffle(self._order)
         for sampler in self._order:
-            if among_others and sampler.is_short:
+            if not among_others:
+                sampler.sample()
+                continue
+            if sampler.is_short:
                 sampler.call()
+            before_s = self._probe.wait_until_fast()
             sampler.sample()
-            if among_others:
-                wait_until_idle()
+            sampler.probes_s.append(max(before_s, self._probe.time_s()))
+            wait_until_idle()
         return {sampler.name: sampler.samples_s[-1] for sampler in self._samplers}
+
+    @property
+    def slow(self) -> tuple[str, ...]:
+        """The variants that the machine was slow beside in the last round, as far as is known yet."""
+        return tuple(s.name for s in self._samplers if self._probe.is_slow(s.probes_s[-1]))
 
     def is_precise(self, precision: float) -> bool:
         """Whether no interval reaches further than this share of its median to either side."""
@@ -122,7 +133,7 @@ class Comparison:
                 working_set_bytes=sampler.working_set_bytes,
                 flops=sampler.cost and sampler.cost.flops,
                 bytes_moved=sampler.cost and sampler.cost.bytes_moved,
-                runs=(sampler.run(),),
+                runs=(sampler.run(self._probe.fastest_s),),
             )
             for sampler in self._samplers
         )
@@ -150,6 +161,8 @@ class _Sampler:
     samples_s: list[float] = field(default_factory=list)
     dispatch_s: list[float] = field(default_factory=list)
     minor_faults: list[int] = field(default_factory=list)
+    involuntary_switches: list[int] = field(default_factory=list)
+    probes_s: list[float] = field(default_factory=list)
 
     def call_first(self, *, empty_caches: bool) -> None:
         if empty_caches:
@@ -192,11 +205,15 @@ class _Sampler:
         return min(times_s)
 
     def sample(self) -> None:
-        faults_before = _minor_faults()
+        before = _kernel_counts()
         with self._naming_the_variant():
             total_s, dispatch_s = self._time_calls(self.calls)
-        if faults_before is not None:
-            self.minor_faults.append((_minor_faults() or 0) - faults_before)
+        after = _kernel_counts()
+        if before and after:
+            self.minor_faults.append(after.minor_faults - before.minor_faults)
+            self.involuntary_switches.append(
+                after.involuntary_switches - before.involuntary_switches
+            )
         self.samples_s.append(total_s / self.calls)
         self.dispatch_s.append(dispatch_s / self.calls)
 
@@ -205,13 +222,15 @@ class _Sampler:
         reach_s = max(time_s.high - time_s.value, time_s.value - time_s.low)
         return reach_s < precision * time_s.value
 
-    def run(self) -> ProcessSamples:
+    def run(self, fastest_probe_s: float) -> ProcessSamples:
         return ProcessSamples(
             first_call_s=self.first_call_s,
             calls_per_sample=self.calls,
             samples_s=tuple(self.samples_s),
             dispatch_s=tuple(self.dispatch_s),
             minor_faults=tuple(self.minor_faults),
+            involuntary_switches=tuple(self.involuntary_switches),
+            slowness=tuple(seconds / fastest_probe_s for seconds in self.probes_s),
         )
 
     def _time_calls(self, calls: int) -> tuple[float, float]:
@@ -287,10 +306,18 @@ def reading_time(clock: Clock) -> float:
     return min((readings[-1] - readings[0]) / 100 for readings in batches)
 
 
-def _minor_faults() -> int | None:
-    """Memory pages that the kernel has mapped for this process so far, where it counts them."""
+class _KernelCounts(NamedTuple):
+    """What the kernel has counted for all threads of this process so far."""
+
+    minor_faults: int
+    involuntary_switches: int
+
+
+def _kernel_counts() -> _KernelCounts | None:
+    """Read the counts, where the system has them."""
     if sys.platform == "win32":
         return None
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return _KernelCounts(usage.ru_minflt, usage.ru_nivcsw)

@@ -9,6 +9,7 @@ one call.
 from __future__ import annotations
 
 import gc
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ MIN_ROUNDS, MAX_ROUNDS = 6, 100
 # The stopping rule looks after this many rounds and then at growing distances, and stops only when
 # it sees precise times twice in a row: looking after each round would stop at the luckiest one.
 FIRST_LOOK, NEXT_LOOK = 20, 1.5
+
+logger = logging.getLogger(__name__)
 
 
 def measure(
@@ -147,6 +150,7 @@ def compare(
     allocator = use_allocator(allocator)
     environment = description.capture()
     comparison = Comparison(variants, args, clock)
+    start_s = time.perf_counter()
     with persistent_cache_disabled():
         comparison.call_first(empty_caches=empty_caches)
         comparison.compile()
@@ -154,6 +158,8 @@ def compare(
         comparison.calibrate(budget_s / MAX_ROUNDS)
         with _no_garbage_collection():
             _sample_until_precise(comparison, budget_s * len(variants), precision, clock, on_round)
+    seconds = time.perf_counter() - start_s
+    logger.info("measured %r for %.1f s", experiment, seconds, extra={"measured_s": seconds})
     results = comparison.results(experiment, parameters, allocator)
     return ResultSet(environment=environment, results=results)
 

@@ -5,28 +5,40 @@ If they ran one after another, the drift of the machine would look like a differ
 
 from __future__ import annotations
 
+import logging
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
+from itertools import chain, product
+from operator import itemgetter
+from statistics import fmean
+from typing import NamedTuple
+from warnings import warn
 
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.disturbance import Monitor
-from jaxcap.measure.processes import WorkerProcess, prepare
+from jaxcap.measure.processes import WorkerProcess, cpu_s, prepare, start
 from jaxcap.measure.progress import progress_bar
-from jaxcap.measure.timing import MAX_ROUNDS, MIN_ROUNDS, NEXT_LOOK
+from jaxcap.measure.timing import MAX_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task
 from jaxcap.results import ProcessSamples, Result, ResultSet
-from jaxcap.results.models import DISTURBED_SHARE, MIN_UNDISTURBED
+from jaxcap.results.models import DISTURBED_SHARE, without_disturbed
 from jaxcap.results.statistics import Estimate, Speedup
 
+# Intervals are over processes, so each needs few rounds: enough that some may be disturbed.
+MIN_ROUNDS = 4
 # A speed-up is precise when the ends of its interval differ by at most this factor, or by the
 # second one where the interval excludes 1.
 PRECISE, PRECISE_IF_DECIDED = 1.05, 1.15
 # Less time of the budget than this share is not worth giving to other points.
 LEAST_SHARE = 0.05
+# A larger share of disturbed samples is worth a warning.
+MANY_DISTURBED = 1 / 3
+
+logger = logging.getLogger(__name__)
 
 
 def measure_in_turns(
@@ -40,7 +52,9 @@ def measure_in_turns(
     """Measure a task in fresh processes that take turns, and pool what they measured.
 
     All are alive at once. One at a time measures one round at one point, in random order, so that
-    the rounds of each process and of each point are spread over the whole time.
+    the rounds of each process and of each point are spread over the whole time. Warns if the
+    machine is too busy to measure on, before and after, and logs how long measuring took, from the
+    first call to the last sample (``measured_s``), and the mean share of other work meanwhile.
 
     Parameters
     ----------
@@ -67,30 +81,36 @@ def measure_in_turns(
     commit = description.capture().commit or ""  # the same for all, even if one is made meanwhile
     with ExitStack() as stack:
         workers = [stack.enter_context(WorkerProcess(task.name, commit)) for _ in range(processes)]
+        start(workers, task)
+        start_s = time.perf_counter()
         session = _Session(prepare(workers, task), budget_s)
         with progress_bar(hidden=on_progress is not None) as bar:
             shown = bar.add_task(task.name, total=1)
             session.measure(
                 on_progress or (lambda share: bar.update(shown, completed=share, refresh=True))
             )
+        session.tell(task.name, time.perf_counter() - start_s)
         return session.results(code)
+
+
+class _Round(NamedTuple):
+    """One sample of each variant, the variants that were disturbed, and the monitor's window."""
+
+    samples_s: Mapping[str, float]
+    slow: Collection[str]
+    window: int
 
 
 @dataclass
 class _Point:
-    """The rounds at one point.
-
-    ``rounds[process][i]`` has the time of a call of each variant, and ``windows[process][i]`` the
-    window of the monitor in which that round ended. The budget is for all rounds together.
-    """
+    """The rounds at one point, by process. The budget is for all of them together."""
 
     index: int
     variants: tuple[str, ...]
     budget_s: float
-    rounds: list[list[dict[str, float]]]
-    windows: list[list[int]]
+    rounds: list[list[_Round]]
     spent_s: float = 0.0
-    disturbed: int = 0
+    disturbed: float = 0.0
     next_look: float = MIN_ROUNDS
     was_precise: bool = False
     is_precise: bool = False
@@ -102,7 +122,7 @@ class _Point:
     @property
     def is_finished(self) -> bool:
         """Whether it is precise, or more rounds would only make files large."""
-        disturbed = self.disturbed // len(self.rounds)
+        disturbed = int(self.disturbed / len(self.rounds))
         return self.is_precise or len(self.rounds[-1]) - disturbed >= MAX_ROUNDS
 
     @property
@@ -122,29 +142,35 @@ class _Point:
 
     def _estimates(self, shares_of_others: Sequence[float]) -> Iterator[Estimate]:
         """Yield each speed-up over the first variant, or the time of the only variant."""
-        processes = self._undisturbed_rounds(shares_of_others)
         first, *others = self.variants
         if not others:
-            yield Estimate.from_runs([[r[first] for r in rounds] for rounds in processes])
+            yield Estimate.from_runs(self._kept(itemgetter(first), {first}, shares_of_others))
         for other in others:
-            yield Speedup.from_runs(
-                [[r[first] / r[other] if r[other] else 0.0 for r in rounds] for rounds in processes]
-            )
+            ratio = partial(_ratio, first, other)
+            yield Speedup.from_runs(self._kept(ratio, {first, other}, shares_of_others))
 
-    def _undisturbed_rounds(
-        self, shares_of_others: Sequence[float]
-    ) -> list[list[dict[str, float]]]:
-        """Return the rounds of each process that results will keep, as far as windows have ended."""
+    def _kept(
+        self,
+        number: Callable[[Mapping[str, float]], float],
+        variants: set[str],
+        shares_of_others: Sequence[float],
+    ) -> Sequence[Sequence[float]]:
+        """Return a number of each round that results will keep, as far as windows have ended."""
         disturbed = {i for i, share in enumerate(shares_of_others) if share > DISTURBED_SHARE}
-        processes = [
+        return without_disturbed(
+            [[number(round_.samples_s) for round_ in rounds] for rounds in self.rounds],
             [
-                round_
-                for round_, window in zip(rounds, windows, strict=True)
-                if window not in disturbed
-            ]
-            for rounds, windows in zip(self.rounds, self.windows, strict=True)
-        ]
-        return processes if min(map(len, processes)) >= MIN_UNDISTURBED else self.rounds
+                [
+                    round_.window not in disturbed and variants.isdisjoint(round_.slow)
+                    for round_ in rounds
+                ]
+                for rounds in self.rounds
+            ],
+        )
+
+
+def _ratio(first: str, other: str, samples_s: Mapping[str, float]) -> float:
+    return samples_s[first] / samples_s[other] if samples_s[other] else 0.0
 
 
 def _is_precise(estimate: Estimate) -> bool:
@@ -166,15 +192,15 @@ class _Session:
                 variants,
                 budget_s=budget_s * len(workers) * len(variants),
                 rounds=[[] for _ in workers],
-                windows=[[] for _ in workers],
             )
             for index, variants in enumerate(workers[0].variants)
         ]
         self._budget_s = sum(point.budget_s for point in self._points)
         self._repeated_s = 0.0
-        self._monitor = Monitor(self._cpu_s())
-        # The rounds in the monitor's window, which may turn out to be disturbed.
-        self._window: list[tuple[_Point, float]] = []
+        self._monitor = Monitor(cpu_s(workers))
+        # The rounds in the monitor's window, which may turn out to be disturbed: the share of each
+        # that isn't yet known to be, and its seconds.
+        self._window: list[tuple[_Point, float, float]] = []
 
     def measure(self, on_progress: Callable[[float], object]) -> None:
         """Let the workers take turns until each point is precise or its budget spent."""
@@ -195,27 +221,31 @@ class _Session:
 
     def _measure_round(self, point: _Point, process: int) -> None:
         start_s = time.perf_counter()
-        samples_s = self._workers[process].ask("measure", point.index).samples_s
+        answer = self._workers[process].ask("measure", point.index)
         seconds = time.perf_counter() - start_s
-        point.rounds[process].append(samples_s)
-        point.windows[process].append(len(self._monitor.shares))
+        window = len(self._monitor.shares)
+        point.rounds[process].append(_Round(answer.samples_s, answer.slow, window))
         point.spent_s += seconds
-        self._window.append((point, seconds))
+        slow_share = len(answer.slow) / len(point.variants)
+        self._give_back(point, slow_share, seconds)
+        self._window.append((point, 1 - slow_share, seconds))
         self._end_window()
 
     def _end_window(self, *, at_once: bool = False) -> None:
         """Give points the time of disturbed rounds back, if the monitor's window has ended."""
-        if not self._monitor.end_window(self._cpu_s(), at_once=at_once):
+        if not self._monitor.end_window(cpu_s(self._workers), at_once=at_once):
             return
-        if self._monitor.shares[-1] > DISTURBED_SHARE and self._repeated_s < self._budget_s:
-            for point, seconds in self._window:
-                point.spent_s -= seconds
-                point.disturbed += 1
-                self._repeated_s += seconds
+        if self._monitor.shares[-1] > DISTURBED_SHARE:
+            for point, share, seconds in self._window:
+                self._give_back(point, share, seconds)
         self._window = []
 
-    def _cpu_s(self) -> float:
-        return time.process_time() + sum(worker.cpu_s for worker in self._workers)
+    def _give_back(self, point: _Point, share: float, seconds: float) -> None:
+        """Let a point repeat the disturbed share of a round, unless much was repeated already."""
+        if self._repeated_s < self._budget_s:
+            point.spent_s -= share * seconds
+            point.disturbed += share
+            self._repeated_s += share * seconds
 
     def _redistribute(self) -> list[_Point]:
         """Give the time that finished points have left to the others, and return those."""
@@ -228,6 +258,30 @@ class _Session:
         for point in others:
             point.budget_s += left_s / len(others)
         return others
+
+    def tell(self, experiment: str, seconds: float) -> None:
+        """Log how long measuring took, and warn if other work disturbed much of it."""
+        shares = self._monitor.shares
+        other_work = fmean(shares)
+        disturbed = fmean(
+            shares[round_.window] > DISTURBED_SHARE
+            for point in self._points
+            for round_ in chain(*point.rounds)
+            for _ in point.variants
+        )
+        logger.info(
+            "measured %r for %.1f s, while other work took %.0f%% of the CPU",
+            experiment,
+            seconds,
+            100 * other_work,
+            extra={"measured_s": seconds, "other_work": other_work},
+        )
+        if disturbed > MANY_DISTURBED:
+            warn(
+                f"other work took {other_work:.0%} of the CPU while experiment {experiment!r} was "
+                f"measured, and disturbed {disturbed:.0%} of its samples: end it, and measure again",
+                stacklevel=4,
+            )
 
     def results(self, code: str) -> ResultSet:
         """Pool what the workers measured."""
@@ -245,6 +299,7 @@ class _Session:
     def _runs(self, point: _Point, results: Sequence[Result]) -> Iterator[ProcessSamples]:
         """Yield the samples of one result in each process, with what disturbed them."""
         shares = self._monitor.shares
-        for result, windows in zip(results, point.windows, strict=True):
+        for result, rounds in zip(results, point.rounds, strict=True):
             (run,) = result.runs
-            yield run.model_copy(update={"other_work": tuple(shares[window] for window in windows)})
+            other_work = tuple(shares[round_.window] for round_ in rounds)
+            yield run.model_copy(update={"other_work": other_work})

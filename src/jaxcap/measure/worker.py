@@ -62,6 +62,7 @@ class Answer(FrozenModel):
     memory_bytes: int | None  # the most that was held on the device; None if unknown
     variants: tuple[str, ...] = ()  # names, after preparing a point
     samples_s: dict[str, float] = Field(default_factory=dict)  # by variant, after a round
+    slow: tuple[str, ...] = ()  # variants that the machine was slow beside in that round
     results: ResultSet | None = None  # in a report
 
 
@@ -93,7 +94,8 @@ class Worker:
                 gc.disable()
             case "measure":
                 comparison = self._comparisons[request.point]
-                return self.answer(samples_s=comparison.sample(among_others=True))
+                samples_s = comparison.sample(among_others=True)
+                return self.answer(samples_s=samples_s, slow=comparison.slow)
             case "report":
                 return self.answer(results=self._results())
         return self.answer()

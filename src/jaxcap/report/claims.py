@@ -14,7 +14,7 @@ from math import inf, isinf
 from typing import Literal
 
 from jaxcap.results import Device, ResultSet
-from jaxcap.results.statistics import CONFIDENCE, Estimate
+from jaxcap.results.statistics import CONFIDENCE, Estimate, Speedup
 
 Outcome = Literal["holds", "fails", "undecided"]
 
@@ -88,12 +88,14 @@ class Claim:
 
     @property
     def needs(self) -> str:
-        """The condition that the evidence has to meet, in words."""
-        if isinf(self.below):
-            return f"more than {self.above:g}"
-        if isinf(self.above):
-            return f"less than {self.below:g}"
-        return f"between {self.above:g} and {self.below:g}"
+        """What the evidence has to be, in the words in which it is given."""
+        of_speed = isinstance(self.evidence, Speedup)
+        bounds = []
+        if not isinf(self.above):
+            bounds.append(_above(self.above) if of_speed else f"more than {self.above:g}")
+        if not isinf(self.below):
+            bounds.append(_below(self.below) if of_speed else f"less than {self.below:g}")
+        return " and ".join(bounds)
 
     @property
     def sentence(self) -> str:
@@ -132,7 +134,21 @@ class Claim:
     @property
     def _measured(self) -> str:
         devices = " and ".join(map(str, self.devices))
-        return f"Measured on {devices}: {self.evidence}. The claim needs {self.needs}."
+        return f"Measured on {devices}: {self.evidence}. The claim needs it to be {self.needs}."
+
+
+def _above(ratio: float) -> str:
+    """Say of a speed-up that it is above a ratio."""
+    if ratio < 1:
+        return f"less than {1 / ratio:.3g} times slower"
+    return "faster" if ratio == 1 else f"more than {ratio:.3g} times faster"
+
+
+def _below(ratio: float) -> str:
+    """Say of a speed-up that it is below a ratio."""
+    if ratio > 1:
+        return f"less than {ratio:.3g} times faster"
+    return "slower" if ratio == 1 else f"more than {1 / ratio:.3g} times slower"
 
 
 def claim(
@@ -158,7 +174,7 @@ def claim(
         results of the same experiment from another machine, which may have run it at other points.
     above, below
         Bounds for the evidence, in its unit; both together make a range. If neither is given, it
-        must be above 1, as a speed-up is.
+        must be above 1, as the speed-up of what is faster is.
 
     Returns
     -------

@@ -139,7 +139,7 @@ def scaling(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
 
 @_redrawable
 def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None) -> Figure:
-    """Draw how many times faster than ``over`` the other variants are, against parameter ``x``.
+    """Draw how many times as fast as ``over`` the other variants are, against parameter ``x``.
 
     Results are left out for which the clock was too coarse.
 
@@ -158,7 +158,7 @@ def speedups(results: ResultSet, *, over: str, x: str, title: str | None = None)
     axes.axhline(1, color=GRID, linewidth=1.2, linestyle="--")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}×"))
-    axes.set_ylabel(f"speed-up over {over}")
+    axes.set_ylabel(f"times as fast as {over}")
     return figure
 
 

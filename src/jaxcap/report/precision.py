@@ -119,7 +119,7 @@ def time(tool: str, samples_s: Sequence[float]) -> Interval:
 
 
 def speedup(tool: str, pair: Pair) -> Interval:
-    """Return how many times faster ``b`` is than ``a``, as a tool gives it or as its times do."""
+    """Return how many times as fast as ``a`` a tool found ``b``: paired, or the quotient of times."""
     if tool == JAXCAP:
         estimate = _paired(pair)
         return Interval(estimate.value, estimate.low, estimate.high)

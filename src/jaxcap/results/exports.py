@@ -169,4 +169,4 @@ def _ratio(result: Result, other: Result) -> str:
 
 
 def _in_words(speedup: Speedup) -> str:
-    return f"{speedup.short_with_range} {speedup.verdict}"
+    return f"{speedup.short_with_range}, {speedup.verdict_in_words}"

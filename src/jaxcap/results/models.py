@@ -7,6 +7,8 @@ to old files. All times are seconds for one call.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import chain, compress, repeat
+from operator import and_
 from statistics import median
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -28,10 +30,12 @@ from jaxcap.results.base import FrozenModel, PrintableText
 from jaxcap.results.environment import Device
 from jaxcap.results.statistics import Estimate, Speedup, modes
 
-# A sample is disturbed if other work took more than this share of the machine's CPU time. Estimates
-# are made without such samples where each process has enough others.
+# A sample is disturbed if other work took more than this share of the CPU time, or if the machine
+# computed this many times more slowly than at its best. Estimates are made without such samples
+# where each process has enough others.
 DISTURBED_SHARE = 0.05
-MIN_UNDISTURBED = 6
+SLOW = 1.35
+MIN_UNDISTURBED = 3
 
 # Plots could not show larger numbers.
 _MAX_NUMBER = 10**20
@@ -51,6 +55,7 @@ class ResultsError(ValueError):
 
 
 Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda share: round(share, 2))]
+Slowness = Annotated[float, Field(ge=1), AfterValidator(lambda ratio: round(ratio, 2))]
 # A longer time was not given in seconds. No clock gives more than six digits, and files become half
 # as large.
 Seconds = Annotated[
@@ -89,9 +94,17 @@ class ProcessSamples(FrozenModel):
     minor_faults
         Memory pages that the kernel had to map during a sample, all calls together. Empty where
         they were not counted.
+    involuntary_switches
+        How often the kernel took a core from a thread of the process during a sample, all calls
+        together. Empty where that was not counted. It doesn't decide whether a sample is
+        disturbed, because threads of one call also take cores from each other.
     other_work
-        The share of the machine's CPU time that other work took, stolen time included, in the
-        stretch of time that each sample lies in. Empty where it was not measured.
+        The share of the CPU time that other work took, stolen time included, in the stretch of
+        time that each sample lies in (see `jaxcap.measure.machine.disturbance`). Empty where it
+        was not measured.
+    slowness
+        How many times longer than at best a fixed piece of work took beside each sample, in this
+        process (see `jaxcap.measure.machine.speed`). Empty where it was not measured.
     """
 
     first_call_s: Seconds
@@ -99,22 +112,31 @@ class ProcessSamples(FrozenModel):
     samples_s: tuple[Seconds, ...] = Field(min_length=1)
     dispatch_s: tuple[Seconds, ...]
     minor_faults: tuple[NonNegativeInt, ...]
+    involuntary_switches: tuple[NonNegativeInt, ...] = ()
     other_work: tuple[Share, ...] = ()
+    slowness: tuple[Slowness, ...] = ()
 
     @model_validator(mode="after")
     def _same_length(self) -> Self:
-        optional = [values for values in (self.minor_faults, self.other_work) if values]
+        counted = self.minor_faults, self.involuntary_switches, self.other_work, self.slowness
+        optional = filter(None, counted)
         lengths = {len(values) for values in (self.samples_s, self.dispatch_s, *optional)}
         if len(lengths) > 1:
-            raise ValueError("samples_s, dispatch_s, minor_faults and other_work differ in length")
+            raise ValueError(
+                "samples_s, dispatch_s, minor_faults, involuntary_switches, other_work and slowness "
+                "differ in length"
+            )
         return self
 
     @property
     def undisturbed(self) -> tuple[bool, ...]:
-        """Whether other work left each sample alone. True where that is not known."""
-        if not self.other_work:
-            return (True,) * len(self.samples_s)
-        return tuple(share <= DISTURBED_SHARE for share in self.other_work)
+        """Whether nothing disturbed a sample, by sample. True where that is not known."""
+        shares = self.other_work or repeat(0.0)
+        slowness = self.slowness or repeat(1.0)
+        return tuple(
+            share <= DISTURBED_SHARE and slow <= SLOW
+            for _, share, slow in zip(self.samples_s, shares, slowness, strict=False)
+        )
 
 
 class Result(FrozenModel):
@@ -179,17 +201,18 @@ class Result(FrozenModel):
     @property
     def time(self) -> Estimate:
         """Time of a call until its result is there."""
-        return self._estimate([self._kept(run, run.samples_s) for run in self.runs])
+        return self._estimate([run.samples_s for run in self.runs])
 
     @property
     def dispatch(self) -> Estimate:
         """Time until the call returns, which may be before its result is there."""
-        return self._estimate([self._kept(run, run.dispatch_s) for run in self.runs])
+        return self._estimate([run.dispatch_s for run in self.runs])
 
     @property
     def first_call(self) -> Estimate:
         """Time of the first call, compilation included."""
-        return self._estimate([[run.first_call_s] for run in self.runs])
+        first_calls = [[run.first_call_s] for run in self.runs]
+        return Estimate.from_runs(first_calls, unit="s", devices=(self.device,))
 
     @property
     def faults_per_call(self) -> float | None:
@@ -201,10 +224,10 @@ class Result(FrozenModel):
     @property
     def modes(self) -> dict[float, float]:
         """The share of samples by the time in seconds that they lie around, in all processes."""
-        return modes([sample for run in self.runs for sample in self._kept(run, run.samples_s)])
+        return modes(list(chain(*self._kept([run.samples_s for run in self.runs]))))
 
     def speedup(self, over: Result) -> Speedup:
-        """How many times faster than ``over`` this variant is, from rounds that both took part in.
+        """How many times as fast as ``over`` this variant is, from rounds that both took part in.
 
         Raises
         ------
@@ -219,13 +242,16 @@ class Result(FrozenModel):
                 f"a sample of {self.variant!r} took no time by this machine's clock: "
                 "measure a larger input"
             )
+        runs = list(zip(over.runs, self.runs, strict=True))
         ratios = [
-            self._kept(
-                b, [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
-            )
-            for a, b in zip(over.runs, self.runs, strict=True)
+            [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
+            for a, b in runs
         ]
-        return Speedup.from_runs(ratios, devices=tuple(dict.fromkeys((self.device, over.device))))
+        undisturbed = [list(map(and_, a.undisturbed, b.undisturbed)) for a, b in runs]
+        return Speedup.from_runs(
+            without_disturbed(ratios, undisturbed),
+            devices=tuple(dict.fromkeys((self.device, over.device))),
+        )
 
     def pays_off_after(self, over: Result) -> Estimate | None:
         """After how many calls this variant, compilation included, is ahead of a warm ``over``.
@@ -247,12 +273,10 @@ class Result(FrozenModel):
         if speedup.verdict != "faster":
             return None
         calls = []
-        for ours, theirs in zip(self.runs, over.runs, strict=True):
-            later = median(self._kept(ours, ours.samples_s))
-            saving = median(self._kept(ours, theirs.samples_s)) - later
-            if saving <= 0:
+        for run, later, other in zip(self.runs, self.time.medians, over.time.medians, strict=True):
+            if other <= later:
                 return None
-            calls.append([max((ours.first_call_s - later) / saving, 1.0)])
+            calls.append([max((run.first_call_s - later) / (other - later), 1.0)])
         return Estimate.from_runs(calls, devices=speedup.devices)
 
     def __repr__(self) -> str:
@@ -262,11 +286,11 @@ class Result(FrozenModel):
     __str__ = __repr__
 
     def _estimate(self, times_s: Sequence[Sequence[float]]) -> Estimate:
-        return Estimate.from_runs(times_s, unit="s", devices=(self.device,))
+        return Estimate.from_runs(self._kept(times_s), unit="s", devices=(self.device,))
 
     @property
     def disturbed_share(self) -> float:
-        """The share of the samples that other work disturbed, from 0 to 1."""
+        """The share of the samples that are disturbed, from 0 to 1."""
         undisturbed = [flag for run in self.runs for flag in run.undisturbed]
         return 1 - sum(undisturbed) / len(undisturbed)
 
@@ -275,16 +299,21 @@ class Result(FrozenModel):
         """Whether each process has enough undisturbed samples to do without the others."""
         return all(sum(run.undisturbed) >= MIN_UNDISTURBED for run in self.runs)
 
-    def _kept(self, run: ProcessSamples, samples: Sequence[float]) -> Sequence[float]:
-        """Select the samples that estimates are made of."""
-        if not self.leaves_disturbed_out:
-            return samples
-        pairs = zip(samples, run.undisturbed, strict=True)
-        return [sample for sample, undisturbed in pairs if undisturbed]
+    def _kept(self, runs: Sequence[Sequence[float]]) -> Sequence[Sequence[float]]:
+        """Select the samples of each process that estimates are made of."""
+        return without_disturbed(runs, [run.undisturbed for run in self.runs])
 
     @property
     def _sample_counts(self) -> list[int]:
         return [len(run.samples_s) for run in self.runs]
+
+
+def without_disturbed(
+    runs: Sequence[Sequence[float]], undisturbed: Sequence[Sequence[bool]]
+) -> Sequence[Sequence[float]]:
+    """Leave the disturbed samples of each process out, if all processes have enough others."""
+    kept = list(map(list, map(compress, runs, undisturbed)))
+    return kept if min(map(len, kept)) >= MIN_UNDISTURBED else runs
 
 
 def not_in_turns(variant: str, over: str) -> ResultsError:

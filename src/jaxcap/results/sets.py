@@ -154,7 +154,7 @@ class ResultSet(FrozenModel):
         return chosen[0]
 
     def speedup(self, variant: str | Result, *, over: str, **criteria: Any) -> Speedup:
-        """How many times faster ``variant`` is than ``over``.
+        """How many times as fast ``variant`` is as ``over``.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class ResultSet(FrozenModel):
         return varying(self.results)
 
     def speedups(self, *, over: str) -> ResultTable:
-        """Tabulate how many times faster than ``over`` the other variants are.
+        """Tabulate how many times as fast as ``over`` the other variants are.
 
         Results are left out for which the clock was too coarse.
 
@@ -227,7 +227,7 @@ class ResultSet(FrozenModel):
             )
         compared = [result for result, _ in pairs]
         table = pivot(
-            f"Speed-up over {over} on {devices_of(compared)}",
+            f"Compared with {over} on {devices_of(compared)}",
             RowKey.for_sets([compared], self.varying()),
             columns_of_speedups(pairs),
         )

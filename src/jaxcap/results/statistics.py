@@ -27,6 +27,11 @@ MODE_RATIO = 1.2
 MODE_SEPARATION = 8.0
 MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
 
+# Prose quotes a number only if the ends of its interval differ by at most this factor.
+QUOTABLE_SPREAD = 3.0
+# What is undecided is "no faster" if its whole interval lies within this factor of 1.
+NO_DIFFERENCE = 1.25
+
 Verdict = Literal["faster", "slower", "undecided"]
 Kind = Literal["median", "prediction"]
 
@@ -144,6 +149,15 @@ class Estimate:
         """Value and interval, such as ``"1.23 ms (1.20 to 1.27)"``."""
         return f"{self.short} ({self.range})"
 
+    @property
+    def words(self) -> str:
+        """How a sentence quotes the number, such as ``"took 1.2 ms"``.
+
+        If the ends of its interval differ by more than a factor of three, no single number can be
+        relied on, and only the interval is quoted, as ``"somewhere from 1.2 to 9.0 ms"``.
+        """
+        return self._quotation(hedge="somewhere from ")
+
     def __str__(self) -> str:
         if not self.confidence:
             return f"{self.short} (a single sample, {self.basis})"
@@ -174,6 +188,16 @@ class Estimate:
         scale, _ = self._scale()
         places = self._range_places()
         return f"{_rounded(low / scale, places)} to {_rounded(high / scale, places)}"
+
+    @property
+    def _is_quotable(self) -> bool:
+        return self.high <= QUOTABLE_SPREAD * self.low
+
+    def _quotation(self, *, hedge: str = "") -> str:
+        if self._is_quotable:
+            return self.short
+        _, unit = self._scale()
+        return f"{hedge}{self.range} {unit}".rstrip()
 
     def _scale(self) -> tuple[float, str]:
         if self.unit != "s":
@@ -206,7 +230,18 @@ class Estimate:
 
 
 class Speedup(Estimate):
-    """How many times faster one variant is than another: the ratio of their times."""
+    """How many times as fast one variant is as another: the ratio of their times.
+
+    Its words follow its direction, so that a ratio below 1 is never called a speed-up.
+
+    Examples
+    --------
+    >>> ratio = Speedup.from_runs([[0.53, 0.52, 0.55, 0.53, 0.52, 0.54]])
+    >>> print(ratio)
+    1.89 times slower (95% interval 1.83 to 1.92, one process)
+    >>> f"Compared with NumPy, JAX came out {ratio.words}."
+    'Compared with NumPy, JAX came out 1.89 times slower.'
+    """
 
     __slots__ = ()
 
@@ -239,11 +274,58 @@ class Speedup(Estimate):
             return "undecided"
         return "faster" if self.low > 1 else "slower"
 
+    @property
+    def verdict_in_words(self) -> str:
+        """The verdict with its factor, for the cell of a table, such as ``"1.9 times slower"``.
+
+        The factor is its interval if that is wide, as in ``"1.4 to 9.0 times faster"``. What is
+        undecided has no factor. It is ``"no faster"`` if its interval is narrow enough to rule out
+        a difference of more than a quarter, otherwise ``"undecided"``.
+        """
+        if self.verdict != "undecided":
+            return self._in_its_direction()._quotation()
+        is_sure = self.confidence >= CONFIDENCE
+        is_narrow = self.low * NO_DIFFERENCE >= 1 and self.high <= NO_DIFFERENCE
+        return "no faster" if is_sure and is_narrow else "undecided"
+
+    @property
+    def words(self) -> str:
+        """The verdict as a sentence quotes it, with the interval if it is undecided.
+
+        For example ``"2.0 times faster"``, ``"1.9 times slower"``, ``"somewhere from 1.4 to 9.0
+        times faster"``, ``"no faster (0.9 to 1.2)"`` or ``"undecided (0.5 to 3.1)"``. All of them
+        can follow "compared with NumPy, JAX came out".
+        """
+        if self.verdict == "undecided":
+            return f"{self.verdict_in_words} ({self.range})"
+        return self._in_its_direction()._quotation(hedge="somewhere from ")
+
+    def __str__(self) -> str:
+        in_full = Estimate.__str__(self._in_its_direction())
+        if self.verdict == "undecided":
+            # A claim with another bound than 1 may be decided where this is not.
+            whether = " whether faster" if self.verdict_in_words == "undecided" else ""
+            return f"{self.verdict_in_words}{whether}, {in_full}"
+        return in_full if self._is_quotable else f"{self.words}, {self.interval_name}"
+
+    def _in_its_direction(self) -> Estimate:
+        """Return the factor that its verdict speaks of, with words for a unit."""
+        if self.verdict == "slower":
+            return replace(self.ratio_of(1), unit="times slower")
+        return replace(self, unit="times faster" if self.verdict == "faster" else "times as fast")
+
+    def _places(self) -> int:
+        places = super()._places()
+        if self.verdict != "undecided":
+            while round(self.value, places) == 1 != self.value:
+                places += 1  # no factor of 1.0 is faster
+        return places
+
     def _range_places(self) -> int:
         places = self._places()
         if self.verdict != "undecided":
-            while 1 in (round(self.low, places), round(self.high, places)):
-                places += 1  # an interval that excludes 1 must not look as if it ended there
+            while round(self.low, places) <= 1 <= round(self.high, places):
+                places += 1  # an interval that excludes 1 must not look as if it included it
         return places
 
 

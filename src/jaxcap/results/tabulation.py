@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from jaxcap.results.models import DISTURBED_SHARE, Result
+from jaxcap.results.models import DISTURBED_SHARE, SLOW, Result
 from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
@@ -109,11 +109,14 @@ def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
 
 
 def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str, Column]:
-    """Return columns of speed-ups, intervals and verdicts."""
+    """Return columns of ratios, which compare down a column, of intervals, and of verdicts in words.
+
+    The ratio's header is neutral, because a ratio below 1 is a slowdown.
+    """
     return {
-        "speed-up": [(result, speedup.short) for result, speedup in speedups],
+        "times as fast": [(result, speedup.short) for result, speedup in speedups],
         **_interval_column(speedups),
-        "verdict": [(result, speedup.verdict) for result, speedup in speedups],
+        "verdict": [(result, speedup.verdict_in_words) for result, speedup in speedups],
     }
 
 
@@ -159,20 +162,21 @@ def _interval_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, 
 
 
 def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
-    """Say how many samples other work disturbed, if it was any, and whether they count."""
+    """Say how many samples are disturbed, if any are, and whether they count."""
     undisturbed = [flag for result in results for run in result.runs for flag in run.undisturbed]
     if all(undisturbed):
         return []
     note = (
-        f"Other work took more than {DISTURBED_SHARE:.0%} of the machine's CPU time during "
-        f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the samples"
+        f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the samples are disturbed: other work "
+        f"took more than {DISTURBED_SHARE:.0%} of the CPU time, or a fixed piece of work took more "
+        f"than {SLOW:g} times as long as at best."
     )
     left_out = {result.leaves_disturbed_out for result in results if result.disturbed_share}
     if left_out == {True}:
-        return [f"{note}, which are left out."]
+        return [f"{note} They are left out."]
     if left_out == {False}:
-        return [f"{note}. They count, because some processes have too few without them."]
-    return [f"{note}. They are left out where each process has enough without them."]
+        return [f"{note} They count, because some processes have too few without them."]
+    return [f"{note} They are left out where each process has enough without them."]
 
 
 def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]:

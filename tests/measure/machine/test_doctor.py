@@ -37,7 +37,7 @@ def remedies(facts: Facts) -> dict[str, str]:
 
 @pytest.mark.installation
 def test_this_machine_is_used_as_it_should_be() -> None:
-    assert remedies(examine()) == {}
+    assert remedies(replace(examine(), other_work=None)) == {}
 
 
 @pytest.mark.parametrize(
@@ -156,6 +156,20 @@ def test_the_command_succeeds_if_there_is_none(monkeypatch: pytest.MonkeyPatch) 
     assert "No problem was found." in result.output
 
 
+@pytest.mark.parametrize(
+    ("share", "remedy"), [(0.38, "end it, or measure later"), (0.04, "in order")]
+)
+def test_a_busy_machine_is_no_failure(
+    share: float, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda: replace(GPU, other_work=share))
+    result = CliRunner().invoke(cli, ["doctor"])
+    assert result.exit_code == 0
+    (line,) = [line for line in result.output.splitlines() if "Other work" in line]
+    assert f"takes {share:.0%} of the CPU" in line
+    assert remedy in line
+
+
 def test_the_report_for_others_has_the_findings_and_the_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -166,6 +180,7 @@ def test_the_report_for_others_has_the_findings_and_the_machine(
         "subject": "JAX",
         "state": "jax 0.11.2, jaxlib 0.11.2",
         "remedy": "",
+        "is_transient": False,
     }
     assert report["machine"]["Versions"].startswith("jaxcap ")
     CliRunner().invoke(cli, ["doctor", "--json", str(tmp_path / "report.json")])

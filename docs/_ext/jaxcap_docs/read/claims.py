@@ -47,7 +47,7 @@ class Claims(SphinxDirective):
     ) -> nodes.table:
         rows: list[list[Cell]] = []
         for page, claim in claims:
-            text = nodes.paragraph(text=f"that {claim.text} (needs {claim.needs})")
+            text = nodes.paragraph(text=f"that {claim.text} (needs it to be {claim.needs})")
             outcomes = [_outcome(claim.outcomes.get(machine)) for machine in machines]
             rows.append([[text, link_to(page, self.env, "jaxcap-note")], *outcomes])
         return _table("All claims", ("It is claimed", *machines), rows)

@@ -99,7 +99,7 @@ class Experiment(SphinxDirective):
         content.append(nodes.rubric("", "Times of a call"))
         for table in side_by_side(sets, ratios=False):
             content.append(table_node(replace(table, notes=notes)))
-        content.append(nodes.rubric("", "Speed-ups"))
+        content.append(nodes.rubric("", "Compared with one variant"))
         for part in parts:
             with suppress(ResultsError):  # a file may lack variants that it says took turns
                 table = part.results.speedups(over=_first_variant_everywhere(part.results))

@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 class MeasuredRole(SphinxRole):
     """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```.
 
+    The text of a speed-up gives its direction, such as "1.9 times slower", and follows "compared with
+    this, that came out" whatever was measured (`Speedup.words`).
+
     With ``in_full``, the number is shown with its interval, which otherwise is a tooltip.
     """
 

@@ -6,6 +6,7 @@ sphinx-gallery calls `reset` before and after each script, and `scrape` after ea
 from __future__ import annotations
 
 import time
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,12 +50,15 @@ class _Script:
 _running: _Script
 _failures: list[str] = []
 
+_format_with_path = warnings.formatwarning
+
 
 def reset(_: dict[str, Any], script: str, when: str) -> None:
     """Start each script in the same state, and keep its record when it ends."""
     global _running
     if when == "after":
         limits.stop_timer()
+        warnings.formatwarning = _format_with_path
         if traceback := _running.block_vars.get("formatted_exception"):
             _failures.append(f"{_running.page} ({_reason(traceback)})")
         duration_s = time.perf_counter() - _running.started_s
@@ -70,7 +74,15 @@ def reset(_: dict[str, Any], script: str, when: str) -> None:
             f"{_running.page} (the build ended while it ran: it crashed, or exceeded its time limit "
             f"of {limits.time_limit_s()} s without returning to Python)",
         )
+        warnings.formatwarning = _format_for_page
         limits.start_timer()
+
+
+def _format_for_page(
+    message: Warning | str, category: type[Warning], *_: object, **__: object
+) -> str:
+    """Format a warning without the path of the script, which tells readers nothing."""
+    return f"{category.__name__}: {message}\n"
 
 
 def _reason(traceback: str) -> str:

@@ -1,4 +1,4 @@
-"""Whether JAX uses this machine's GPU, and what to do if it doesn't.
+"""Whether JAX uses this machine's GPU, and whether the machine is free, and what to do if not.
 
 Importing this module doesn't import JAX, which may be what is broken.
 """
@@ -14,6 +14,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from jaxcap.measure.machine.disturbance import BUSY_SHARE, other_work_now
 from jaxcap.measure.machine.nvidia import PLUGIN, cuda_plugins, nvidia_driver
 
 # The oldest drivers that run programs for CUDA 12 and 13, according to JAX's installation guide.
@@ -31,16 +32,19 @@ class Finding(NamedTuple):
     Attributes
     ----------
     subject
-        The part of the installation that was examined.
+        What was examined.
     state
         What was found.
     remedy
         What to do; empty if all is well.
+    is_transient
+        Whether a problem may pass by itself, because the installation is not at fault.
     """
 
     subject: str
     state: str
     remedy: str = ""
+    is_transient: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Facts:
         Whether PyTorch can compute on a GPU.
     variables
         The environment variables that influence all this, if they are set.
+    other_work
+        The share of the CPU time that other work takes, from 0 to 1; None where it isn't counted.
     """
 
     jax: str
@@ -81,12 +87,13 @@ class Facts:
     torch: str | None = None
     torch_sees_gpu: bool = False
     variables: dict[str, str] = field(default_factory=dict)
+    other_work: float | None = None
 
 
 def examine() -> Facts:
     """Collect the facts about this machine.
 
-    Starts JAX's backend, and imports PyTorch if it is installed.
+    Starts JAX's backend, imports PyTorch if it is installed, and watches the CPU for a moment.
     """
     failure, backend = "", None
     try:
@@ -108,6 +115,7 @@ def examine() -> Facts:
         torch=_version("torch") if find_spec("torch") else None,
         torch_sees_gpu=_torch_sees_gpu(),
         variables={name: os.environ[name] for name in names if name in os.environ},
+        other_work=other_work_now(),
     )
 
 
@@ -121,6 +129,8 @@ def diagnose(facts: Facts) -> list[Finding]:
     findings.append(_torch(facts))
     if facts.backend == "gpu" and facts.torch_sees_gpu:
         findings.append(_memory(facts))
+    if facts.other_work is not None:
+        findings.append(_other_work(facts.other_work))
     return findings
 
 
@@ -179,6 +189,11 @@ def _memory(facts: Facts) -> Finding:
         return Finding("GPU memory", "JAX takes what it needs")
     state = "JAX takes three quarters of it when it starts, which may leave PyTorch too little"
     return Finding("GPU memory", state, f"export {_PREALLOCATE}=false")
+
+
+def _other_work(share: float) -> Finding:
+    remedy = "end it, or measure later" if share > BUSY_SHARE else ""
+    return Finding("Other work", f"takes {share:.0%} of the CPU", remedy, is_transient=True)
 
 
 def _reach_gpu(facts: Facts) -> str:
