@@ -1,12 +1,13 @@
-"""How repeatable is a speed-up? `compare` beside timeit, PyTorch's Timer and pyperf.
+"""How far can timings be trusted? This package beside timeit, PyTorch's Timer and pyperf.
 
-Each tool measures the same speed-up (wave on a million floats, op by op over jit) ten times in
-one process and ten times in fresh processes, in random order and with equal time. The smaller the
-spread of a tool's answers, the more each of them is worth.
+Each tool compares kernels with themselves and measures one speed-up, again and again, in fresh
+processes, in random order and in equal time: first on a quiet machine, then with one core kept busy.
+The page "How far to trust these numbers" shows what is recorded here.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import subprocess
@@ -14,180 +15,240 @@ import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from statistics import median
+from typing import Any, NamedTuple
 
-import jax
+import numpy as np
 import pyperf
+from precision_pyperf import Call, awaited, names
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
+from rich.progress import Progress
 
-from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
-from jaxcap.measure.experiment import Point
+from jaxcap.experiments.precision import KERNELS, PRECISION, WAVE
 from jaxcap.measure.machine.description import capture
-from jaxcap.measure.timing import compare
-from jaxcap.results.statistics import Estimate
+from jaxcap.measure.machine.lock import measuring_alone
+from jaxcap.measure.processes import ProcessError
+from jaxcap.measure.progress import progress_bar
+from jaxcap.report import precision
+from jaxcap.results import audit
+from jaxcap.results.audit import (
+    BUSY,
+    JAXCAP,
+    PYPERF,
+    PYTORCH,
+    QUIET,
+    TIMEIT,
+    TOOLS,
+    Audit,
+    Load,
+    Pair,
+    Run,
+)
 
-REPEATS = 10
-COVERAGE_RUNS = 20
-INSIDE_S, BETWEEN_S = 4.0, 24.0  # for one speed-up, imports included
-PROCESSES = 6
-POINT: Point = {"function": "wave", "size": 1_000_000, "device": "cpu"}
-PYPERF = Path(__file__).with_name("precision_pyperf.py")
+OUTPUT = Path(__file__).parents[2] / "src" / "jaxcap" / "results" / audit.RECORDED.name
+PYPERF_SCRIPT = Path(__file__).with_name("precision_pyperf.py")
+# Pyperf's own defaults, but for the number of processes, of which it would start twenty.
+PYPERF_VALUES, PYPERF_VALUE_S = 3, 0.15
+# What it takes one of its processes to import JAX and to prepare.
+PYPERF_START_S = 1.6
+# Samples that `timeit.repeat` takes by default.
+TIMEIT_REPEATS = 5
+# Ends when its input does, even if this process is killed.
+KEEP_BUSY = """
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+while True:
+    pass
+"""
 
 
-def by_compare(seconds: float) -> Estimate:
-    """Measure with `compare` in this process."""
-    results = compare(JIT.prepare(**POINT), budget_s=seconds / 2, precision=0)
-    return results.speedup(COMPILED, over=OP_BY_OP)
+class Plan(NamedTuple):
+    """How much is measured."""
+
+    kernels: Sequence[str]
+    runs: Mapping[Load, int]
+    processes: int
+    budget_s: float
 
 
-def by_compare_in_processes(seconds: float) -> Estimate:
-    """Measure with `compare` in several fresh processes, less the time they need to import JAX."""
-    start_s = 1.6 * (PROCESSES + 1)
-    results = JIT.run(
-        points=[POINT],
-        processes=PROCESSES,
-        budget_s=max(seconds - start_s, 0.5) / PROCESSES / 2,
+FULL = Plan(tuple(KERNELS), {QUIET: 20, BUSY: 6}, processes=6, budget_s=0.03)
+TRIAL = Plan(tuple(KERNELS)[:3], {QUIET: 2, BUSY: 2}, processes=3, budget_s=0.02)
+
+
+def by_jaxcap(plan: Plan, questions: Sequence[str]) -> dict[str, Pair]:
+    """Measure in fresh processes that take turns."""
+    results = PRECISION.run(
+        points=[{"kernel": question} for question in questions],
+        processes=plan.processes,
+        budget_s=plan.budget_s,
+        on_progress=lambda _: None,
     )
-    return results.speedup(COMPILED, over=OP_BY_OP)
+    pairs = {}
+    for question in questions:
+        part = results.select(kernel=question)
+        a, b = names(question)
+        pairs[question] = Pair(
+            a_s=part.only(a).time.medians,
+            b_s=part.only(b).time.medians,
+            ratios=part.speedup(b, over=a).medians,
+        )
+    return pairs
 
 
-def by_timeit(seconds: float) -> float:
-    """Return the ratio of the minimum times, which timeit's documentation recommends."""
-    minima = {}
-    for name, call in _awaited().items():
-        call()
-        once = min(timeit.repeat(call, number=1, repeat=3))
-        repeats = max(int(seconds / 2 / once / 5), 3)
-        minima[name] = min(timeit.repeat(call, number=5, repeat=repeats))
-    return minima[OP_BY_OP] / minima[COMPILED]
+def by_timeit(call: Call, seconds: float) -> list[float]:
+    """Repeat as `timeit.repeat` does by default, after a search for the number of calls.
+
+    `timeit.Timer.autorange` would search for one that takes 0.2 s, which is too long for this time.
+    """
+    timer = timeit.Timer(call)
+    number = 1
+    while timer.timeit(number) < seconds / (3 * TIMEIT_REPEATS):
+        number *= 2
+    return [total_s / number for total_s in timer.repeat(TIMEIT_REPEATS, number)]
 
 
-def by_torch(seconds: float) -> float:
-    """Return the ratio of the medians of torch.utils.benchmark."""
+def by_pytorch(call: Call, seconds: float) -> list[float]:
+    """Use `blocked_autorange`, which its documentation recommends; return quartiles and extremes."""
     from torch.utils.benchmark import Timer
 
-    times = {}
-    for name, call in _awaited().items():
-        call()
-        timer = Timer("call()", globals={"call": call})
-        times[name] = timer.blocked_autorange(min_run_time=seconds / 2).median
-    return times[OP_BY_OP] / times[COMPILED]
+    timer = Timer("call()", globals={"call": call})
+    times = timer.blocked_autorange(min_run_time=0.9 * seconds).times
+    quartiles: list[float] = np.quantile(times, np.linspace(0, 1, 5)).tolist()
+    return quartiles
 
 
-def by_pyperf(seconds: float) -> float:
-    """Return the ratio of pyperf's means; pyperf starts its own processes."""
-    values = max(int(seconds / 2.5), 2)
+IN_ONE_PROCESS = {TIMEIT: by_timeit, PYTORCH: by_pytorch}
+
+
+def in_one_process(tool: str, questions: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Answer all questions in this process, in random order, until so many seconds have passed."""
+    end_s = time.perf_counter() + seconds
+    calls = {question: awaited(question) for question in questions}
+    pairs = {}
+    for done, question in enumerate(random.sample(questions, len(questions))):
+        sides: dict[str, list[float]] = {}
+        for side, call in zip(("a_s", "b_s"), calls[question], strict=True):
+            left_s = end_s - time.perf_counter()
+            left = 2 * (len(questions) - done) - len(sides)
+            sides[side] = IN_ONE_PROCESS[tool](call, max(left_s / left, 0.01))
+        pairs[question] = sides
+    return pairs
+
+
+def by_peer(tool: str, questions: Sequence[str], seconds: float) -> dict[str, Pair]:
+    """Let timeit or PyTorch's Timer measure, in a fresh process."""
+    command = [sys.executable, __file__, "--tool", tool, "--seconds", str(seconds), *questions]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    pairs = json.loads(output.splitlines()[-1])
+    return {question: Pair(**pairs[question]) for question in questions}
+
+
+def by_pyperf(question: str, seconds: float) -> Pair:
+    """Let pyperf measure, which starts processes for each side, and one to find the loops."""
+    values_s = (PYPERF_VALUES + 1) * PYPERF_VALUE_S
+    processes = max(int(seconds / 2 / (PYPERF_START_S + values_s)) - 1, 2)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "pyperf.json")
-        command = [sys.executable, str(PYPERF), f"--output={output}", f"--values={values}"]
-        command += ["--quiet", "--processes=2", "--warmups=1", "--min-time=0.1"]
-        subprocess.run(command, check=True, capture_output=True)
+        command = [sys.executable, str(PYPERF_SCRIPT), question, f"--output={output}", "--quiet"]
+        command += [f"--processes={processes}", f"--values={PYPERF_VALUES}"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         suite = pyperf.BenchmarkSuite.load(str(output))
-    return float(suite.get_benchmark(OP_BY_OP).mean() / suite.get_benchmark(COMPILED).mean())
+    a, b = (suite.get_benchmark(name).get_values() for name in names(question))
+    return Pair(a_s=a, b_s=b)
 
 
-def _awaited() -> dict[str, Callable[[], object]]:
-    def awaited(call: Callable[[], jax.Array]) -> Callable[[], object]:
-        return lambda: call().block_until_ready()
+def turns(plan: Plan, number: int) -> list[tuple[str, Sequence[str]]]:
+    """List the tools and what they are asked in a run, in random order.
 
-    return {name: awaited(call) for name, call in JIT.prepare(**POINT).items()}
-
-
-INSIDE: dict[str, Callable[[float], float]] = {
-    "compare": lambda seconds: by_compare(seconds).value,
-    "timeit minima": by_timeit,
-    "torch medians": by_torch,
-}
-BETWEEN: dict[str, Callable[[float], float | Estimate]] = {
-    "compare": by_compare_in_processes,
-    "timeit minima": by_timeit,
-    "torch medians": by_torch,
-    "pyperf means": by_pyperf,
-}
+    Pyperf starts processes for each call. In the time in which the others answer all questions it
+    answers one: in turn one of the kernels, and how much faster the compiled wave is.
+    """
+    kernels = plan.kernels
+    one = WAVE if number % 2 else kernels[number // 2 % len(kernels)]
+    chosen: list[tuple[str, Sequence[str]]] = [(PYPERF, (one,))]
+    chosen += [(tool, (*kernels, WAVE)) for tool in TOOLS if tool != PYPERF]
+    return random.sample(chosen, len(chosen))
 
 
-def in_fresh_process(tool: str) -> tuple[list[float], float]:
-    """Run one tool once in a fresh process; return its answer and the seconds that it took."""
-    start = time.perf_counter()
-    command = [sys.executable, __file__, tool]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return json.loads(out.splitlines()[-1]), time.perf_counter() - start
+def ask(tool: str, questions: Sequence[str], plan: Plan, seconds: float) -> dict[str, Pair]:
+    """Let a tool measure for so many seconds; jaxcap takes the time of its plan."""
+    if tool == JAXCAP:
+        return by_jaxcap(plan, questions)
+    if tool == PYPERF:
+        (question,) = questions
+        return {question: by_pyperf(question, seconds)}
+    return by_peer(tool, questions, seconds)
 
 
-def answer(tool: str) -> list[float]:
-    """Return the speed-up, and the ends of its interval if the tool gives one."""
-    speedup = BETWEEN[tool](BETWEEN_S - 1.4 * (tool != "compare"))
-    if isinstance(speedup, Estimate):
-        return [speedup.value, speedup.low, speedup.high]
-    return [speedup]
+@contextmanager
+def one_core_busy() -> Iterator[None]:
+    """Keep a core busy by another process."""
+    with subprocess.Popen([sys.executable, "-c", KEEP_BUSY], stdin=subprocess.PIPE):
+        yield  # its input ends with the context, and thereby the process
 
 
-def spread(values: Sequence[float]) -> float:
-    """Return the range of the values as a share of their median."""
-    return (max(values) - min(values)) / median(values)
-
-
-def shuffled(tools: Sequence[str], repeats: int) -> Iterator[str]:
-    """Yield each tool once per round, in a new random order each time."""
-    for _ in range(repeats):
-        yield from random.sample(tools, len(tools))
-
-
-def show(console: Console, title: str, values: dict[str, list[float]], seconds: str) -> None:
-    """Print a table with a row for each tool."""
-    table = Table(title=title, title_justify="left")
-    for heading in ("tool", "median speed-up", "lowest", "highest", "spread", seconds):
-        table.add_column(heading, justify="left" if heading == "tool" else "right")
-    for tool, answers in values.items():
-        ratios, costs = answers[::2], answers[1::2]
-        row = (median(ratios), min(ratios), max(ratios))
-        table.add_row(
-            tool, *(f"{r:.3f}" for r in row), f"{spread(ratios):.1%}", f"{median(costs):.1f}"
-        )
-    console.print(table)
+def measure(plan: Plan, bar: Progress) -> Iterator[Run]:
+    """Let all tools measure, under each load; leave out what a tool fails to measure."""
+    for load, runs in plan.runs.items():
+        task = bar.add_task(load, total=runs * len(TOOLS))
+        with one_core_busy() if load == BUSY else nullcontext():
+            start_s = time.perf_counter()
+            by_jaxcap(
+                plan, (*plan.kernels, WAVE)
+            )  # warms up, and finds the time that all others get
+            seconds = time.perf_counter() - start_s
+            for number in range(1, runs + 1):
+                for tool, questions in turns(plan, number):
+                    start_s = time.perf_counter()
+                    try:
+                        same = ask(tool, questions, plan, seconds)
+                    except (subprocess.CalledProcessError, ProcessError) as error:
+                        bar.console.print(f"{tool} failed in run {number}: {error}")
+                        continue
+                    finally:
+                        bar.update(task, advance=1, refresh=True)
+                    wave = same.pop(WAVE, None)
+                    yield Run(
+                        tool=tool,
+                        load=load,
+                        number=number,
+                        duration_s=time.perf_counter() - start_s,
+                        same=same,
+                        wave=wave,
+                    )
 
 
 def main() -> None:
-    """Run the comparison and print it."""
-    console = Console()
-    machine = capture()
-    console.print(f"{machine.device}, {machine.cores} cores, JAX {machine.versions['jax']}")
-    inside: dict[str, list[float]] = {tool: [] for tool in INSIDE}
-    # The peers go first, because compare changes the allocator's settings for the whole process.
-    peers = [tool for tool in INSIDE if tool != "compare"]
-    turns = [*shuffled(peers, REPEATS), *["compare"] * REPEATS]
-    for tool in track(turns, "in one process", console=console, auto_refresh=False):
-        start = time.perf_counter()
-        inside[tool] += [INSIDE[tool](INSIDE_S), time.perf_counter() - start]
-    show(console, f"{REPEATS} repeats in one process", inside, "seconds each")
-
-    between: dict[str, list[float]] = {tool: [] for tool in BETWEEN}
-    intervals: list[list[float]] = []
-    turns = [*shuffled(list(BETWEEN), REPEATS), *["compare"] * (COVERAGE_RUNS - REPEATS)]
-    for number, tool in enumerate(
-        track(turns, "in fresh processes", console=console, auto_refresh=False)
+    """Make an audit, print it, and save it where the page finds it; a trial is saved elsewhere."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="try it out, in about a minute")
+    parser.add_argument("--output", type=Path, help="where to save it instead")
+    # How this script calls itself:
+    parser.add_argument("--tool", choices=IN_ONE_PROCESS, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("questions", nargs="*", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.tool:
+        print(json.dumps(in_one_process(options.tool, options.questions, options.seconds)))
+        return
+    console = Console(width=120)
+    with measuring_alone(), progress_bar() as bar:
+        machine = capture()
+        console.print(f"{machine.device}, {machine.cores} cores, JAX {machine.versions['jax']}")
+        runs = tuple(measure(TRIAL if options.quick else FULL, bar))
+    measured = Audit(environment=machine, runs=runs)
+    if output := options.output or (None if options.quick else OUTPUT):
+        measured.save(output)
+        console.print(f"saved as {output}")
+    for tabulate in (
+        precision.table_of_verdicts,
+        precision.table_of_intervals,
+        precision.table_of_deviations,
     ):
-        values, seconds = in_fresh_process(tool)
-        if tool == "compare":
-            intervals.append(values)
-        if number < REPEATS * len(BETWEEN):
-            between[tool] += [values[0], seconds]
-    show(console, f"{REPEATS} fresh processes", between, "seconds each")
-
-    truth = median(value for value, _, _ in intervals)
-    covered = sum(low <= truth <= high for _, low, high in intervals)
-    console.print(
-        f"The 95 % interval of compare contained the median of all runs ({truth:.3f}) in "
-        f"{covered} of {COVERAGE_RUNS} fresh processes."
-    )
+        console.print(tabulate(measured))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(json.dumps(answer(sys.argv[1])))
-    else:
-        main()
+    main()

@@ -26,6 +26,7 @@ PAGES = {
     "tutorials/transformations/vmap": ("Batches", "Gradients"),
     "tutorials/transformations/typed_transformations": ("Types",),
     "tutorials/performance/timing": ("Timing",),
+    "tutorials/performance/precision": ("Timing",),
     "tutorials/performance/dispatch_overhead": ("Compilation", "Dispatch"),
     "tutorials/performance/linear_algebra": ("Arrays and NumPy", "Precision", "PyTorch"),
     "tutorials/applications/calibration": ("Batches", "Gradients", "Precision", "Training"),
