@@ -148,7 +148,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Load|Points?|Prepare|Ratio|Seconds|Share|Variants|optional)",
+        r"(Allocator|Bytes|Clock|Load|Points?|Prepare|Ratio|Seconds|Share|Slowness|Variants|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
     ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases
