@@ -142,9 +142,9 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 precision.table_of_deviations(audit)
 
 # %%
-# The interval is made from what the processes of a run show, so it can't know of the second column. Where
-# that is not small, expect times of next week to lie outside more often than the table above says.
-# Speed-ups should suffer less, because what slows down one side slows down the other.
+# The processes of a run can't show the second column, so each interval allows for the third one as well.
+# Where runs differ by more than that, expect times of next week to lie outside more often than the
+# table above says. Speed-ups should suffer less, because what slows down one side slows down the other.
 #
 # Nor does an interval speak of another machine, another version of a library or another size. That is
 # why each page says on what it was measured.

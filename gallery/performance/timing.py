@@ -177,7 +177,7 @@ axes.axhspan(
     all_processes.high,
     color=figures.COLOURS[1],
     alpha=0.4,
-    label="interval\nfor the next",
+    label="interval for\nthe next six",
 )
 axes.set(xlabel="process", ylabel="times as fast", title="One run, many runs")
 axes.set_ylim(bottom=0)
@@ -196,7 +196,7 @@ print("all processes:", all_processes)
 
 # %%
 # That is why the other pages measure in several fresh processes, and give the interval in which the
-# next process should lie.
+# number should lie if as many processes measure it again.
 #
 # Mistake 7: to choose a weak opponent
 # ------------------------------------

@@ -40,7 +40,6 @@ from jaxcap.results.audit import (
     PYTORCH,
     QUIET,
     TIMEIT,
-    TOOLS,
     Audit,
     Load,
     Pair,
@@ -163,12 +162,14 @@ def turns(plan: Plan, number: int) -> list[tuple[str, Sequence[str]]]:
     """List the tools and what they are asked in a run, in random order.
 
     Pyperf starts processes for each call. In the time in which the others answer all questions it
-    answers one: in turn one of the kernels, and how much faster the compiled wave is.
+    answers one: in turn one of the kernels, and how much faster the compiled wave is. The tools that
+    measure in one process take part in every other run, which is enough: they answer all questions.
     """
     kernels = plan.kernels
     one = WAVE if number % 2 else kernels[number // 2 % len(kernels)]
     chosen: list[tuple[str, Sequence[str]]] = [(PYPERF, (one,))]
-    chosen += [(tool, (*kernels, WAVE)) for tool in TOOLS if tool != PYPERF]
+    tools = (JAXCAP, *IN_ONE_PROCESS) if number % 2 else (JAXCAP,)
+    chosen += [(tool, (*kernels, WAVE)) for tool in tools]
     return random.sample(chosen, len(chosen))
 
 
@@ -192,7 +193,7 @@ def one_core_busy() -> Iterator[None]:
 def measure(plan: Plan, bar: Progress) -> Iterator[Run]:
     """Let all tools measure, under each load; leave out what a tool fails to measure."""
     for load, runs in plan.runs.items():
-        task = bar.add_task(load, total=runs * len(TOOLS))
+        task = bar.add_task(load, total=runs)
         with one_core_busy() if load == BUSY else nullcontext():
             start_s = time.perf_counter()
             by_jaxcap(
@@ -207,8 +208,6 @@ def measure(plan: Plan, bar: Progress) -> Iterator[Run]:
                     except (subprocess.CalledProcessError, ProcessError) as error:
                         bar.console.print(f"{tool} failed in run {number}: {error}")
                         continue
-                    finally:
-                        bar.update(task, advance=1, refresh=True)
                     wave = same.pop(WAVE, None)
                     yield Run(
                         tool=tool,
@@ -218,6 +217,7 @@ def measure(plan: Plan, bar: Progress) -> Iterator[Run]:
                         same=same,
                         wave=wave,
                     )
+                bar.update(task, advance=1, refresh=True)
 
 
 def main() -> None:

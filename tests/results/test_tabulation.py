@@ -82,6 +82,17 @@ class TestTables:
         (row,) = make_set(make_result("jit", *processes)).table().rows
         assert row[1:3] == ("2.0 ms", "1.0 to 4.0")
 
+    def test_processes_in_different_modes_are_listed(self) -> None:
+        steady = [make_run([MS] * 6) for _ in range(6)]
+        modal = [make_run([times * MS] * 6) for times in (1, 5, 1, 1, 5, 1)]
+        results = make_set(make_result("steady", *steady), make_result("modal", *modal))
+        (note,) = results.table().notes
+        assert note == (
+            "Processes in different modes: modal, 1.0 ms, 1.0 ms, 1.0 ms, 1.0 ms, 5.0 ms, 5.0 ms."
+        )
+        (note,) = results.speedups(over="steady").notes
+        assert note == "Processes in different modes: modal, 0.20, 0.20, 1.0, 1.0, 1.0, 1.0."
+
     def test_intervals_of_less_confidence_say_so_in_their_row(self) -> None:
         few, single = make_result("few", make_run([MS] * 2)), make_result("once", make_run([MS]))
         table = make_set(make_result(), few, single).table()

@@ -11,12 +11,10 @@ from __future__ import annotations
 import gc
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
 from typing import Any
-
-import jax
 
 from jaxcap.measure.compilation import persistent_cache_disabled
 from jaxcap.measure.machine import description
@@ -24,7 +22,6 @@ from jaxcap.measure.machine.allocator import use_allocator
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.sampling import Clock, Comparison, Variants
 from jaxcap.results import Allocator, Parameter, Result, ResultSet
-from jaxcap.results.statistics import Estimate
 
 # Sampling may stop when the interval of each median reaches no further than this share of it.
 PRECISION = 0.01
@@ -194,42 +191,6 @@ def sweep(
         environment=sets[0].environment,
         results=tuple(result for results in sets for result in results),
     )
-
-
-def time_sequence(
-    fn: Callable[..., Any],
-    arguments: Sequence[tuple[Any, ...]],
-    *,
-    repeats: int = 7,
-    clock: Clock = time.perf_counter,
-) -> list[Estimate]:
-    """Time a sequence of calls whose order matters because earlier calls compile for later ones.
-
-    Parameters
-    ----------
-    fn
-        A function from `jax.jit`.
-    arguments
-        The arguments of each call.
-    repeats
-        How often to repeat the sequence, each time starting with empty compilation caches.
-    clock
-        A function that returns seconds; for tests.
-
-    Returns
-    -------
-    list of Estimate
-        The time of each call until its result is ready, over the repeats in this process.
-    """
-    samples: list[list[float]] = [[] for _ in arguments]
-    with persistent_cache_disabled():
-        for _ in range(repeats):
-            jax.clear_caches()  # type: ignore[no-untyped-call]
-            for times, args in zip(samples, arguments, strict=True):
-                start = clock()
-                jax.block_until_ready(fn(*args))  # type: ignore[no-untyped-call]
-                times.append(clock() - start)
-    return [Estimate.from_runs([times], unit="s") for times in samples]
 
 
 def _sample_until_precise(

@@ -30,7 +30,7 @@ from jaxcap.results.audit import (
     Pair,
     Run,
 )
-from jaxcap.results.statistics import CONFIDENCE, Estimate, Speedup, prediction_interval
+from jaxcap.results.statistics import CONFIDENCE, DRIFT, Estimate, Speedup, prediction_interval
 from jaxcap.results.tables import Table
 
 # An interval whose ends differ by more than this factor says little.
@@ -312,8 +312,9 @@ def table_of_deviations(audit: Audit) -> Table:
         if audit.of(JAXCAP, load):
             inside, between = deviations(audit, load)
             processes = str(next_processes_inside(audit, load))
-            rows.append((load, f"{inside:.1%}", f"{between:.1%}", processes))
-    headers = ("machine", "processes differ by", "runs differ by", "next process inside")
+            rows.append((load, f"{inside:.1%}", f"{between:.1%}", f"{DRIFT:.1%}", processes))
+    differences = ("processes differ by", "runs differ by", "intervals allow for")
+    headers = ("machine", *differences, "next process inside")
     return Table(f"Processes and runs: {audit.where}", headers, rows)
 
 

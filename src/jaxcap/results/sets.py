@@ -22,6 +22,7 @@ from jaxcap.results.tabulation import (
     RowKey,
     columns_of_speedups,
     devices_of,
+    note_on_disagreement,
     pivot,
     table_of_times,
     varying,
@@ -226,10 +227,12 @@ class ResultSet(FrozenModel):
                 f"no result was measured in turns with {over!r} by a clock fine enough for it"
             )
         compared = [result for result, _ in pairs]
+        parameters = self.varying()
         table = pivot(
             f"Compared with {over} on {devices_of(compared)}",
-            RowKey.for_sets([compared], self.varying()),
+            RowKey.for_sets([compared], parameters),
             columns_of_speedups(pairs),
+            notes=note_on_disagreement(pairs, parameters),
         )
         return ResultTable(**vars(table), results=self, over=over)
 

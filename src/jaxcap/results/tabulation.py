@@ -10,6 +10,9 @@ from jaxcap.results.models import DISTURBED_SHARE, SLOW, Result
 from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
+# Processes whose interval spans more than this factor are in different modes.
+MODES_FACTOR = 5.0
+
 #: What a column shows of each result.
 Column = Sequence[tuple[Result, str]]
 
@@ -87,7 +90,11 @@ def table_of_times(results: Sequence[Result]) -> Table:
         f"Time of a call on {devices_of(results)}",
         RowKey.for_sets([results], names),
         columns_of_times(results),
-        notes=[*_note_on_modes(results, names), *_note_on_disturbance(results)],
+        notes=[
+            *_note_on_modes(results, names),
+            *note_on_disagreement([(result, result.time) for result in results], names),
+            *_note_on_disturbance(results),
+        ],
     )
 
 
@@ -184,10 +191,29 @@ def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]
     return [f"Two modes, with their shares of the samples: {'; '.join(modal)}."] if modal else []
 
 
+def note_on_disagreement(
+    estimates: Sequence[tuple[Result, Estimate]], names: Sequence[str]
+) -> list[str]:
+    """List what each process measured where the interval is so wide that no number is typical."""
+    listed = [
+        f"{_name(result, names)}, "
+        f"{', '.join(_short(median, estimate.unit) for median in sorted(estimate.medians))}"
+        for result, estimate in estimates
+        if estimate.high > MODES_FACTOR * estimate.low and len(estimate.medians) > 1
+    ]
+    return [f"Processes in different modes: {'; '.join(listed)}."] if listed else []
+
+
 def _modes_in_words(result: Result, names: Sequence[str]) -> str:
-    times = (
-        f"{Estimate.from_runs([[time]], unit='s').short} ({share:.0%})"
-        for time, share in result.modes.items()
-    )
+    times = (f"{_short(time, 's')} ({share:.0%})" for time, share in result.modes.items())
+    return f"{_name(result, names)}, {' and '.join(times)}"
+
+
+def _name(result: Result, names: Sequence[str]) -> str:
+    """Name a result by its parameters of these names and its variant."""
     values = [_shown(result.parameters[name]) for name in names if name in result.parameters]
-    return f"{' '.join((*values, result.variant))}, {' and '.join(times)}"
+    return " ".join((*values, result.variant))
+
+
+def _short(number: float, unit: str = "") -> str:
+    return Estimate.from_runs([[number]], unit=unit).short
