@@ -141,7 +141,7 @@ print([float(abs(a - reference).max() / scale) for a in answers[1:]])
 # %%
 # Then they take turns, in several fresh processes, because one process can be lucky:
 
-results = product.PRODUCT.run(budget_s=0.2)
+results = product.PRODUCT.run(budget_s=0.1)
 results
 
 # %%

@@ -274,7 +274,7 @@ for call in range(3):
 # call for each key again.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 
-results = KEYS.run(budget_s=0.04)
+results = KEYS.run(budget_s=0.03)
 results
 
 # %%

@@ -190,7 +190,7 @@ tabulate("eig")
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_: a
 # compiled function that solves a complex system was slower than NumPy. It gives no sizes. Here are
 # systems of several sizes, with ten right-hand sides, in 64-bit complex numbers (two of 32 bits):
-systems = experiments.SOLVE.run(budget_s=0.1)
+systems = experiments.SOLVE.run(budget_s=0.05)
 systems
 
 # %%
@@ -210,7 +210,7 @@ by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 float(abs(by_numpy - by_jit).max())
 
 # %%
-chains = experiments.CHAIN.run(budget_s=0.1)
+chains = experiments.CHAIN.run(budget_s=0.05)
 figure = figures.scaling(
     chains, x="length", title="A chain of small operations"
 )
@@ -258,7 +258,7 @@ _ = plt.legend()
 # Dispatch is paid once for a call, work for each element. So what does more work on more elements
 # should turn the balance: compare a scalar product, a polynomial of degree ten (elementwise, many
 # passes for NumPy, one for ``jit``), and a product of square matrices.
-growth = experiments.GROWTH.run(budget_s=0.05)
+growth = experiments.GROWTH.run(budget_s=0.03)
 
 # %%
 COMPUTATIONS = ("dot", "polynomial", "matrix product")

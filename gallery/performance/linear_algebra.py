@@ -73,7 +73,7 @@ flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
 # %%
 # How long it takes
 # -----------------
-results = experiments.LINEAR_ALGEBRA.run(budget_s=0.05)
+results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
 results
 
 # %%
@@ -104,7 +104,7 @@ from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
 
-limits = CEILINGS.run(budget_s=0.1)
+limits = CEILINGS.run(budget_s=0.05)
 devices = dict.fromkeys(result.device for result in limits)
 ceilings = {
     device: Ceilings.from_results(limits, device) for device in devices

@@ -104,7 +104,7 @@ for name, (function, arity) in FUNCTIONS.items():
 # a million), on every kind of device that this machine has, in several fresh processes. The intervals are over those processes.
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 
-results = JIT.run(budget_s=0.08)
+results = JIT.run(budget_s=0.05)
 on_device = results.select(device=jax.default_backend())
 on_device.select(function="wave")
 
@@ -208,7 +208,7 @@ first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 # some sizes and in some processes, and then has to ask for it again, page by page. Here is the same
 # comparison, on the CPU, with that default:
 on_cpu = {"function": "wave", "size": 1_000_000, "device": "cpu"}
-by_default = JIT.run(points=[on_cpu], budget_s=0.1, allocator="default")
+by_default = JIT.run(points=[on_cpu], budget_s=0.05, allocator="default")
 by_default
 
 # %%

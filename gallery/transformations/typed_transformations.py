@@ -177,7 +177,7 @@ print(typed_jit(wave).__doc__)
 # the first, so what the clock makes of the two is the error of the measurement.
 from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED, TYPED_JIT
 
-results = TYPED_JIT.run(budget_s=0.1)
+results = TYPED_JIT.run(budget_s=0.05)
 results
 
 # %%

@@ -87,7 +87,10 @@ def outdated_by(
         ("prng.py", {"keys"}),
         ("transforms.py", {"typed_jit"}),
         ("mnist/data.py", MNIST),
-        ("kernels/elementwise.py", {"jit", "gradients", "precision", "typed_jit"}),
+        (
+            "kernels/elementwise.py",
+            {"gradients", "introduction", "jit", "mistakes", "precision", "typed_jit"},
+        ),
         ("measure/worker.py", set(catalogue())),
         ("measure/timing.py", set(catalogue())),
         ("measure/machine/description.py", set()),

@@ -113,7 +113,7 @@ class Estimate:
             process, and where a coarse clock saw no time, it has a `median_interval`: of the
             samples in the former case, of the medians in the latter.
         """
-        if not runs[0]:
+        if not len(runs[0]):  # which may be an array
             raise ValueError("an estimate needs at least one sample, got none")
         medians = tuple(float(np.median(run)) for run in runs)
         numbers = runs[0] if len(runs) == 1 else medians
