@@ -251,7 +251,8 @@ def deviations(audit: Audit, load: Load) -> tuple[float, float]:
         between.append(float(np.var([run.mean() for run in logs], ddof=1)) - explained)
     if not inside:
         return nan, nan
-    return sqrt(fmean(inside)), sqrt(max(fmean(between), 0.0))
+    # Of a few calls a process may be many times slower, which a mean would take for typical.
+    return sqrt(median(inside)), sqrt(max(median(between), 0.0))
 
 
 def _same(audit: Audit, tool: str, load: Load) -> dict[str, list[Pair]]:
