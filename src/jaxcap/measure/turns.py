@@ -26,13 +26,14 @@ from jaxcap.measure.timing import MAX_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task
 from jaxcap.results import ProcessSamples, Result, ResultSet
 from jaxcap.results.models import DISTURBED_SHARE, without_disturbed
-from jaxcap.results.statistics import Estimate, Speedup
+from jaxcap.results.statistics import Estimate, Speedup, prediction_interval
 
 # Intervals are over processes, so each needs few rounds: enough that some may be disturbed.
 MIN_ROUNDS = 4
 # A speed-up is precise when the ends of its interval differ by at most this factor, or by the
-# second one where the interval excludes 1. The drift between runs alone makes it 1.12.
-PRECISE, PRECISE_IF_DECIDED = 1.15, 1.2
+# second one where the interval excludes 1. More rounds narrow the part that is due to chance alone,
+# so the drift from one run to the next doesn't count here.
+PRECISE, PRECISE_IF_DECIDED = 1.09, 1.15
 # Less time of the budget than this share is not worth giving to other points.
 LEAST_SHARE = 0.05
 # A larger share of disturbed samples is worth a warning.
@@ -178,7 +179,8 @@ def _is_precise(estimate: Estimate) -> bool:
     if estimate.kind != "prediction":
         return False
     is_decided = isinstance(estimate, Speedup) and estimate.verdict != "undecided"
-    return estimate.high <= estimate.low * (PRECISE_IF_DECIDED if is_decided else PRECISE)
+    low, high, _ = prediction_interval(estimate.medians, drift=0.0)
+    return high <= low * (PRECISE_IF_DECIDED if is_decided else PRECISE)
 
 
 class _Session:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, hypot, inf, isfinite, log10, sqrt
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import bdtr, ndtri, stdtrit
@@ -19,9 +19,11 @@ from scipy.special import bdtr, ndtri, stdtrit
 from jaxcap.results.environment import Device
 
 CONFIDENCE = 0.95
-# From one run to the next, results drift by this standard deviation of their logarithm, beyond what
-# the processes of a run show: the machine changes in the meantime. The audit measures it.
-DRIFT = 0.02
+# From one run to the next, the logarithms of numbers drift by these standard deviations, beyond what
+# the processes of a run show, because the machine changes. Ratios of calls that took turns drift less,
+# since most of what slows one side slows the other. With these, intervals of builds an hour apart
+# held each other's numbers; the audit measures the drift within an hour.
+DRIFT, DRIFT_OF_RATIOS = 0.05, 0.025
 
 # Two groups of samples are called modes if each holds at least this share of all samples, their
 # medians are this far apart, and the gap between them is this many times their typical deviation.
@@ -87,6 +89,7 @@ class Estimate:
     kind: Kind = "median"
     devices: tuple[Device, ...] = ()
     medians: tuple[float, ...] = ()
+    _drift: ClassVar[float] = DRIFT
 
     @classmethod
     def from_runs(
@@ -119,8 +122,11 @@ class Estimate:
         numbers = runs[0] if len(runs) == 1 else medians
         basis = "one process" if len(runs) == 1 else f"{len(runs)} processes"
         kind: Kind = "prediction" if len(runs) > 1 and min(medians) > 0 else "median"
-        find_interval = prediction_interval if kind == "prediction" else median_interval
-        low, high, confidence = find_interval(numbers)
+        low, high, confidence = (
+            prediction_interval(medians, drift=cls._drift)
+            if kind == "prediction"
+            else median_interval(numbers)
+        )
         value = float(np.median(numbers))
         return cls(value, low, high, confidence, unit, basis, kind, devices, medians)
 
@@ -247,6 +253,7 @@ class Speedup(Estimate):
     """
 
     __slots__ = ()
+    _drift = DRIFT_OF_RATIOS
 
     @classmethod
     def from_separate_times(cls, time: Estimate, *, over: Estimate) -> Self:
@@ -375,13 +382,13 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
 
 
 def prediction_interval(
-    medians: Sequence[float], *, processes: int | None = None
+    medians: Sequence[float], *, processes: int | None = None, drift: float = DRIFT
 ) -> tuple[float, float, float]:
     """Find where the median of further processes will lie, with a confidence of 0.95.
 
     The interval is for whoever measures again: it holds the number that they get, not only the
     true one. The logarithms of processes' medians are taken to be normally distributed, around
-    a mean that drifts by ``DRIFT`` from one run to the next.
+    a mean that drifts from one run to the next.
 
     Parameters
     ----------
@@ -389,6 +396,8 @@ def prediction_interval(
         The median of each process: at least two positive numbers, in any order.
     processes
         How many processes will measure again; by default as many as did.
+    drift
+        Standard deviation of the drift of that mean; by default that of times.
 
     Returns
     -------
@@ -404,7 +413,7 @@ def prediction_interval(
     logs = np.log(medians)
     quantile = (1 + CONFIDENCE) / 2
     by_chance = stdtrit(n - 1, quantile) * logs.std(ddof=1) * sqrt(1 / n + 1 / (processes or n))
-    reach = hypot(by_chance, ndtri(quantile) * sqrt(2) * DRIFT)
+    reach = hypot(by_chance, ndtri(quantile) * sqrt(2) * drift)
     middle = np.median(medians)
     # Where the median is far from the mean, or the exponential of a logarithm differs in its last
     # digit, the interval is extended to hold its own value.
