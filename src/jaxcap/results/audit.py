@@ -17,7 +17,7 @@ from jaxcap.results.environment import Environment
 from jaxcap.results.files import SCHEMA_VERSION, load_results
 from jaxcap.results.models import Seconds
 
-#: The file of the audit that comes with the package.
+# The file of the audit that comes with the package.
 RECORDED = Path(__file__).with_suffix(".json")
 
 TOOLS = JAXCAP, TIMEIT, PYTORCH, PYPERF = "jaxcap", "timeit", "PyTorch's Timer", "pyperf"
