@@ -111,12 +111,13 @@ class Audit(FrozenModel):
         return f"{self.environment.device}, {self.environment.measured_at.date()}"
 
 
-def recorded(path: Path = RECORDED) -> Audit:
-    """Read an audit; where there is no file, it has no runs.
+def recorded(path: Path | None = None) -> Audit:
+    """Read an audit, by default the one that comes with the package; without a file it has no runs.
 
     Raises
     ------
     ResultsError
         If the file is not an audit.
     """
+    path = path or RECORDED
     return load_results(path, Audit) if path.exists() else Audit()
