@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -28,7 +29,10 @@ ROOT = Path(__file__).parent
 DOCS, BUILD = ROOT / "docs", ROOT / "docs" / "_build"
 HTML, NEXT, LAST = BUILD / "html", BUILD / "html.next", BUILD / "html.last"
 FAILED = BUILD / "failed-tutorials.txt"
+RECORDED = DOCS / "recorded"
 ROOM_MIB = 64  # about twice the size of a complete site
+# Where builds and recordings keep what they measured.
+STORE = {"JAXCAP_STORE": str(BUILD / "store" / "results")}
 # What sphinx-gallery and our extension write while they run the tutorials and show results.
 GENERATED = (
     DOCS / "tutorials",
@@ -46,9 +50,15 @@ BENCHMARKS = ("lighthouse", "mnist", "precision")
 # The environment is kept, because nox would replace it before this function can take the lock.
 @nox.session(default=False, reuse_venv=True)
 def docs(session: nox.Session) -> None:
-    """Build the site from fresh measurements; `-- PATTERN` runs matching tutorials only."""
+    """Build the site from fresh measurements; `-- PATTERN` runs matching tutorials only.
+
+    `-- --reuse` measures only what isn't kept from an earlier build, or isn't current any more.
+    `-- --machine NAME` measures nothing: NAME is the folder in docs/recorded whose results are shown.
+    `-- --quick` only shows that everything works: its numbers are worth nothing, and aren't kept.
+    """
+    options = docs_options(session)
     with measuring_alone(session):
-        session.env["JAXCAP_SESSION_START_S"] = str(time.time())
+        session.env.update(options, JAXCAP_SESSION_START_S=str(time.time()))
         install(session, "docs", extra=tutorials_extra())
         with writing(session):
             require_room()
@@ -68,7 +78,8 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def serve(session: nox.Session) -> None:
-    """Preview the site while writing; measures only what has changed."""
+    """Preview the site while writing, measuring only what has changed; `-- PATTERN` as in `docs`."""
+    patterns = list(takewhile(lambda argument: not argument.startswith("-"), session.posargs))
     install(session, "serve", extra=tutorials_extra(), editable=True)
     ignored = [f"--ignore={path}" for path in (BUILD, *GENERATED)]
     watched = [f"--watch={ROOT / folder}" for folder in ("gallery", "src")]
@@ -78,9 +89,11 @@ def serve(session: nox.Session) -> None:
         BUILD / "doctrees" / "preview",
         *ignored,
         *watched,
-        *session.posargs,
+        *session.posargs[len(patterns) :],
     ]
-    session.run("sphinx-autobuild", *options, DOCS, BUILD / "preview", env=docs_environment())
+    chosen = {"JAXCAP_REUSE": "1", "JAXCAP_TUTORIALS": "|".join(patterns)}
+    environment = docs_environment() | STORE | chosen
+    session.run("sphinx-autobuild", *options, DOCS, BUILD / "preview", env=environment)
 
 
 @nox.session(default=False)
@@ -160,8 +173,8 @@ def record(session: nox.Session) -> None:
     """Record all experiments on this machine's best device; `-- NAME` records only those named."""
     with measuring_alone(session):
         install(session, "docs", extra=tutorials_extra())
-        folder = ("--folder", str(DOCS / "recorded"))
-        session.run("jaxcap", "record", *folder, *session.posargs, env=docs_environment())
+        folder = ("--folder", str(RECORDED))
+        session.run("jaxcap", "record", *folder, *session.posargs, env=docs_environment() | STORE)
 
 
 @nox.session(default=False)
@@ -246,7 +259,7 @@ def build(session: nox.Session, builder: str, target: Path, *options: str) -> No
     doctrees = str(BUILD / "doctrees" / builder)
     command = ("sphinx-build", "--builder", builder, "--doctree-dir", doctrees)
     try:
-        session.run(*command, *options, str(DOCS), str(target), env=docs_environment(session))
+        session.run(*command, *options, str(DOCS), str(target), env=docs_environment() | STORE)
     except CommandFailed:
         with writing(session):
             require_room()
@@ -282,11 +295,33 @@ def require_room() -> None:
             file.write(bytes(room_mib * 2**20))
 
 
-def docs_environment(session: nox.Session | None = None) -> dict[str, str]:
+def docs_options(session: nox.Session) -> dict[str, str]:
+    """Return the environment variables that the arguments of the session `docs` ask for."""
+    parser = argparse.ArgumentParser("nox -s docs --", add_help=False, allow_abbrev=False)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--reuse", action="store_true")
+    how.add_argument("--machine", metavar="NAME")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    asked = parser.parse_intermixed_args(session.posargs)
+    machines = sorted(path.parent.name for path in RECORDED.glob("*/environment.json"))
+    if asked.machine and asked.machine not in machines:
+        session.error(
+            f"there is no folder {asked.machine} of a machine in docs/recorded: choose from "
+            f"{', '.join(machines)}"
+        )
+    return {
+        "JAXCAP_TUTORIALS": "|".join(asked.patterns),
+        "JAXCAP_REUSE": "1" if asked.reuse else "",
+        "JAXCAP_QUICK": "1" if asked.quick else "",
+        "JAXCAP_MACHINE": str(RECORDED / asked.machine) if asked.machine else "",
+    }
+
+
+def docs_environment() -> dict[str, str]:
     """Return the environment variables that the site is built with."""
     return {
         "JAXCAP_COMMIT": commit(),
-        "JAXCAP_TUTORIALS": "|".join(session.posargs) if session else "",
         "MPLBACKEND": "agg",
         # Many fresh processes import the same modules: let the first one keep them compiled.
         "PYTHONDONTWRITEBYTECODE": "",

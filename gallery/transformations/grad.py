@@ -334,8 +334,8 @@ jax_is_faster
 # --------
 # A thousand numbers can't keep a GPU busy, and each operation costs the time to launch it. Expect
 # no gain over the CPU there, and a large one for ten million.
-if jax.default_backend() != "cpu":
-    on_gpu = results.select(device=jax.default_backend())
+if (best_device := results.environment.device.platform) != "cpu":
+    on_gpu = results.select(device=best_device)
     print(on_gpu.speedups(over=gradients.OP_BY_OP))
 else:
     print("This page was built without a GPU.")

@@ -102,10 +102,11 @@ for name, (function, arity) in FUNCTIONS.items():
 # ----------------------
 # Both ways take turns on ten thousand to ten million numbers (without a GPU, the other functions only on
 # a million), on every kind of device that this machine has, in several fresh processes. The intervals are over those processes.
-from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
+from jaxcap.experiments.jit import ALLOCATOR, COMPILED, JIT, OP_BY_OP
 
 results = JIT.run(budget_s=0.05)
-on_device = results.select(device=jax.default_backend())
+best_device = results.environment.device.platform
+on_device = results.select(device=best_device)
 on_device.select(function="wave")
 
 # %%
@@ -167,7 +168,7 @@ jit_pays_on_few
 # On the CPU beside a GPU
 # -----------------------
 # Where the page was built with a GPU, this is the same on its CPU.
-if jax.default_backend() != "cpu":
+if best_device != "cpu":
     on_cpu = results.select(device="cpu")
     _ = figures.speedups(
         on_cpu, over=OP_BY_OP, x="size", title="What jit buys on the CPU"
@@ -207,12 +208,11 @@ first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 # keep the memory that they free. By default the C library gives some of it back to the system, at
 # some sizes and in some processes, and then has to ask for it again, page by page. Here is the same
 # comparison, on the CPU, with that default:
-on_cpu = {"function": "wave", "size": 1_000_000, "device": "cpu"}
-by_default = JIT.run(points=[on_cpu], budget_s=0.05, allocator="default")
+by_default = ALLOCATOR.run(budget_s=0.05)
 by_default
 
 # %%
-kept = results.select(**on_cpu)
+kept = results.select(**ALLOCATOR.points[0])
 for label, some in ("memory kept", kept), ("the default", by_default):
     faults = [some.only(v).faults_per_call for v in (OP_BY_OP, COMPILED)]
     speedup = some.speedup(COMPILED, over=OP_BY_OP)

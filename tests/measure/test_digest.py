@@ -81,19 +81,52 @@ def outdated_by(
     digest.digest.cache_clear()
 
 
+DISPATCH = {"dispatch", "dispatch chain", "dispatch growth", "dispatch solve"}
+PUBLISHED = {"published matrices", "published small arrays"}
+# All files with computations, and the experiments that a change of each outdates.
+COMPUTATIONS = {
+    "prng.py": {"keys"},
+    "transforms.py": {"typed_jit"},
+    "kernels/__init__.py": set(),
+    "kernels/autodiff.py": set(),  # a tutorial's alone
+    "kernels/autodiff_torch.py": {"gradients"},
+    "kernels/batching.py": {"batching"},
+    "kernels/calibration.py": {"calibration", "optimisers"},
+    "kernels/convolution.py": MNIST,
+    "kernels/dispatch.py": {"precision"} | DISPATCH | PUBLISHED,
+    "kernels/elementwise.py": {
+        *("gradients", "introduction", "jit", "jit, default allocator", "mistakes", "precision"),
+        "typed_jit",
+    },
+    "kernels/keys.py": {"keys"},
+    "kernels/linalg.py": {
+        *("asynchronous dispatch", "linear algebra", "mistakes", "precision", "product"),
+        *PUBLISHED,
+    },
+    "kernels/loops.py": {"static_loops"},
+    "kernels/precision.py": {
+        *("calibration", "optimisers", "ceilings", "linear algebra"),
+        *PUBLISHED,
+    },
+    "kernels/random_model.py": {"awaiting"},
+    "mnist/data.py": MNIST,
+    "mnist/model_torch.py": {"mnist throughput"},
+}
+
+
+def test_all_computations_are_listed() -> None:
+    kernels = {f"kernels/{path.name}" for path in (digest.ROOT / "kernels").glob("*.py")}
+    assert kernels == {file for file in COMPUTATIONS if file.startswith("kernels/")}
+
+
 @pytest.mark.parametrize(
     ("file", "experiments"),
     [
-        ("prng.py", {"keys"}),
-        ("transforms.py", {"typed_jit"}),
-        ("mnist/data.py", MNIST),
-        (
-            "kernels/elementwise.py",
-            {"gradients", "introduction", "jit", "mistakes", "precision", "typed_jit"},
-        ),
+        *COMPUTATIONS.items(),
         ("measure/worker.py", set(catalogue())),
         ("measure/timing.py", set(catalogue())),
         ("measure/machine/description.py", set()),
+        ("measure/store.py", set()),
         ("measure/__init__.py", set()),
         ("results/models.py", set()),
         ("report/roofline.py", set()),

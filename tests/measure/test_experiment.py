@@ -62,7 +62,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def results(log: Path) -> ResultSet:
     points = grid(size=(10, 20), log=(str(log),))
-    return SUMS.run(points=points, processes=2, budget_s=0.01, allocator="default")
+    return replace(SUMS, allocator="default").run(points=points, processes=2, budget_s=0.01)
 
 
 def test_commit_is_the_same_for_all_processes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

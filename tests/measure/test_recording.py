@@ -37,7 +37,9 @@ from jaxcap.results.recordings import (
     matching_results,
 )
 
-BOTH = {name: replace(SUMS, name=name) for name in ("first sums", "second sums")}
+# Their only point has no parameters, as the results of `fakes` have none.
+SUM = replace(SUMS, quick=({},))
+BOTH = {name: replace(SUM, name=name) for name in ("first sums", "second sums")}
 
 
 @pytest.fixture(autouse=True)
@@ -112,15 +114,15 @@ def test_a_recording_is_outdated_by_what_changes_its_meaning(
     before = ENVIRONMENT.model_copy(update=dict(changes))
     recording = make_set(make_result(code=SUMS.code)).model_copy(update={"environment": before})
     assert changes_since(recording, ENVIRONMENT, SUMS.code) == reasons
-    recording.save(recording_path(tmp_path, ENVIRONMENT, SUMS.name))
-    assert outdated_experiments(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == (
-        [SUMS] if reasons else []
+    recording.save(recording_path(tmp_path, ENVIRONMENT, SUM.name))
+    assert outdated_experiments(tmp_path, {SUM.name: SUM}, ENVIRONMENT, processes=1) == (
+        [SUM] if reasons else []
     )
 
 
 def test_a_recording_of_other_code_is_measured_again(tmp_path: Path) -> None:
-    make_set(make_result(code="another")).save(recording_path(tmp_path, ENVIRONMENT, SUMS.name))
-    assert outdated_experiments(tmp_path, {SUMS.name: SUMS}, ENVIRONMENT) == [SUMS]
+    make_set(make_result(code="another")).save(recording_path(tmp_path, ENVIRONMENT, SUM.name))
+    assert outdated_experiments(tmp_path, {SUM.name: SUM}, ENVIRONMENT, processes=1) == [SUM]
 
 
 def test_two_recordings_at_once_are_refused(tmp_path: Path, measured: list[str]) -> None:
@@ -377,7 +379,7 @@ names = [f"sums {number}" for number in range(200)]
 print("ready", flush=True)
 recording.record(
     Path(sys.argv[1], "recorded"),
-    {name: replace(SUMS, name=name) for name in names},
+    {name: replace(SUMS, name=name, quick=({},)) for name in names},
     processes=1,
     on_start=lambda experiment: print(experiment.name, flush=True),
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,13 +16,14 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import experiments, rooflines
-from jaxcap_docs.run import start
+from jaxcap_docs.run import playback, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
 
 import jaxcap
 from jaxcap.experiments import catalogue
+from jaxcap.measure import digest
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.recordings import Recording
 
@@ -133,21 +136,63 @@ def test_images_have_sizes_and_all_but_the_first_are_loaded_late(tmp_path: Path)
     assert images[-1].find_parent("a") is None
 
 
-def test_data_and_styles_of_the_package_make_tutorials_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], bool]]:
+    """Whether a tutorial is made again, after another build has made it."""
+    package = shutil.copytree(
+        digest.ROOT, tmp_path / "package", ignore=shutil.ignore_patterns("__pycache__", "subset")
+    )
+    monkeypatch.setattr(digest, "ROOT", package)
+    monkeypatch.setattr(jaxcap, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(start, "OUTPUTS", tmp_path / "outputs.json")
+    monkeypatch.setattr(start, "TUTORIALS", ("basics/sums",))
+    checksum = tmp_path / "tutorials" / "basics" / "sums.py.md5"
+    for folder in (checksum.parent, tmp_path / "basics"):
+        folder.mkdir(parents=True)
+    script = tmp_path / "basics" / "sums.py"
+    script.write_text("from jaxcap.kernels import loops\n", encoding="utf-8")
+
+    def build() -> bool:
+        playback.dependencies.cache_clear()
+        start._forget_stale_outputs(tmp_path, tmp_path / "tutorials")
+        is_made = not checksum.exists()
+        checksum.touch()
+        start.on_builder_inited(SimpleNamespace())  # type: ignore[arg-type]
+        return is_made
+
+    assert build()
+    yield build
+    playback.dependencies.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("file", "matters"),
+    [
+        ("package/kernels/loops.py", True),
+        ("package/kernels/keys.py", False),
+        ("package/report/jaxcap.mplstyle", True),
+        ("basics/sums.py", True),
+    ],
+)
+def test_a_tutorial_is_made_again_if_what_it_shows_has_changed(
+    file: str, matters: bool, made_again: Callable[[], bool], tmp_path: Path
 ) -> None:
-    style, checksum = tmp_path / "package" / "jaxcap.mplstyle", tmp_path / "built" / "jit.md5"
-    monkeypatch.setattr(jaxcap, "__file__", str(style.with_name("__init__.py")))
-    monkeypatch.setattr(start, "FINGERPRINT", checksum.with_name("fingerprint.txt"))
-    style.parent.mkdir()
-    style.write_text("lines.linewidth: 1", encoding="utf-8")
-    start._forget_stale_outputs(checksum.parent)
-    checksum.touch()
-    start._forget_stale_outputs(checksum.parent)
-    assert checksum.exists()
-    style.write_text("lines.linewidth: 2", encoding="utf-8")
-    start._forget_stale_outputs(checksum.parent)
-    assert not checksum.exists()
+    assert not made_again()
+    with (tmp_path / file).open("a", encoding="utf-8") as changed:
+        changed.write("\n# changed\n")
+    assert made_again() == matters
+    assert not made_again()
+
+
+def test_a_build_that_was_killed_makes_its_pages_again(
+    made_again: Callable[[], bool], tmp_path: Path
+) -> None:
+    with (tmp_path / "basics/sums.py").open("a", encoding="utf-8") as changed:
+        changed.write("x = 1\n")
+    # sphinx-gallery keeps the checksum of a script before it writes the page.
+    start._forget_stale_outputs(tmp_path, tmp_path / "tutorials")
+    (tmp_path / "tutorials" / "basics" / "sums.py.md5").touch()
+    assert made_again()
 
 
 def test_pages_are_those_of_the_experiments_that_there_are(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from jaxcap.cli.mnist import mnist
 from jaxcap.cli.options import InputError
 from jaxcap.cli.record import record
 from jaxcap.cli.results import results
+from jaxcap.cli.store import store
 from jaxcap.measure.machine.lock import BusyError
 from jaxcap.mnist.data import DataError
 
@@ -45,7 +46,7 @@ def completion(shell: str) -> None:
 SECTIONS = {
     "Measure": (xla, jit, scipy, autograd, dispatch),
     "Train": (mnist,),
-    "Record": (record,),
+    "Record": (record, store),
     "Results": (results,),
     "This installation": (doctor, completion),
 }

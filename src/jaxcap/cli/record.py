@@ -61,7 +61,9 @@ def record(
     chosen = _choose(experiments, run)
     environment = description.capture()
     try:
-        pending = recording.outdated_experiments(folder, chosen, environment, processes=processes)
+        pending = recording.outdated_experiments(
+            folder, chosen, environment, processes=processes, budget_s=budget_s
+        )
     except ResultsError as error:
         raise InputError(str(error)) from error
     if only_list:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from importlib.util import resolve_name
@@ -83,14 +84,38 @@ def sources(module: str) -> dict[str, str]:
     dict
         Source text by name of the module.
     """
+    return _reachable({module, *_TIMING_MODULES}, _is_timed)
+
+
+def sources_of_script(script: str) -> dict[str, str]:
+    """Read all modules of jaxcap that a script imports, directly or not.
+
+    Parameters
+    ----------
+    script
+        Its source text.
+
+    Returns
+    -------
+    dict
+        As in `sources`.
+    """
+
+    def is_ours(module: str) -> bool:
+        return module.partition(".")[0] == "jaxcap"
+
+    return _reachable(set(filter(is_ours, _imports(script, ""))), is_ours)
+
+
+def _reachable(waiting: set[str], is_wanted: Callable[[str], bool]) -> dict[str, str]:
+    """Read modules, and what they import directly or not as far as it is wanted."""
     texts: dict[str, str] = {}
-    waiting = {module, *_TIMING_MODULES}
     while waiting:
         name = waiting.pop()
         if path := _path(name):
             texts[name] = path.read_text(encoding="utf-8")
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            waiting |= set(filter(_is_timed, _imports(texts[name], package))) - set(texts)
+            waiting |= set(filter(is_wanted, _imports(texts[name], package))) - set(texts)
     return texts
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf
 
-import jax
-
+from jaxcap.measure import store
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.sampling import Variants
@@ -25,6 +24,9 @@ from jaxcap.results import Allocator, Parameter, ResultSet
 Point = Mapping[str, Parameter]
 Points = Sequence[Point]
 Prepare = Callable[..., Variants]
+
+# Seconds for each variant, to see that an experiment works.
+QUICK_BUDGET_S = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Experiment:
         Points for a CPU.
     full
         Points for an accelerator, by default those for a CPU.
+    allocator
+        See `jaxcap.measure.timing.compare`.
     empty_caches
         See `jaxcap.measure.timing.compare`.
     title
@@ -68,6 +72,7 @@ class Experiment:
     prepare: Prepare
     quick: Points
     full: Points = ()
+    allocator: Allocator = "steady"
     empty_caches: bool = True
     title: str = ""
 
@@ -76,8 +81,8 @@ class Experiment:
 
     @property
     def points(self) -> Points:
-        """The points suited to this machine's default device."""
-        has_accelerator = jax.default_backend() != "cpu"
+        """The points suited to the best device of the machine that is measured."""
+        has_accelerator = store.platform() != "cpu"
         return self.full if self.full and has_accelerator else self.quick
 
     @property
@@ -110,15 +115,17 @@ class Experiment:
         points: Points | None = None,
         processes: int = 6,
         budget_s: float = 1.0,
-        allocator: Allocator = "steady",
         on_progress: Callable[[float], object] | None = None,
     ) -> ResultSet:
         """Measure all variants at all points, in fresh processes that take turns.
 
+        Where environment variables of `jaxcap.measure.store` say so, results are kept, or taken
+        from what was kept before, or measured as briefly as possible.
+
         Parameters
         ----------
         points
-            The sets of parameters to measure with; by default those suited to the device.
+            The sets of parameters to measure with; by default `points`.
         processes
             How many fresh processes. The intervals predict the next run (see
             `~jaxcap.results.statistics.prediction_interval`), and are of use from four processes
@@ -127,8 +134,6 @@ class Experiment:
         budget_s
             Seconds of sampling for each variant, in each process and at each point, on average:
             see `~jaxcap.measure.turns.measure_in_turns`.
-        allocator
-            See `jaxcap.measure.timing.measure`.
         on_progress
             Called between rounds with the share of the work that is done, for a progress display.
             By default a bar is shown if standard error is a terminal.
@@ -142,6 +147,8 @@ class Experiment:
         ------
         ProcessError
             If a process fails or hangs.
+        jaxcap.measure.store.NotRecordedError
+            If another machine's results were asked for, and it has none.
         ValueError
             If other processes cannot import the experiment, there is no point or process, a point
             is given twice, results cannot record the name or a parameter, or the budget is not
@@ -160,20 +167,43 @@ class Experiment:
             if plain in distinct:
                 raise ValueError(f"experiment {self.name!r} is given the point {plain} twice")
             distinct.append(plain)
+        if store.quick_is_on():
+            processes, budget_s = 1, min(budget_s, QUICK_BUDGET_S)
+        plan = self.plan(distinct, processes=processes, budget_s=budget_s)
+        if kept := store.kept_results(plan):
+            return kept
         task = Task(
             name=self.name,
             reference=self.reference,
             points=tuple(distinct),
             sample_s=budget_s / MAX_ROUNDS,
-            allocator=allocator,
+            allocator=self.allocator,
             empty_caches=self.empty_caches,
         )
-        return measure_in_turns(
+        results = measure_in_turns(
             task,
             processes=processes,
             budget_s=budget_s,
             code=self.code,
             on_progress=on_progress,
+        )
+        asked = {"planned_processes": processes, "budget_s": budget_s}
+        results = results.subset(result.model_copy(update=asked) for result in results)
+        store.keep(results, plan)
+        return results
+
+    def plan(
+        self, points: Points | None = None, *, processes: int = 6, budget_s: float = 1.0
+    ) -> store.Plan:
+        """Say what `run` asks with these arguments, as a `~jaxcap.measure.store.Store` keeps it."""
+        points = self.points if points is None else points
+        return store.Plan(
+            experiment=self.name,
+            points=points,
+            is_complete=list(map(dict, points)) == list(map(dict, self.points)),
+            processes=processes,
+            budget_s=budget_s,
+            code=self.code,
         )
 
 

@@ -1,8 +1,7 @@
 """Record experiments on this machine's best device, in files that other machines can read.
 
 An interrupted recording keeps what it has saved. An experiment is measured again only if its file
-is out of date (another version of a library, device or setting, or other code) or has fewer
-processes.
+doesn't answer the same question any more (see `jaxcap.measure.store.Plan`).
 """
 
 from __future__ import annotations
@@ -13,35 +12,33 @@ from pathlib import Path
 from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.machine.description import capture
 from jaxcap.measure.machine.lock import measuring_alone
-from jaxcap.results import Environment, ResultsError, ResultSet
-from jaxcap.results.atomic import write_atomically
-from jaxcap.results.files import ENVIRONMENT_FILE, recording_path
-from jaxcap.results.recordings import changes_since
+from jaxcap.measure.store import Store
+from jaxcap.results import Environment
 
 
 def outdated_experiments(
-    folder: Path, experiments: Mapping[str, Experiment], now: Environment, *, processes: int = 1
+    folder: Path,
+    experiments: Mapping[str, Experiment],
+    now: Environment,
+    *,
+    processes: int = 6,
+    budget_s: float = 0.5,
 ) -> list[Experiment]:
     """Choose the experiments that have no recording, or one that is out of date.
 
     Parameters
     ----------
-    folder, experiments, processes
-        See `record`. A recording with fewer processes is out of date.
+    folder, experiments, processes, budget_s
+        See `record`. A recording with fewer processes or less time is out of date.
     now
         The machine as it is.
     """
-
-    def is_current(experiment: Experiment) -> bool:
-        path = recording_path(folder, now, experiment.name)
-        try:
-            results = ResultSet.load(path)
-        except (OSError, ResultsError):
-            return False
-        fewest = min(len(result.runs) for result in results)
-        return fewest >= processes and not changes_since(results, now, experiment.code)
-
-    return [experiment for experiment in experiments.values() if not is_current(experiment)]
+    kept = Store(folder)
+    return [
+        experiment
+        for experiment in experiments.values()
+        if kept.find(experiment.plan(processes=processes, budget_s=budget_s), now) is None
+    ]
 
 
 def record(
@@ -81,18 +78,16 @@ def record(
         If a process fails or hangs. What was recorded before is kept.
     """
     written = []
+    store = Store(folder)
     with measuring_alone():
-        now = capture()
-        for experiment in outdated_experiments(folder, experiments, now, processes=processes):
+        for experiment in outdated_experiments(
+            folder, experiments, capture(), processes=processes, budget_s=budget_s
+        ):
             if on_start:
                 on_start(experiment)
             results = experiment.run(
                 processes=processes, budget_s=budget_s, on_progress=on_progress
             )
-            path = recording_path(folder, now, experiment.name)
-            # Before the results, so that another machine never takes the folder for its own.
-            environment = results.environment.model_dump_json(indent=1)
-            write_atomically(path.with_name(ENVIRONMENT_FILE), environment + "\n")
-            results.save(path)
-            written.append(path)
+            plan = experiment.plan(processes=processes, budget_s=budget_s)
+            written.append(store.save(results, plan))
     return written

@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     NonNegativeFloat,
     NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
     StrictBool,
     StrictFloat,
@@ -160,6 +161,12 @@ class Result(FrozenModel):
         another experiment. None where the code was not an experiment's.
     allocator
         ``"steady"`` if the process kept the memory that it freed, ``"default"`` if malloc decided.
+    planned_processes
+        How many processes were to measure: more than did if not all of them fitted into memory.
+        None where that is not known.
+    budget_s
+        Seconds of sampling that each variant was given, in each process and at each point. None
+        where that is not known.
     working_set_bytes
         Size of the arrays that go in and come out.
     flops
@@ -177,6 +184,8 @@ class Result(FrozenModel):
     comparison: PrintableText
     code: PrintableText | None = None
     allocator: Allocator
+    planned_processes: PositiveInt | None = None
+    budget_s: PositiveFloat | None = Field(default=None, le=1e6)
     working_set_bytes: NonNegativeInt = Field(le=_MAX_NUMBER)
     flops: NonNegativeFloat | None = Field(default=None, le=_MAX_NUMBER)
     bytes_moved: NonNegativeFloat | None = Field(default=None, le=_MAX_NUMBER)

@@ -1,7 +1,8 @@
 """Before, while and just after sphinx-gallery runs the scripts.
 
-`start` takes the measuring lock and chooses what must run again, `scripts` keeps the record of each
-script and saves its figures, `limits` stops a script that takes too long or prints too much,
+`start` takes the measuring lock and chooses which pages must be made again, `playback` shows what
+scripts left earlier as long as nothing has changed, `scripts` keeps the record of each script and
+saves its figures, `limits` stops a script that takes too long or prints too much,
 `gallery` completes what sphinx-gallery wrote, and `session_time` says which part of it all was
 measuring.
 """
@@ -10,14 +11,16 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.run import gallery, limits, session_time, start
+from jaxcap_docs.run import gallery, limits, playback, session_time, start
 
 
 def setup(app: Sphinx) -> None:
     """Act before the first script and after the last; `scripts` is called by sphinx-gallery."""
     limits.limit_output()
     session_time.listen()
+    playback.install()
     app.connect("config-inited", start.on_config_inited)
     app.connect("builder-inited", gallery.on_builder_inited, priority=900)  # after sphinx-gallery
+    app.connect("builder-inited", start.on_builder_inited, priority=901)
     app.connect("build-finished", start.on_build_finished, priority=0)
     app.connect("build-finished", session_time.on_build_finished, priority=1000)  # last

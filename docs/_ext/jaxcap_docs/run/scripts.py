@@ -25,7 +25,7 @@ from jaxcap.results.recordings import matching_results
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import tutorial_of
 from jaxcap_docs.page_records import differences_from_build
-from jaxcap_docs.run import limits
+from jaxcap_docs.run import limits, playback
 
 # Which tutorials failed and why, a line for each, for the build command to end with.
 FAILED = page_records.BUILD / "failed-tutorials.txt"
@@ -61,8 +61,10 @@ def reset(_: dict[str, Any], script: str, when: str) -> None:
         warnings.formatwarning = _format_with_path
         if traceback := _running.block_vars.get("formatted_exception"):
             _failures.append(f"{_running.page} ({_reason(traceback)})")
-        duration_s = time.perf_counter() - _running.started_s
-        page_records.save(_running.page, duration_s, _running.variables, _running.tables)
+        if not playback.was_played(_running.page):
+            duration_s = time.perf_counter() - _running.started_s
+            page_records.save(_running.page, duration_s, _running.variables, _running.tables)
+            playback.keep(_running.page)
         _write_failures()
     jax.config.update("jax_enable_x64", False)  # type: ignore[no-untyped-call]
     jax.clear_caches()  # type: ignore[no-untyped-call]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 import re
 import sys
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-import jaxcap
-from jaxcap.measure.machine.description import capture
 from jaxcap.measure.machine.lock import BusyError, measuring_alone
-from jaxcap_docs import image_files, page_records
+from jaxcap.results.atomic import write_atomically
+from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
-from jaxcap_docs.run import limits
+from jaxcap_docs.run import limits, playback
 
-FINGERPRINT = page_records.BUILD / "fingerprint.txt"
+# What the outputs in the folder of the tutorials were made from, by page.
+OUTPUTS = page_records.BUILD / "outputs.json"
+_current: dict[str, str] = {}
 
 # Held from before the first script runs until the build ends, whether it succeeds or fails.
 _lock = ExitStack()
@@ -36,7 +38,7 @@ def on_config_inited(app: Sphinx, config: Config) -> None:
             _lock.callback(os.environ.pop, "JAXCAP_LOCK_HELD")
     except (ValueError, BusyError) as error:
         sys.exit(str(error))  # Sphinx would report an exception as a bug in this extension
-    _forget_stale_outputs(Path(app.srcdir, "tutorials"))
+    _forget_stale_outputs(Path(app.srcdir).parent / "gallery", Path(app.srcdir, "tutorials"))
 
 
 def on_build_finished(_: Sphinx, __: Exception | None) -> None:
@@ -50,36 +52,26 @@ def _runs_scripts(config: Config) -> bool:
     return is_any_chosen and config.plot_gallery not in {"0", False}
 
 
-def _forget_stale_outputs(tutorials: Path) -> None:
-    """Make all scripts run again if something has changed that their outputs depend on.
+def on_builder_inited(_: Sphinx) -> None:
+    """Remember what the outputs were made from, now that all scripts have run or been played back."""
+    write_atomically(OUTPUTS, json.dumps(_current))
 
-    sphinx-gallery itself compares only the script, whose checksum it keeps beside the page.
+
+def _forget_stale_outputs(gallery: Path, tutorials: Path) -> None:
+    """Make those pages again whose script has changed, or something that its outputs depend on.
+
+    sphinx-gallery itself compares only the script, whose checksum it keeps beside the page, and it
+    keeps that before the page is written. So a page counts as made when all pages have been made.
     """
-    fingerprint = _fingerprint()
-    if FINGERPRINT.exists() and FINGERPRINT.read_text(encoding="ascii") == fingerprint:
-        return
-    for checksum in tutorials.rglob("*.md5"):
-        checksum.unlink()
-    FINGERPRINT.parent.mkdir(exist_ok=True)
-    FINGERPRINT.write_text(fingerprint, encoding="ascii")
-
-
-def _fingerprint() -> str:
-    """Return a digest of what outputs depend on: files, libraries and the device.
-
-    Recordings are among the files because tables and figures show other machines' results, too.
-    """
-    package = Path(jaxcap.__file__).parent
-    files = [
-        *sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"),
-        *sorted(page_records.RECORDED.rglob("*.json")),
-        *sorted(Path(__file__).parent.glob("*.py")),
-        Path(image_files.__file__),
-        Path(page_records.__file__),
-    ]
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.read_bytes())
-    machine = capture()
-    digest.update(repr((machine.device, machine.versions, machine.flags)).encode())
-    return digest.hexdigest()
+    try:
+        made: dict[str, str] = json.loads(OUTPUTS.read_bytes())
+    except (OSError, ValueError):
+        made = {}
+    for page in TUTORIALS:
+        script = gallery / f"{page}.py"
+        text = sha256(script.read_bytes()).hexdigest()
+        _current[page] = f"{text} {playback.dependencies(script)}"
+        if made.get(page) != _current[page]:
+            made.pop(page, None)
+            (tutorials / f"{page}.py.md5").unlink(missing_ok=True)
+    write_atomically(OUTPUTS, json.dumps(made))

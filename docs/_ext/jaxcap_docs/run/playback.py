@@ -1,0 +1,253 @@
+"""What scripts printed and drew, kept and shown again as long as nothing has changed behind it.
+
+sphinx-gallery runs a script whenever its text or its page has changed. Here it is run only if its code
+has, or something that its outputs depend on: the modules of jaxcap that it imports, libraries, the
+device, or files of results. A changed sentence then costs no run.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import logging
+import os
+import platform
+import re
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from filecmp import cmp
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import sphinx_gallery
+from pydantic import ValidationError
+from sphinx_gallery import gen_rst
+from sphinx_gallery.py_source_parser import Block
+from sphinx_gallery.utils import get_md5sum
+
+import jaxcap
+from jaxcap.measure import store
+from jaxcap.measure.digest import sources_of_script
+from jaxcap.measure.machine.description import capture
+from jaxcap.results.base import FrozenModel
+from jaxcap_docs import image_files, page_records
+from jaxcap_docs.lessons import tutorial_of
+from jaxcap_docs.page_records import BUILD, record_path
+
+PAGES = BUILD / "store" / "pages"
+# Variables of the environment that outputs depend on.
+VARIABLES = (store.MACHINE, store.QUICK, "JAXCAP_MNIST_DIR")
+# Parts of this extension that shape what is kept.
+SHAPING = (Path(__file__), Path(__file__).with_name("scripts.py"), Path(image_files.__file__))
+
+# The files of a kept page, beside its images.
+PAGE, RECORD = "page.json", "record.json"
+NUMBERED = re.compile(r"_\d{3}\.png$")
+
+
+class KeptPage(FrozenModel):
+    """What a script left, apart from its record and its images, which lie beside it.
+
+    Attributes
+    ----------
+    key
+        Digest of the code of its cells and of all that they depend on.
+    outputs
+        What follows each cell of code on the page, as reStructuredText.
+    results
+        Digests of the files of results that it was made from, by path.
+    names
+        The objects that its code names, as sphinx-gallery lists them.
+    """
+
+    key: str
+    outputs: tuple[str, ...]
+    results: dict[str, str]
+    names: dict[str, list[dict[str, Any]]]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the files of results are still what they were."""
+        return all(_digest_of(Path(path)) == digest for path, digest in self.results.items())
+
+
+class _UsedResults(logging.Handler):
+    """Hears from which files scripts take their results, or to which they are saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths: list[Path] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if path := getattr(record, "results_file", None):
+            self.paths.append(path)
+
+
+_used = _UsedResults()
+_execute_script, _get_backreferences = gen_rst.execute_script, gen_rst._get_backreferences
+# By page: what was shown again, and what ran, with the path of its script beside the page.
+_played: dict[str, KeptPage] = {}
+_ran: dict[str, tuple[Path, KeptPage]] = {}
+
+
+def install() -> None:
+    """Stand between sphinx-gallery and its scripts: it has no hook for that."""
+    logging.getLogger(store.__name__).addHandler(_used)
+    gen_rst.execute_script = _play_or_execute
+    gen_rst._get_backreferences = _with_kept_names
+
+
+@cache
+def dependencies(script: Path) -> str:
+    """Digest all that the outputs of a script depend on, except for its own code."""
+    digest = sha256()
+    package = Path(jaxcap.__file__).parent
+    data = [p for p in package.rglob("*") if p.is_file() and p.suffix not in {".py", ".pyc"}]
+    for path in (*sorted(data), *SHAPING):
+        digest.update(path.read_bytes())
+    machine = capture()
+    facts = (
+        sorted(sources_of_script(script.read_text(encoding="utf-8")).items()),
+        (machine.device, machine.device_count, machine.versions, machine.flags, machine.driver),
+        (platform.python_version(), sphinx_gallery.__version__),
+        [os.environ.get(name) for name in VARIABLES],
+    )
+    digest.update(repr(facts).encode())
+    return digest.hexdigest()
+
+
+def keep(page: str) -> None:
+    """Keep what the script of a page has just left, if it ran to its end."""
+    ran = _ran.pop(page, None)
+    if ran is None or store.quick_is_on():
+        return
+    target, kept = ran
+    PAGES.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError), TemporaryDirectory(dir=PAGES, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        names = target.with_suffix(".codeobj.json")
+        found = json.loads(names.read_bytes()) if names.exists() else {}
+        text = kept.model_copy(update={"names": found}).model_dump_json()
+        (folder / PAGE).write_text(text, encoding="utf-8")
+        shutil.copyfile(record_path(page), folder / RECORD)
+        for image in _images(target):
+            shutil.copyfile(image, folder / image.name)
+        shutil.rmtree(_folder(page), ignore_errors=True)
+        folder.rename(_folder(page))
+
+
+def was_played(page: str) -> bool:
+    """Whether a page shows what an earlier build kept."""
+    return page in _played
+
+
+def _play_or_execute(
+    script_blocks: list[Block],
+    script_vars: dict[str, Any],
+    gallery_conf: dict[str, Any],
+    file_conf: dict[str, Any],
+) -> tuple[list[str], float]:
+    """Return a script's outputs, block by block, and how long it ran."""
+    is_run, target = script_vars["execute_script"], Path(script_vars["target_file"])
+    page, key = tutorial_of(target.name), _key(Path(script_vars["src_file"]), script_blocks)
+    kept = _load(page, key) if store.reuse_is_on() else None
+    if kept:
+        script_vars["execute_script"] = False
+    used_before = len(_used.paths)
+    blocks, duration_s = _execute_script(script_blocks, script_vars, gallery_conf, file_conf)
+    script_vars["execute_script"] = is_run
+    if kept:
+        _restore(page, target, script_vars)
+        outputs = iter(kept.outputs)
+        blocks = [next(outputs) if block.type == "code" else "" for block in script_blocks]
+        _played[page] = kept
+    elif is_run and script_vars.get("passing"):
+        outputs_of_code = (
+            o for b, o in zip(script_blocks, blocks, strict=True) if b.type == "code"
+        )
+        results = {str(path): _digest_of(path) for path in _used.paths[used_before:]}
+        _ran[page] = (
+            target,
+            KeptPage(key=key, outputs=tuple(outputs_of_code), results=results, names={}),
+        )
+    return blocks, duration_s
+
+
+def _key(script: Path, blocks: Sequence[Block]) -> str:
+    """Digest the code of a script, without comments, and all that it depends on."""
+    code = [ast.dump(ast.parse(block.content)) for block in blocks if block.type == "code"]
+    return sha256(repr((code, dependencies(script))).encode()).hexdigest()
+
+
+def _load(page: str, key: str) -> KeptPage | None:
+    """Return what was kept of a page, unless something has changed since or it is damaged."""
+    try:
+        kept = KeptPage.model_validate_json((_folder(page) / PAGE).read_bytes())
+        if kept.key == key and kept.is_whole:
+            page_records.PageRecord.model_validate_json((_folder(page) / RECORD).read_bytes())
+            return kept
+    except (OSError, ValidationError):
+        pass
+    return None
+
+
+def _restore(page: str, target: Path, script_vars: dict[str, Any]) -> None:
+    """Put the record and the images of a page where its script would have."""
+    record_path(page).parent.mkdir(parents=True, exist_ok=True)
+    for kept in _folder(page).iterdir():
+        match kept.name:
+            case name if name == PAGE:
+                continue
+            case name if name == RECORD:
+                place = record_path(page)
+            case name:
+                place = target.parent / "images" / name
+                if NUMBERED.search(name):  # for a thumbnail that is counted from the last image
+                    next(script_vars["image_path_iterator"])
+        if not place.exists() or not cmp(kept, place, shallow=False):
+            shutil.copyfile(
+                kept, place
+            )  # the date of an unchanged file stays, by which pages are read
+    script_vars["passing"] = True
+    Path(f"{target}.md5").write_text(get_md5sum(str(target), mode="t"), encoding="ascii")
+
+
+def _with_kept_names(
+    gallery_conf: dict[str, Any],
+    script_vars: dict[str, Any],
+    script_blocks: list[Block],
+    node: ast.Module | None,
+    target_file: Path,
+) -> set[str]:
+    """Return the objects that a page names: those of its prose, and those of its code as kept."""
+    names: set[str] = _get_backreferences(
+        gallery_conf, script_vars, script_blocks, node, target_file
+    )
+    kept = _played.get(tutorial_of(target_file.name))
+    if kept is None:
+        return names
+    path = target_file.with_suffix(".codeobj.json")
+    found = json.loads(path.read_bytes()) if path.exists() else {}
+    path.write_text(json.dumps(found | kept.names), encoding="utf-8")
+    names |= gen_rst._backrefs_from_codeobj(gallery_conf, kept.names)
+    return names
+
+
+def _images(target: Path) -> list[Path]:
+    return sorted((target.parent / "images").glob(f"sphx_glr_{target.stem}_*"))
+
+
+def _folder(page: str) -> Path:
+    return PAGES / page.replace("/", ".")
+
+
+def _digest_of(path: Path) -> str:
+    """Digest a file; one that isn't there is like no other."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

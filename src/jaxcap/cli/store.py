@@ -1,0 +1,118 @@
+"""Commands about the results that builds and recordings keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from jaxcap.cli.options import InputError
+from jaxcap.cli.output import display
+from jaxcap.cli.run import start_backend
+from jaxcap.measure.machine.lock import measuring_alone
+from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results.tables import Table
+
+_folder = click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="JAXCAP_STORE",
+    default="docs/_build/store/results",
+    show_default=True,
+    help="A folder that holds a folder for each device; JAXCAP_STORE names it as well.",
+)
+_experiments = click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
+
+# The results of each file, or why it can't be read.
+Contents = Mapping[Path, ResultSet | str]
+
+
+@click.group()
+def store() -> None:
+    """Show and clear what builds keep, to take it again instead of measuring."""
+
+
+@store.command("list", epilog="Example: jaxcap store list jit")
+@_experiments
+@_folder
+def list_(experiments: Sequence[str], folder: Path) -> None:
+    """List what is kept, how old it is, and what has changed since then."""
+    contents = _contents(folder, experiments)
+    reasons = _reasons_to_measure()
+    rows = []
+    for path, kept in contents.items():
+        changes = ", ".join(reasons(kept)) or "nothing"
+        if isinstance(kept, str):
+            rows.append((path.stem, path.parent.name, "", "", "", changes))
+            continue
+        points = len({result.comparison for result in kept})
+        processes = min(len(result.runs) for result in kept)
+        name, device = kept[0].experiment, str(kept.environment.device)
+        rows.append((name, device, str(points), str(processes), _age(kept), changes))
+    headers = ("experiment", "device", "points", "processes", "age", "changed since")
+    display(Table(f"Kept in {folder}", headers, rows))
+
+
+@store.command(epilog="Example: jaxcap store clear jit 'linear algebra'")
+@_experiments
+@click.option("--outdated", is_flag=True, help="Only what wouldn't be taken any more.")
+@_folder
+def clear(experiments: Sequence[str], outdated: bool, folder: Path) -> None:
+    """Delete what is kept, of all experiments or of those that are named."""
+    with measuring_alone():
+        contents = _contents(folder, experiments)
+        reasons = _reasons_to_measure() if outdated else lambda _: ["asked for"]
+        deleted = [path for path, kept in contents.items() if reasons(kept)]
+        for path in deleted:
+            path.unlink()
+    display(f"deleted {len(deleted)} of {len(contents)} files in {folder}")
+
+
+def _contents(folder: Path, experiments: Sequence[str]) -> Contents:
+    """Read all files of results, or those of the experiments that are named."""
+    from jaxcap.measure.store import Store
+
+    contents: dict[Path, ResultSet | str] = {}
+    for path in Store(folder).files():
+        try:
+            contents[path] = ResultSet.load(path)
+        except (OSError, ResultsError) as error:
+            contents[path] = str(error)
+    if not experiments:
+        return contents
+    names = {path: k if isinstance(k, str) else k[0].experiment for path, k in contents.items()}
+    if unknown := set(experiments) - set(names.values()):
+        raise InputError(
+            f"nothing is kept of {', '.join(sorted(unknown))} in {folder}: see jaxcap store list"
+        )
+    return {path: kept for path, kept in contents.items() if names[path] in experiments}
+
+
+def _reasons_to_measure() -> Callable[[ResultSet | str], Sequence[str]]:
+    """Return a function that says why kept results wouldn't be taken on this machine."""
+    start_backend()
+    from jaxcap.experiments import catalogue
+    from jaxcap.measure.machine.description import capture
+    from jaxcap.results.recordings import changes_since
+
+    now, known = capture(), catalogue()
+
+    def reasons(kept: ResultSet | str) -> Sequence[str]:
+        if isinstance(kept, str):
+            return [kept]
+        if not kept.environment.is_same_hardware(now):
+            return ["another machine"]
+        experiment = known.get(kept[0].experiment)
+        return changes_since(kept, now, experiment.code if experiment else None)
+
+    return reasons
+
+
+def _age(kept: ResultSet) -> str:
+    age = datetime.now(UTC) - kept.environment.measured_at
+    if age >= timedelta(days=2):
+        return f"{age.days} days"
+    hours, minutes = divmod(round(age.total_seconds() / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

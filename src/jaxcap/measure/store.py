@@ -1,0 +1,245 @@
+"""Results that are kept, and found again as long as nothing has changed that they depend on.
+
+A recording, the store of a build and a single file from another machine have the same layout: a
+folder for each machine, and in it a file for each experiment. Here alone it is decided whether what
+a file holds answers a question, and is current.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import jax
+
+from jaxcap.measure.machine import description
+from jaxcap.results import Environment, Parameter, Result, ResultsError, ResultSet
+from jaxcap.results.atomic import write_atomically
+from jaxcap.results.files import ENVIRONMENT_FILE, load_environment, recording_path, slug
+from jaxcap.results.recordings import changes_since, load_recording
+
+#: The folder in which results are kept, and from which they are taken where that is asked for.
+STORE = "JAXCAP_STORE"
+#: Set to 1, results that are kept and current are taken instead of measured.
+REUSE = "JAXCAP_REUSE"
+#: The folder of a machine whose recordings are taken for all experiments, whatever machine this is.
+MACHINE = "JAXCAP_MACHINE"
+#: Set to 1, a single process measures each experiment, as briefly as it can, and nothing is kept.
+QUICK = "JAXCAP_QUICK"
+
+logger = logging.getLogger(__name__)
+
+
+class NotRecordedError(RuntimeError):
+    """Another machine's results were asked for, and it hasn't recorded them."""
+
+
+def reuse_is_on() -> bool:
+    """Whether results that are kept and current are taken instead of measured."""
+    return os.environ.get(REUSE) == "1"
+
+
+def quick_is_on() -> bool:
+    """Whether experiments are measured as briefly as possible, to see that they work."""
+    return os.environ.get(QUICK) == "1"
+
+
+def platform() -> str:
+    """Return the platform that is measured: that of this machine's best device, or of `MACHINE`."""
+    environment = machine_environment()
+    return environment.device.platform if environment else jax.default_backend()
+
+
+def machine_environment() -> Environment | None:
+    """Return the machine whose recordings are taken; None if this one measures.
+
+    Raises
+    ------
+    ResultsError
+        If `MACHINE` names a folder that describes no machine.
+    """
+    folder = os.environ.get(MACHINE)
+    return _environment_of(Path(folder)) if folder else None
+
+
+@cache  # it is asked for by each experiment and each page
+def _environment_of(folder: Path) -> Environment:
+    if environment := load_environment(folder):
+        return environment
+    raise ResultsError(
+        f"{MACHINE} names {folder}, which has no {ENVIRONMENT_FILE}: name the folder of a machine "
+        "that has recorded, such as docs/recorded/amd-epyc"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is asked of an experiment.
+
+    Attributes
+    ----------
+    experiment
+        Its name.
+    points
+        Where it is to be measured.
+    is_complete
+        Whether these are all of its points.
+    processes
+        How many fresh processes take turns.
+    budget_s
+        Seconds of sampling for each variant, in each process and at each point.
+    code
+        Digest of the code that it measures.
+    """
+
+    experiment: str
+    points: Sequence[Mapping[str, Parameter]]
+    is_complete: bool
+    processes: int
+    budget_s: float
+    code: str
+
+    @property
+    def name(self) -> str:
+        """Names the file: the experiment, with a digest of the points where they aren't all."""
+        if self.is_complete:
+            return self.experiment
+        points = sorted(
+            sorted((name, repr(value)) for name, value in point.items()) for point in self.points
+        )
+        return f"{self.experiment} {sha256(repr(points).encode()).hexdigest()[:8]}"
+
+    def choose(self, kept: ResultSet) -> ResultSet | None:
+        """Return what was asked for of these results, in the order of the points, if they have it."""
+        chosen: list[Result] = []
+        for point in self.points:
+            at_point = [result for result in kept if dict(result.parameters) == dict(point)]
+            if not at_point:
+                return None
+            chosen += at_point
+        return kept.subset(chosen)
+
+    def reasons_to_measure(self, kept: ResultSet, now: Environment) -> list[str]:
+        """Say why results don't answer this any more: what has changed, and what they lack."""
+        reasons = changes_since(kept, now, self.code)
+        processes = min(result.planned_processes or len(result.runs) for result in kept)
+        if processes < self.processes:
+            reasons.append(f"{processes} processes, now {self.processes}")
+        budgets_s = [result.budget_s for result in kept if result.budget_s is not None]
+        if budgets_s and min(budgets_s) < self.budget_s:
+            reasons.append(f"{min(budgets_s):g} s for each variant, now {self.budget_s:g} s")
+        if self.choose(kept) is None:
+            reasons.append("other points")
+        return reasons
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of results, which holds a folder for each machine."""
+
+    folder: Path
+
+    def files(self) -> list[Path]:
+        """List the files of results, of all machines."""
+        files = sorted(self.folder.glob("*/*.json"))
+        return [file for file in files if file.name != ENVIRONMENT_FILE]
+
+    def find(self, plan: Plan, now: Environment) -> ResultSet | None:
+        """Return the results that a plan asks for, if they are kept and current.
+
+        A file that can't be read is logged, and counts as missing.
+
+        Raises
+        ------
+        ResultsError
+            If the description of a machine's folder cannot be read.
+        """
+        for name in dict.fromkeys((plan.name, plan.experiment)):
+            path = recording_path(self.folder, now, name)
+            try:
+                kept = ResultSet.load(path)
+            except FileNotFoundError:
+                continue
+            except (OSError, ResultsError) as error:
+                logger.warning("%s: %r is measured again", error, plan.experiment)
+                continue
+            if not plan.reasons_to_measure(kept, now):
+                _tell(plan, path)
+                return plan.choose(kept)
+        return None
+
+    def save(self, results: ResultSet, plan: Plan) -> Path:
+        """Keep what a plan asked for, in place of what was kept for it before.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written to or is full. What was kept before stays.
+        ResultsError
+            As in `find`.
+        """
+        path = recording_path(self.folder, results.environment, plan.name)
+        # Before the results, so that another machine never takes the folder for its own.
+        environment = results.environment.model_dump_json(indent=1)
+        write_atomically(path.with_name(ENVIRONMENT_FILE), environment + "\n")
+        results.save(path)
+        _tell(plan, path)
+        return path
+
+
+def kept_results(plan: Plan) -> ResultSet | None:
+    """Return results that are to be taken instead of measuring.
+
+    Raises
+    ------
+    NotRecordedError
+        If another machine's were asked for, and it has none.
+    ResultsError
+        If the description of a machine's folder cannot be read.
+    """
+    if machine := os.environ.get(MACHINE):
+        return _recorded(Path(machine), plan)
+    store = _store()
+    return store.find(plan, description.capture()) if store and reuse_is_on() else None
+
+
+def keep(results: ResultSet, plan: Plan) -> None:
+    """Keep new results, if there is a place for them; log why they can't be kept."""
+    store = _store()
+    if store is None or quick_is_on():
+        return
+    try:
+        store.save(results, plan)
+    except (OSError, ResultsError) as error:
+        logger.warning("the results of %r could not be kept: %s", plan.experiment, error)
+
+
+def _store() -> Store | None:
+    folder = os.environ.get(STORE)
+    return Store(Path(folder)) if folder else None
+
+
+def _recorded(folder: Path, plan: Plan) -> ResultSet:
+    """Return what another machine recorded of a plan, whatever code and versions it had."""
+    path = folder / f"{slug(plan.experiment)}.json"
+    try:
+        chosen = plan.choose(load_recording(path))
+    except FileNotFoundError:
+        chosen = None
+    if chosen is None:
+        raise NotRecordedError(
+            f"{folder.name} has not recorded experiment {plan.experiment!r} at {list(plan.points)}: "
+            f"run jaxcap record {plan.experiment!r} there, and add the file"
+        )
+    _tell(plan, path)
+    return chosen
+
+
+def _tell(plan: Plan, path: Path) -> None:
+    """Log where results are, for a build that keeps what it made from them."""
+    logger.info("results of %r are in %s", plan.experiment, path, extra={"results_file": path})
