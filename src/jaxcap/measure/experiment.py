@@ -25,9 +25,6 @@ Point = Mapping[str, Parameter]
 Points = Sequence[Point]
 Prepare = Callable[..., Variants]
 
-# Seconds for each variant, to see that an experiment works.
-QUICK_BUDGET_S = 1e-3
-
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
@@ -168,7 +165,7 @@ class Experiment:
                 raise ValueError(f"experiment {self.name!r} is given the point {plain} twice")
             distinct.append(plain)
         if store.quick_is_on():
-            processes, budget_s = 1, min(budget_s, QUICK_BUDGET_S)
+            processes, budget_s = 1, min(budget_s, store.QUICK_BUDGET_S)
         plan = self.plan(distinct, processes=processes, budget_s=budget_s)
         if kept := store.kept_results(plan):
             return kept

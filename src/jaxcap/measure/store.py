@@ -29,8 +29,11 @@ STORE = "JAXCAP_STORE"
 REUSE = "JAXCAP_REUSE"
 #: The folder of a machine whose recordings are taken for all experiments, whatever machine this is.
 MACHINE = "JAXCAP_MACHINE"
-#: Set to 1, a single process measures each experiment, as briefly as it can, and nothing is kept.
+#: Set to 1, everything is done as briefly as possible, to see that it works. A process measures for a
+#: millisecond, a training makes one step in each epoch, and nothing is kept.
 QUICK = "JAXCAP_QUICK"
+#: Seconds for each variant that are enough to see that it works.
+QUICK_BUDGET_S = 1e-3
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +109,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """Names the file: the experiment, with a digest of the points where they aren't all."""
+        """The name of its file, which is the experiment's, with a digest unless it asks for all points."""
         if self.is_complete:
             return self.experiment
         points = sorted(

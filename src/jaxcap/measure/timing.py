@@ -21,6 +21,7 @@ from jaxcap.measure.machine import description
 from jaxcap.measure.machine.allocator import use_allocator
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.sampling import Clock, Comparison, Variants
+from jaxcap.measure.store import QUICK_BUDGET_S, quick_is_on
 from jaxcap.results import Allocator, Parameter, Result, ResultSet
 
 # Sampling may stop when the interval of each median reaches no further than this share of it.
@@ -143,6 +144,8 @@ def compare(
     """
     if not 0 < budget_s < inf:
         raise ValueError(f"budget_s must be a positive number of seconds, got {budget_s!r}")
+    if quick_is_on():
+        budget_s = min(budget_s, QUICK_BUDGET_S)
     parameters = validate_labels(parameters or {}, experiment=experiment, variants=variants)
     allocator = use_allocator(allocator)
     environment = description.capture()

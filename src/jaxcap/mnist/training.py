@@ -19,6 +19,7 @@ import numpy.typing as npt
 import scipy.special
 
 from jaxcap.measure.progress import progress_bar
+from jaxcap.measure.store import quick_is_on
 from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Mnist, Split, mean_and_std
@@ -238,6 +239,8 @@ def shuffled(images: int, epoch: int, settings: Settings) -> Order:
         raise ValueError(f"batch_size_training is {batch} and there are {images} images: lower it")
     if settings.dry_run:
         steps = min(steps, DRY_RUN_STEPS)
+    if quick_is_on():
+        steps = 1
     indices = np.random.default_rng((settings.seed, epoch)).permutation(images)
     return indices[: steps * batch].reshape(steps, batch).astype(np.int32)
 

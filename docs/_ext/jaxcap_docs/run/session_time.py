@@ -33,7 +33,9 @@ class MeasuredTime(logging.Handler):
         self.measured_s = self.watched_s = self.other_work_s = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add the time of one experiment."""
+        """Add the time of one experiment, or print what went wrong with kept results."""
+        if record.levelno >= logging.WARNING:
+            logger.info("%s", record.getMessage())  # measured again, it is no fault of the site
         seconds: float = getattr(record, "measured_s", 0.0)
         other_work: float | None = getattr(record, "other_work", None)
         self.measured_s += seconds
