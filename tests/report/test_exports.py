@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 
-from jaxcap.results import ResultSet
 from jaxcap.report.exports import as_csv, side_by_side, with_other_machines
+from jaxcap.results import ResultSet
 from jaxcap.results.statistics import Estimate, Speedup
 
 MS = 1e-3

@@ -17,8 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
 from jaxcap.report import figures
-from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.report.exports import side_by_side
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_BUILD, DeviceResults, Recording
 from jaxcap.results.tables import Table

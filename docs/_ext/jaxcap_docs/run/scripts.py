@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from sphinx.util.rst import escape
 
 from jaxcap.report import figures
-from jaxcap.results import ResultSet, ResultTable
 from jaxcap.report.exports import with_other_machines
+from jaxcap.results import ResultSet, ResultTable
 from jaxcap.results.recordings import matching_results
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import tutorial_of
