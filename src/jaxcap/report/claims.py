@@ -67,7 +67,9 @@ class Evidence(FrozenModel):
             If they lack it, or several results meet the criteria.
         """
         criteria: dict[str, Any] = {k: v for k, v in self.criteria.items() if v != LARGEST}
-        criteria |= {k: results.environment.device.platform for k, v in criteria.items() if v == BEST}
+        criteria |= {
+            k: results.environment.device.platform for k, v in criteria.items() if v == BEST
+        }
         found = results.select(variant=self.variant, **criteria)
         if self.variant is None:
             found = _compared_with(self.over, found, results)

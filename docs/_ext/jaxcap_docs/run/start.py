@@ -65,14 +65,10 @@ def _forget_stale_outputs(tutorials: Path) -> None:
 
 
 def _fingerprint() -> str:
-    """Return a digest of what outputs depend on: files, libraries and the device.
-
-    Recordings are among the files because tables and figures show other machines' results, too.
-    """
+    """Return a digest of what outputs depend on: files, libraries and the device."""
     package = Path(jaxcap.__file__).parent
     files = [
         *sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"),
-        *sorted(page_records.RECORDED.rglob("*.json")),
         *sorted(Path(__file__).parent.glob("*.py")),
         Path(image_files.__file__),
         Path(page_records.__file__),
