@@ -39,9 +39,14 @@ def note_recordings(env: BuildEnvironment, experiments: Iterable[str]) -> None:
         note_files(env, page_records.RECORDED, f"*/{slug(experiment)}.json")
 
 
+def note_all_records(env: BuildEnvironment) -> None:
+    """Read this page again when the record of any tutorial changes."""
+    note_files(env, page_records.RECORDS, "**/*.json")
+
+
 def note_all_results(env: BuildEnvironment) -> None:
     """Read this page again when any record or recording changes."""
-    note_files(env, page_records.RECORDS, "**/*.json")
+    note_all_records(env)
     note_files(env, page_records.RECORDED, "*/*.json")
 
 

@@ -24,7 +24,12 @@ from jaxcap.results.recordings import THIS_BUILD, DeviceResults, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
-from jaxcap_docs.read.dependencies import note_all_results, note_record, note_recordings
+from jaxcap_docs.read.dependencies import (
+    note_all_records,
+    note_all_results,
+    note_record,
+    note_recordings,
+)
 from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
 
 
@@ -118,8 +123,8 @@ def _note_results(env: BuildEnvironment, experiment: str) -> None:
     if measured := page_records.results_of_build().get(experiment):
         page, _ = measured
         note_record(env, page)
-    else:  # any page could be the one that will measure it
-        note_all_results(env)
+    else:  # any tutorial could be the one that will measure it
+        note_all_records(env)
 
 
 def _row(machine: Recording) -> tuple[str, ...]:
