@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from jaxcap_docs import page_records
+from jaxcap_docs import image_files, page_records
 from jaxcap_docs.read import dependencies
 
 SPHINX: Any = None
@@ -91,7 +91,7 @@ def test_pages_with_figures_depend_on_how_they_are_drawn(
 ) -> None:
     style = tmp_path / "style"
     style.write_text("one", encoding="utf-8")
-    monkeypatch.setattr(dependencies.image_files, "CODE", (style,))
+    monkeypatch.setattr(image_files, "CODE", (style,))
     pages.read("figure", dependencies.note_drawing)
     assert pages.outdated() == []
     os.utime(style, ns=(1, 1))

@@ -54,7 +54,9 @@ class FigureOfResults(SphinxDirective):
                     figure.drawing, other, path.with_stem(f"{path.stem}_{number}")
                 )
                 text = nodes.paragraph(text=differences_from_build(other))
-                content.append(dropdown(device, [*images, text]))
+                folded = dropdown(device, [*images, text])
+                folded["support_smartquotes"] = False  # names are shown as they are
+                content.append(folded)
         return content
 
     def _images(self, drawing: Drawing, results: ResultSet, path: Path) -> list[nodes.image]:
