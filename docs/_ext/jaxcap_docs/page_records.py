@@ -40,7 +40,7 @@ class Number(FrozenModel):
     detail: str
 
 
-#: The positions of results among all of a record, as `PageRecord.shown` finds them.
+# The positions of results among all of a record, as `PageRecord.shown` finds them.
 Positions = tuple[NonNegativeInt, ...]
 
 
