@@ -51,7 +51,7 @@ class FigureOfResults(SphinxDirective):
             # Part of what the figure shows may not have been measured elsewhere, or be no number.
             with suppress(ValueError):
                 images = self._images(
-                    figure.drawing, other, path.with_stem(f"{path.stem}_{number}")
+                    figure.drawing, other, path.with_stem(f"others_{path.stem}_{number}")
                 )
                 text = nodes.paragraph(text=differences_from_build(other))
                 folded = dropdown(device, [*images, text])
