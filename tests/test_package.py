@@ -27,7 +27,7 @@ def test_package_is_typed() -> None:
         ("jaxcap.cli", {"jax", "torch", "flax", "optax", "orbax", "pooch", "matplotlib"}),
         ("jaxcap.measure.timing", {"torch", "flax", "matplotlib", "pandas", "rich"}),
         ("jaxcap.results", {"jax", "torch", "flax", "optax", "matplotlib"}),
-        ("jaxcap.results.exports", {"jax", "torch", "flax", "optax", "matplotlib"}),
+        ("jaxcap.report.exports", {"jax", "torch", "flax", "optax", "matplotlib"}),
         ("jaxcap.results.recordings", {"jax", "torch", "flax", "optax", "matplotlib"}),
         ("jaxcap.mnist.config", {"jax", "torch", "flax"}),
         ("jaxcap.mnist.data", {"jax", "torch", "flax", "pooch", "rich"}),

@@ -62,12 +62,12 @@ _ = figures.scaling(
 evaluations.speedups(over=NUMPY)
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
     "the error of a million readings is there sooner compiled than by NumPy",
     evaluations,
-    lambda r: r.speedup(COMPILED, over=NUMPY, size=1_000_000),
+    speedup_of(COMPILED, over=NUMPY, size=1_000_000),
 )
 jit_pays
 
@@ -311,7 +311,7 @@ print("first fit by JAX, compilation included:", first_fit.short)
 fit_pays = claim(
     "a whole fit inside JAX is faster than by SciPy with differences",
     times,
-    lambda r: r.speedup(experiments.INSIDE, over=experiments.DIFFERENCES),
+    speedup_of(experiments.INSIDE, over=experiments.DIFFERENCES),
 )
 fit_pays
 
@@ -486,7 +486,7 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 at_ten_thousand = evaluations.select(size=reference.size)
 evaluation = at_ten_thousand.speedup(COMPILED, over=NUMPY)
 loop = at_ten_thousand.speedup(NUMPY, over=LOOP)
-whole_fit = fit_pays.evidence
+whole_fit = fit_pays.estimate
 failures = int((~fit.success).sum())
 worst = float(abs(fit.x - many_exact).max())
 print("evaluation:", evaluation)

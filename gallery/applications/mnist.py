@@ -231,12 +231,12 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 data_pay = claim(
     "Flax trains faster with the images on the device",
     speeds,
-    lambda r: r.speedup(STEPS, over=NAIVE),
+    speedup_of(STEPS, over=NAIVE),
 )
 data_pay
 
@@ -244,7 +244,7 @@ data_pay
 patches_pay = claim(
     "Flax trains faster with convolutions by patches than by XLA",
     speeds,
-    lambda r: r.speedup(PATCHES, over=STEPS),
+    speedup_of(PATCHES, over=STEPS),
 )
 patches_pay
 

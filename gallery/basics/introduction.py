@@ -117,14 +117,14 @@ results
 # %%
 # Is it faster? What this site asserts, it checks. A *claim* asks the results, and says whether it holds
 # on the machine that ran the page. :doc:`A list </results/claims>` has all claims, by device.
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
     "compiling wave makes it faster on a hundred thousand numbers",
     results,
-    lambda r: r.speedup("jit", over="op by op"),
+    speedup_of("jit", over="op by op"),
 )
-speedup = jit_pays.evidence
+speedup = jit_pays.estimate
 jit_pays
 
 # %%

@@ -286,13 +286,13 @@ from jaxcap.report import figures
 _ = figures.bars(results.select(keys=100), title="A hundred random keys")
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 stream_pays = claim(
     "drawing a hundred keys from a stream is faster than splitting them "
     "one by one",
     results,
-    lambda r: r.speedup(NEXT_EACH, over=SPLIT_EACH, keys=100),
+    speedup_of(NEXT_EACH, over=SPLIT_EACH, keys=100),
 )
 stream_pays
 
@@ -300,14 +300,14 @@ stream_pays
 batch_pays = claim(
     "one split into a hundred keys is faster than a hundred splits",
     results,
-    lambda r: r.speedup(SPLIT_BATCH, over=SPLIT_EACH, keys=100),
+    speedup_of(SPLIT_BATCH, over=SPLIT_EACH, keys=100),
 )
 batch_pays
 
 # %%
 # Takeaway
 # --------
-drawn, batch = stream_pays.evidence, batch_pays.evidence
+drawn, batch = stream_pays.estimate, batch_pays.estimate
 
 # %%
 # Give each use of randomness a key of its own: split, or fold in a number, or draw from a stream;

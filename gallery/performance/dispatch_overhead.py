@@ -61,12 +61,12 @@ tabulate("dot")
 # %%
 # Read down a column. Where the time hardly grows with the size, it is dispatch. So how do the two
 # compare on five numbers, each on its own arrays?
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
     "a scalar product of five numbers takes longer in JAX than in NumPy",
     results,
-    lambda r: r.speedup(
+    speedup_of(
         "jnp", over="NumPy", operation="dot", arrays="its own", size=5
     ),
     below=1,
@@ -89,11 +89,11 @@ _ = figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
-    lambda r: r.speedup(
+    speedup_of(
         "jit", over="jit in each call", operation="dot", arrays="JAX", size=5
     ),
 )
-hoisting = hoisting_pays.evidence
+hoisting = hoisting_pays.estimate
 hoisting_pays
 
 # %%
@@ -228,7 +228,7 @@ for variant in chains.variants:
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
-    lambda r: r.speedup("jit", over="jnp", length=100),
+    speedup_of("jit", over="jnp", length=100),
 )
 chain_pays
 
@@ -307,7 +307,7 @@ dispatch_numpy = smallest.only("NumPy").time
 einsum_compiled = results.speedup(
     "jit", over="jnp", operation="einsum", arrays="JAX", size=5
 )
-chain_compiled = chain_pays.evidence
+chain_compiled = chain_pays.estimate
 polynomial = overtakes("polynomial")
 
 # %%

@@ -77,12 +77,12 @@ results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
 results
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(
     "JAX multiplies large matrices in float64 faster than NumPy",
     results,
-    lambda r: r.speedup("JAX", over="NumPy", task="product"),
+    speedup_of("JAX", over="NumPy", task="product"),
 )
 product_is_faster
 
@@ -90,7 +90,7 @@ product_is_faster
 one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
-    lambda r: r.speedup("JAX", over="NumPy", task="mean and sum"),
+    speedup_of("JAX", over="NumPy", task="mean and sum"),
 )
 one_sum_pays
 
@@ -266,7 +266,7 @@ print(f"float32 {inverse_32:.1e}, float64 {inverse_64:.1e}")
 # %%
 # Takeaway
 # --------
-against_numpy = product_is_faster.evidence
+against_numpy = product_is_faster.estimate
 reached = share_of_limit(product)
 rate_32, rate_64 = rates["float32"], rates["float64"]
 tf32_error = errors["rounded to TF32"] / errors["float32, highest"]

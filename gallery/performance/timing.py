@@ -100,12 +100,12 @@ pairs["to send the data each time"] = tuple(
 sending
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 sending_costs = claim(
     "sending a million numbers with each call makes it slower",
     results,
-    lambda r: r.speedup(mistakes.SENT, over=mistakes.ON_DEVICE),
+    speedup_of(mistakes.SENT, over=mistakes.ON_DEVICE),
     below=1,
 )
 sending_costs
@@ -217,7 +217,7 @@ print("against all at once:   ", against_strong)
 loop_is_weak = claim(
     "NumPy computes a thousand numbers faster at once than in a loop",
     results,
-    lambda r: r.speedup(mistakes.NUMPY, over=mistakes.LOOP),
+    speedup_of(mistakes.NUMPY, over=mistakes.LOOP),
 )
 loop_is_weak
 

@@ -128,12 +128,12 @@ results.select(question=asynchronous.USES)
 Source(asynchronous.prepare_overlap)
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 lead_pays = claim(
     "reading while the device works is faster than waiting first",
     results,
-    lambda r: r.speedup(asynchronous.MEANWHILE, over=asynchronous.WAIT),
+    speedup_of(asynchronous.MEANWHILE, over=asynchronous.WAIT),
 )
 lead_pays
 
@@ -271,7 +271,7 @@ loops_of_calls.speedups(over=awaiting.COMPILED)
 waiting_costs = claim(
     "waiting for each value makes a loop of small calls slower",
     loops_of_calls,
-    lambda r: r.speedup(awaiting.AWAITED, over=awaiting.COMPILED),
+    speedup_of(awaiting.AWAITED, over=awaiting.COMPILED),
     below=1,
 )
 waiting_costs
@@ -280,7 +280,7 @@ waiting_costs
 scan_pays = claim(
     "a loop inside one compiled call is faster than a loop of compiled calls",
     loops_of_calls,
-    lambda r: r.speedup(awaiting.SCAN, over=awaiting.COMPILED),
+    speedup_of(awaiting.SCAN, over=awaiting.COMPILED),
 )
 scan_pays
 
@@ -307,8 +307,8 @@ _ = axes.set_xlabel("time of an iteration")
 # --------
 last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
-waiting, scan = waiting_costs.evidence, scan_pays.evidence
-lead = lead_pays.evidence
+waiting, scan = waiting_costs.estimate, scan_pays.estimate
+lead = lead_pays.estimate
 vmap = loops_of_calls.speedup(awaiting.VMAP, over=awaiting.COMPILED)
 print("vmap:", vmap)
 

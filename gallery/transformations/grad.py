@@ -301,16 +301,16 @@ headers = ("pair", "times as fast", interval, "verdict")
 Table("Which way is faster", headers, rows)
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import BEST, claim, speedup_of
 
 jit_belongs_outside = claim(
     "a thousand gradients come faster with jit around vmap than inside",
     results,
-    lambda r: r.speedup(
+    speedup_of(
         gradients.JIT,
         over=gradients.INNER_JIT,
         points=1000,
-        device=r.environment.device.platform,
+        device=BEST,
     ),
 )
 jit_belongs_outside
@@ -320,7 +320,7 @@ jax_is_faster = claim(
     "JAX's best way to a thousand gradients on a CPU is faster than "
     "PyTorch's uncompiled one",
     results,
-    lambda r: r.speedup(
+    speedup_of(
         gradients.JIT, over=gradients.BACKWARD, points=1000, device="cpu"
     ),
 )

@@ -135,24 +135,13 @@ _ = figures.speedups(
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import BEST, claim, speedup_of
 
-
-def compiling_wave(size):
-    """Prepare to ask for the speed-up on a machine's best device."""
-    return lambda r: r.speedup(
-        COMPILED,
-        over=OP_BY_OP,
-        function="wave",
-        size=size,
-        device=r.environment.device.platform,
-    )
-
-
+on_best = {"over": OP_BY_OP, "function": "wave", "device": BEST}
 jit_pays = claim(
     "compiling wave makes it faster on a million numbers",
     results,
-    compiling_wave(1_000_000),
+    speedup_of(COMPILED, **on_best, size=1_000_000),
 )
 jit_pays
 
@@ -160,7 +149,7 @@ jit_pays
 jit_pays_on_few = claim(
     "compiling wave makes it faster on ten thousand numbers",
     results,
-    compiling_wave(10_000),
+    speedup_of(COMPILED, **on_best, size=10_000),
 )
 jit_pays_on_few
 
@@ -224,7 +213,7 @@ for label, some in ("memory kept", kept), ("the default", by_default):
 #
 # Takeaway
 # --------
-wave_speedup = jit_pays.evidence
+wave_speedup = jit_pays.estimate
 default_speedup = by_default.speedup(COMPILED, over=OP_BY_OP)
 
 # %%

@@ -209,7 +209,7 @@ _ = figures.scaling(results, x="steps", title="What later calls take")
 # Here, unrolling can be ahead: the compiler sees all steps at once and may fuse them, and there is no
 # loop to run. Only where it is ahead, and by enough to earn back the longer first call, does a static
 # bound pay, provided that the bound rarely changes. Is it ahead here?
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 largest = max(result.parameters["steps"] for result in results)
 at_largest = results.select(steps=largest)
@@ -219,11 +219,7 @@ unrolling_pays = claim(
     "later calls are faster unrolled than with fori_loop, for the most steps "
     "measured",
     results,
-    lambda r: r.speedup(
-        UNROLLED,
-        over=ROLLED,
-        steps=max(result.parameters["steps"] for result in r),
-    ),
+    speedup_of(UNROLLED, over=ROLLED, steps=LARGEST),
 )
 unrolling_pays
 
@@ -307,7 +303,7 @@ first_padded = stream.only(PADDED).first_call
 padding_costs = claim(
     "padding makes a stream slower whose lengths have all been seen",
     stream,
-    lambda r: r.speedup(PADDED, over=EXACT),
+    speedup_of(PADDED, over=EXACT),
     below=1,
 )
 padding_costs
@@ -362,7 +358,7 @@ for kind in (Frozen, Plain):
 # %%
 # Takeaway
 # --------
-later_unrolled = unrolling_pays.evidence
+later_unrolled = unrolling_pays.estimate
 
 # %%
 # Make static what decides about the program: a shape, an axis, a switch between two methods. Leave

@@ -192,12 +192,12 @@ _ = figures.bars(results, title="A call of the same compiled function")
 results.speedups(over=PLAIN)
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 types_cost_little = claim(
     "a call from typed_jit takes less than a tenth longer",
     results,
-    lambda r: r.speedup(PLAIN, over=TYPED),
+    speedup_of(PLAIN, over=TYPED),
     below=1.1,
 )
 types_cost_little

@@ -199,12 +199,12 @@ for step, ratio in {
     print(f"{step:28} {ratio}")
 
 # %%
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 
 vmap_pays = claim(
     "mapping a thousand losses is faster than a loop of compiled calls",
     results,
-    lambda r: r.speedup(rivals.VMAP, over=rivals.LOOP, batch=1000),
+    speedup_of(rivals.VMAP, over=rivals.LOOP, batch=1000),
 )
 vmap_pays
 
@@ -213,7 +213,7 @@ vmap_costs_little = claim(
     "mapping a thousand losses takes less than twice the time of batching "
     "them by hand",
     results,
-    lambda r: r.speedup(rivals.VMAP, over=rivals.BY_HAND, batch=1000),
+    speedup_of(rivals.VMAP, over=rivals.BY_HAND, batch=1000),
     above=0.5,
 )
 vmap_costs_little
@@ -310,7 +310,7 @@ gradients
 # %%
 # Takeaway
 # --------
-speedup = vmap_pays.evidence
+speedup = vmap_pays.estimate
 gradient_speedup = gradients.speedup(
     rivals.GRADIENT_VMAP, over=rivals.GRADIENT_LOOP
 )

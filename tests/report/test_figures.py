@@ -239,6 +239,10 @@ def test_figures_leave_the_style_of_others_alone(results: ResultSet) -> None:
     assert dict(plt.rcParams) == before
 
 
+def first_call(result: Result) -> Estimate:
+    return result.first_call
+
+
 def sized(function: str, size: int, variant: str = "jit") -> Result:
     runs = make_run(samples(size * MS))
     return make_result(variant, runs, parameters={"function": function, "size": size})
@@ -280,13 +284,44 @@ class TestPanels:
 
 def test_a_figure_can_be_drawn_again_from_other_results() -> None:
     first, second = make_set(sized("wave", 10)), make_set(sized("wave", 20))
-    figure = bars(first, title="Bars")
-    origin = figures.origin(figure)
-    assert origin is not None
-    results, draw = origin
-    assert results is first
-    assert draw(second).axes[0].get_title(loc="left") == "Bars"
+    for options in {"title": "Bars"}, {"title": None, "value": first_call, "label": "first call"}:
+        origin = figures.origin(bars(first, **options))
+        assert origin is not None
+        results, drawing = origin
+        assert results is first
+        read = figures.Drawing.model_validate_json(drawing.model_dump_json())
+        again, directly = read.draw(second), bars(second, **options)
+        assert texts(again) == texts(directly)
+        assert again.get_label() == directly.get_label()
+
+
+def test_a_figure_that_could_not_be_drawn_again_has_no_origin() -> None:
+    results = make_set(sized("wave", 10))
     assert figures.origin(plt.figure()) is None
+    assert figures.origin(bars(results, value=lambda result: result.time)) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        ("pie", {}),
+        ("bars", {"value": figures.Reference(reference="fakes:gone")}),
+        ("bars", {"value": figures.Reference(reference="gone:value")}),
+    ],
+)
+def test_what_cannot_be_imported_any_more_is_named(
+    function: str, options: Mapping[str, figures.Reference]
+) -> None:
+    drawing = figures.Drawing(function=function, options=dict(options))
+    with pytest.raises(ValueError, match=f"{function} cannot draw .*(pie|gone)"):
+        drawing.draw(make_set(sized("wave", 10)))
+
+
+def test_a_figure_that_was_changed_later_is_stale() -> None:
+    figure = bars(make_set(sized("wave", 10)))
+    assert not figure.stale
+    figure.axes[0].set_xlabel("another label")
+    assert figure.stale
 
 
 @pytest.mark.parametrize("draw", [bars, figures.panels, partial(scaling, x="size")])

@@ -26,18 +26,18 @@ It measures :measured:`speedup`.
 """
 # %%
 import matplotlib.pyplot as plt
-from jaxcap.report.claims import claim
+from jaxcap.report.claims import claim, speedup_of
 from jaxcap.measure.timing import compare
 
 results = compare({"a": list, "b": dict}, experiment="dictionaries", budget_s=0.01)
 speedup = results.speedup("a", over="b")
 untrue = claim(
-    "lists are made <i>much</i> faster", results, lambda r: r.speedup("a", over="b"), above=1e9
+    "lists are made <i>much</i> faster", results, speedup_of("a", over="b"), above=1e9
 )
 untrue
 # %%
 true = claim(
-    "lists & dictionaries are made", results, lambda r: r.speedup("a", over="b"), above=1e-9
+    "lists & dictionaries are made", results, speedup_of("a", over="b"), above=1e-9
 )
 true
 # %%

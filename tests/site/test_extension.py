@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -203,6 +204,12 @@ def test_pages_are_those_of_the_experiments_that_there_are(tmp_path: Path) -> No
     experiments.on_builder_inited(app)
     assert len(list(folder.iterdir())) == len(catalogue())
     assert not (folder / "removed.md").exists()
+    for path in folder.iterdir():
+        os.utime(path, ns=(0, 0))
+    (folder / "jit.md").write_text("changed", encoding="utf-8")
+    experiments.on_builder_inited(app)
+    written = [path.name for path in folder.iterdir() if path.stat().st_mtime_ns]
+    assert written == ["jit.md"], "a page that is written is read again"
 
 
 def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Browser) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 from fakes import make_pair
 from jaxcap_docs import image_files
+from matplotlib.figure import Figure
 
 from jaxcap.report import figures
+from jaxcap.results import ResultSet
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +37,38 @@ def test_dark_plot_has_another_ink_and_is_otherwise_the_same(tmp_path: Path) -> 
     assert figures.INK in drawn
     assert "#000000" not in drawn, "text and lines in another ink would vanish on a dark page"
     assert on_dark == drawn.replace(figures.INK, figures.INK_ON_DARK)
+
+
+def test_figure_is_drawn_again_only_if_something_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[figures.Drawing] = []
+    draw = figures.Drawing.draw
+
+    def count(drawing: figures.Drawing, results: ResultSet) -> Figure:
+        drawn.append(drawing)
+        return draw(drawing, results)
+
+    monkeypatch.setattr(figures.Drawing, "draw", count)
+    bars = figures.Drawing(function="bars", options={})
+    titled = figures.Drawing(function="bars", options={"title": "A title"})
+    fast, slow = (make_pair([1e-3] * 6, [seconds] * 6) for seconds in (2e-3, 4e-3))
+    path, style = tmp_path / "figure.png", tmp_path / "style"
+    style.write_text("one")
+    monkeypatch.setattr(image_files, "CODE", (style,))
+    save = partial(image_files.save_drawing, path=path, root=tmp_path)
+    first = save(bars, fast)
+    assert save(bars, fast) == first
+    assert len(drawn) == 1
+    assert save(bars, slow) != first  # the words differ
+    save(titled, slow)
+    style.write_text("two")
+    save(titled, slow)
+    assert drawn == [bars, bars, titled, titled]
+    image_files.save_drawing(bars, fast, path, tmp_path, drawn=figures.bars(fast))
+    assert path.exists()
+    assert save(bars, fast) == first
+    assert len(drawn) == 4
 
 
 def test_figure_of_results_is_described_by_its_title_and_its_finding() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import made_up
 import pytest
-from sites import copy_project, own_lock
+from sites import TUTORIALS, copy_project, own_lock
 
 PAGE = "basics/introduction"
 
@@ -57,6 +59,30 @@ def preview(tmp_path_factory: pytest.TempPathFactory) -> Preview:
     made = Preview(tmp_path_factory.mktemp("preview") / "copy")
     made.build()
     return made
+
+
+def test_recording_is_shown_without_running_or_reading_anything_else(preview: Preview) -> None:
+    before = preview.measured()
+    experiment = PAGE.replace("/", " ")
+    made_up.save(preview.project / "docs" / "recorded", made_up.measured(experiment, "ab", [{}]))
+    said = preview.build()
+    assert preview.measured() == before
+    page = (preview.html / f"tutorials/{PAGE}.html").read_text(encoding="utf-8")
+    assert page.count("New GPU") > 4, "in two tables, their notes and below the figure"
+    assert read(said) == {
+        f"tutorials/{PAGE}",
+        *("results/index", "results/claims", "results/roofline", "results/then_and_now"),
+    }
+    assert read(preview.build()) == set()
+
+
+def read(said: str) -> set[str]:
+    """Return the pages that a build has read, but for tutorials that it didn't run.
+
+    sphinx-gallery writes these anew each time.
+    """
+    pages = set(re.findall(r"^reading sources\.\.\. .*\] (.*)$", said, re.MULTILINE))
+    return pages - {f"tutorials/{page}" for page in TUTORIALS if page != PAGE}
 
 
 def test_only_what_pages_show_makes_tutorials_run_again(preview: Preview) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 from fakes import ENVIRONMENT, make_pair
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.page_records import PageRecord, ShownFigure
 from jaxcap_docs.read import elements
 from sphinx.errors import ExtensionError
 
-from jaxcap.report.claims import claim
+from jaxcap.report import figures
+from jaxcap.report.claims import claim, speedup_of
+from jaxcap.results import ResultTable
 
 PAGE, OTHER_PAGE, *_ = TUTORIALS
 PAIR = make_pair([1e-3] * 6, [2e-3] * 6)
@@ -27,14 +33,25 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     page_records.load.cache_clear()
 
 
+def saved(
+    variables: Mapping[str, Any],
+    tables: Mapping[str, ResultTable] = MappingProxyType({}),
+    shown: Sequence[ShownFigure] = (),
+    page: str = PAGE,
+) -> PageRecord:
+    page_records.save(page, 2.5, variables, tables, shown)
+    page_records.load.cache_clear()
+    record = page_records.load(page)
+    assert record is not None
+    return record
+
+
 def test_record_has_numbers_results_and_claims_each_once() -> None:
     speedup = PAIR.speedup("jit", over="op by op")
-    claimed = claim("jit is faster", PAIR, lambda _: speedup, above=1)
+    claimed = claim("jit is faster", PAIR, speedup_of("jit", over="op by op"))
     variables = {"alone": PAIR[1], "pair": PAIR, "again": PAIR, "ratio": speedup, "steps": 1200}
     variables |= {"share": 1 / 3, "name": "jit", "is_fast": True, "it": claimed, "same": claimed}
-    page_records.save(PAGE, 2.5, variables, {"a table": "a wider one"})
-    record = page_records.load(PAGE)
-    assert record is not None
+    record = saved(variables)
     texts = {name: number.text for name, number in record.numbers.items()}
     assert texts == {
         "ratio": "2.000 times faster",
@@ -45,11 +62,46 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
     assert record.numbers["ratio"].detail == str(speedup)
     assert record.results is not None
     assert record.results.results == PAIR.results
+    assert record.other_results == ()
     (listed,) = record.claims
-    ((machine, outcome),) = listed.outcomes.items()
-    assert machine.endswith(", in this build")
-    assert outcome.outcome == claimed.outcome
-    assert (record.duration_s, record.tables) == (2.5, {"a table": "a wider one"})
+    assert listed.statement == claimed.statement
+    assert record.shown(listed.results).results == PAIR.results
+    assert record.duration_s == 2.5
+
+
+def test_what_a_page_shows_is_kept_with_its_results_in_their_order() -> None:
+    reverse = PAIR.subset(reversed(PAIR.results))
+    unnamed = make_pair([1e-3] * 6, [2e-3] * 6)
+    origin = figures.origin(figures.bars(reverse, title="Bars"))
+    assert origin is not None
+    shown, drawing = origin
+    record = saved(
+        {"pair": PAIR},
+        {"times": reverse.table(), "speed-ups": unnamed.speedups(over="op by op")},
+        [ShownFigure("a.png", drawing, shown, is_changed=False)],
+    )
+    times, speedups = record.tables
+    (figure,) = record.figures
+    assert (times.html, times.over, speedups.over) == ("times", None, "op by op")
+    assert record.shown(times.results).results == reverse.results
+    assert record.shown(speedups.results).results == unnamed.results
+    assert record.shown(figure.results).results == reverse.results
+    assert figure.drawing == drawing
+    # What no variable names is shown, and not listed among the results of this build.
+    assert record.other_results == unnamed.results
+    assert record.results is not None
+    assert record.results.results == PAIR.results
+
+
+def test_file_that_would_not_change_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    page_records.write_if_changed(path, "one")
+    os.utime(path, ns=(0, 0))
+    page_records.write_if_changed(path, "one")
+    assert path.stat().st_mtime_ns == 0
+    page_records.write_if_changed(path, "two")
+    assert path.read_text("utf-8") == "two"
+    assert path.stat().st_mtime_ns > 0
 
 
 @pytest.mark.parametrize(
@@ -63,9 +115,7 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
 )
 def test_prose_quotes_a_comparison_in_its_direction(slow_s: list[float], text: str) -> None:
     speedup = make_pair([2e-3] * len(slow_s), slow_s).speedup("jit", over="op by op")
-    page_records.save(PAGE, 1.0, {"speedup": speedup}, {})
-    record = page_records.load(PAGE)
-    assert record is not None
+    record = saved({"speedup": speedup})
     assert record.numbers["speedup"].text == text
 
 
@@ -75,11 +125,10 @@ def test_page_that_did_not_run_has_no_record() -> None:
 
 
 def test_two_pages_with_one_experiment_are_named() -> None:
-    page_records.save(PAGE, 1.0, {"results": PAIR}, {})
+    saved({"results": PAIR})
     ((page, results),) = page_records.results_of_build().values()
     assert (page, results.results) == (PAGE, PAIR.results)
-    page_records.save(OTHER_PAGE, 1.0, {"results": PAIR}, {})
-    page_records.load.cache_clear()
+    saved({"results": PAIR}, page=OTHER_PAGE)
     with pytest.raises(ExtensionError, match=f"{PAGE} and {OTHER_PAGE} both measured"):
         page_records.results_of_build()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,12 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from jaxcap.report import figures
+from jaxcap.results import ResultSet
+from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
+# Figures of the same results look the same as long as none of these files changes.
+CODE = (Path(__file__), Path(figures.__file__), figures.STYLE_FILE)
 
 
 def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> list[dict[str, Any]]:
@@ -58,6 +64,49 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         }
         for theme, file in files.items()
     ]
+
+
+def save_drawing(
+    drawing: figures.Drawing,
+    results: ResultSet,
+    path: Path,
+    root: Path,
+    *,
+    drawn: Figure | None = None,
+) -> list[dict[str, Any]]:
+    """Draw results and save the figure, unless the files are there from the last time.
+
+    Parameters
+    ----------
+    drawing, results
+        How to draw, and what.
+    path, root
+        As in `save`.
+    drawn
+        The figure, if it was drawn already. It is saved as PNG too.
+
+    Returns
+    -------
+    list
+        As from `save`.
+    """
+    source, noted = _digest(drawing, results), path.with_suffix(".json")
+    if drawn is None and noted.exists():
+        last = json.loads(noted.read_text(encoding="utf-8"))
+        if last["source"] == source:
+            images: list[dict[str, Any]] = last["images"]
+            return images
+    noted.unlink(missing_ok=True)  # from here on the images are not those of the note
+    images = save(drawn or drawing.draw(results), path, root, raster=drawn is not None)
+    write_atomically(noted, json.dumps({"source": source, "images": images}))
+    return images
+
+
+def _digest(drawing: figures.Drawing, results: ResultSet) -> str:
+    """Return a digest of all that a figure depends on."""
+    parts = [*(path.read_bytes() for path in CODE), drawing.model_dump_json().encode()]
+    parts += [result.model_dump_json().encode() for result in results]
+    return sha256(b"\0".join(parts)).hexdigest()
 
 
 def describe(figure: Figure) -> str:

@@ -5,19 +5,21 @@ A tutorial leaves a record in a file of its own, from which its page and others 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from pydantic import NonNegativeInt
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
 from jaxcap.measure.machine.description import capture
-from jaxcap.report.claims import Claim, Outcome
-from jaxcap.results import Device, Environment, Result, ResultsError, ResultSet
+from jaxcap.report.claims import Claim, Statement
+from jaxcap.report.figures import Drawing
+from jaxcap.results import Environment, Result, ResultSet, ResultTable
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.base import FrozenModel
 from jaxcap.results.recordings import Recording, changes_since, load_all
@@ -38,23 +40,49 @@ class Number(FrozenModel):
     detail: str
 
 
-class ClaimOutcome(FrozenModel):
-    """The outcome of a claim on a machine, and the evidence for it in words."""
-
-    outcome: Outcome
-    evidence: str
+# The positions of results among all of a record, as `PageRecord.shown` finds them.
+Positions = tuple[NonNegativeInt, ...]
 
 
 class ClaimRecord(FrozenModel):
-    """A claim of a page, what it needs to hold, and its outcomes by machine and date."""
+    """A claim of a page, and the results that it was checked on."""
 
-    text: str
-    needs: str
-    outcomes: dict[str, ClaimOutcome]
+    statement: Statement
+    results: Positions
+
+
+class TableRecord(FrozenModel):
+    """A table of a page: its HTML as the script showed it, and its results.
+
+    ``over`` is as in `~jaxcap.results.ResultTable`.
+    """
+
+    html: str
+    results: Positions
+    over: str | None
+
+
+class FigureRecord(FrozenModel):
+    """A figure of a page that shows results.
+
+    Attributes
+    ----------
+    path
+        The image for light pages, below the folder of the site's sources.
+    drawing, results
+        How and from what it was drawn.
+    is_changed
+        Whether the script changed it afterwards, so that only the script can draw it.
+    """
+
+    path: str
+    drawing: Drawing
+    results: Positions
+    is_changed: bool
 
 
 class PageRecord(FrozenModel):
-    """What the script of a page measured.
+    """What the script of a page measured, and what the page shows of it.
 
     Attributes
     ----------
@@ -64,20 +92,42 @@ class PageRecord(FrozenModel):
         How long the script ran, in seconds.
     numbers
         By the names of the script's variables.
-    claims
-        In the order of the page.
     results
         All results among the variables; None if there are none.
-    tables
-        The HTML of each table with the columns of other machines, by its HTML without them.
+    other_results
+        Those that were shown without being among the variables when the script ended.
+    claims, tables, figures
+        In the order of the page.
     """
 
     environment: Environment
     duration_s: float
     numbers: dict[str, Number]
-    claims: tuple[ClaimRecord, ...]
     results: ResultSet | None
-    tables: dict[str, str]
+    other_results: tuple[Result, ...]
+    claims: tuple[ClaimRecord, ...]
+    tables: tuple[TableRecord, ...]
+    figures: tuple[FigureRecord, ...]
+
+    def shown(self, positions: Positions) -> ResultSet:
+        """Return the results that a claim, a table or a figure shows."""
+        everything = (*(self.results or ()), *self.other_results)
+        results = tuple(everything[position] for position in positions)
+        return ResultSet(environment=self.environment, results=results)
+
+    @property
+    def experiments(self) -> set[str]:
+        """The names of all experiments that the page shows results of."""
+        return {result.experiment for result in (*(self.results or ()), *self.other_results)}
+
+
+class ShownFigure(NamedTuple):
+    """A figure that a script has just shown, as in `FigureRecord`."""
+
+    path: str
+    drawing: Drawing
+    results: ResultSet
+    is_changed: bool
 
 
 def record_path(page: str) -> Path:
@@ -86,21 +136,70 @@ def record_path(page: str) -> Path:
 
 
 def save(
-    page: str, duration_s: float, variables: Mapping[str, Any], tables: Mapping[str, str]
+    page: str,
+    duration_s: float,
+    variables: Mapping[str, Any],
+    tables: Mapping[str, ResultTable],
+    figures: Sequence[ShownFigure],
 ) -> None:
-    """Write the record of a script that has just ended with these variables and tables."""
+    """Write the record of a script that has just ended with these variables.
+
+    Parameters
+    ----------
+    page, duration_s
+        The page, and how long its script ran, in seconds.
+    variables
+        By name.
+    tables
+        What the page shows, by its HTML.
+    figures
+        What else it shows.
+    """
     environment = capture()
     results = _results(variables)
     claims = {id(value): value for value in variables.values() if isinstance(value, Claim)}
+    shown = [
+        *(claim.results for claim in claims.values()),
+        *(table.results for table in tables.values()),
+        *(figure.results for figure in figures),
+    ]
+    everything = {id(result): result for result in chain(results, *shown)}
+    places = {key: place for place, key in enumerate(everything)}
+
+    def positions(some: ResultSet) -> Positions:
+        return tuple(places[id(result)] for result in some)
+
     record = PageRecord(
         environment=environment,
         duration_s=duration_s,
         numbers={name: number for name, value in variables.items() if (number := _number(value))},
-        claims=tuple(map(_claim_record, claims.values())),
         results=ResultSet(environment=environment, results=results) if results else None,
-        tables=dict(tables),
+        other_results=tuple(everything.values())[len(results) :],
+        claims=tuple(
+            ClaimRecord(statement=claim.statement, results=positions(claim.results))
+            for claim in claims.values()
+        ),
+        tables=tuple(
+            TableRecord(html=html, results=positions(table.results), over=table.over)
+            for html, table in tables.items()
+        ),
+        figures=tuple(
+            FigureRecord(
+                path=figure.path,
+                drawing=figure.drawing,
+                results=positions(figure.results),
+                is_changed=figure.is_changed,
+            )
+            for figure in figures
+        ),
     )
-    write_atomically(record_path(page), record.model_dump_json(indent=1))
+    write_if_changed(record_path(page), record.model_dump_json(indent=1))
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Write a file unless it holds this text, because pages are read again when files are newer."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        write_atomically(path, text)
 
 
 @cache  # all scripts have run before the first page is read
@@ -157,26 +256,6 @@ def differences_from_build(results: ResultSet) -> str:
     jax = recorded.versions.get("jax", "of unknown version")
     text = f"measured with JAX {jax}, commit {recorded.commit or 'unknown'}"
     return f"{text}; it differs from this build in {', '.join(changes)}" if changes else text
-
-
-def _claim_record(claim: Claim) -> ClaimRecord:
-    """Check a claim against the results of this machine and of all others."""
-    device = claim.results.environment.device
-    outcomes = {f"{device}, in this build": _outcome(claim, device)}
-    for recording in other_recordings():
-        name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
-        # A recording may lack experiments or points, and a coarse clock may have measured zero.
-        with suppress(KeyError, ResultsError, ArithmeticError):
-            rechecked = claim.recheck(recording.sets[claim.experiment])
-            outcomes[name] = _outcome(rechecked, recording.device)
-    return ClaimRecord(text=claim.text, needs=claim.needs, outcomes=outcomes)
-
-
-def _outcome(claim: Claim, device: Device) -> ClaimOutcome:
-    evidence = str(claim.evidence)
-    if claim.devices != (device,):
-        evidence += f", on {' and '.join(map(str, claim.devices))}"
-    return ClaimOutcome(outcome=claim.outcome, evidence=evidence)
 
 
 def _number(value: Any) -> Number | None:

@@ -12,9 +12,9 @@ import click
 
 from jaxcap.cli.options import DASH, InputError, require_writable
 from jaxcap.cli.output import display, write
+from jaxcap.report.exports import FORMATS, side_by_side
 from jaxcap.results import ResultsError, ResultSet, json_schema
 from jaxcap.results.environment import provenance
-from jaxcap.results.exports import FORMATS, side_by_side
 from jaxcap.results.files import ENVIRONMENT_FILE
 from jaxcap.results.recordings import load_recording
 from jaxcap.results.tables import Table

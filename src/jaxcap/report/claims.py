@@ -1,20 +1,20 @@
 """Checked claims: a sentence, the evidence for it, and whether it holds on this machine.
 
 A page that says "this is faster" may be built on a machine where it isn't. Such a sentence is
-therefore an object whose wording follows from the results, and which can be checked again on the
-results of another machine.
+therefore an object whose wording follows from the results. What it states is data, which can be kept
+as JSON and checked again on the results of any machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
-from math import inf, isinf
-from typing import Literal
+from math import inf
+from typing import Any, Literal
 
-from jaxcap.results import Device, ResultSet
-from jaxcap.results.statistics import CONFIDENCE, Estimate, Speedup
+from jaxcap.results import Parameter, ResultsError, ResultSet
+from jaxcap.results.base import FrozenModel, PrintableText
+from jaxcap.results.statistics import CONFIDENCE, Speedup
 
 Outcome = Literal["holds", "fails", "undecided"]
 
@@ -27,43 +27,151 @@ WORDS: dict[Outcome, str] = {
 }
 
 
-@dataclass(frozen=True, repr=False)
-class Claim:
-    """A sentence, with the evidence for or against it on one machine; made by `claim`.
+class Chosen(FrozenModel):
+    """The value of a criterion that each machine's own results determine: `BEST` or `LARGEST`."""
+
+    chosen: Literal["best", "largest"]
+
+
+#: As the ``device`` of a criterion, the platform of a machine's best device.
+BEST = Chosen(chosen="best")
+#: The largest number that was measured of a parameter.
+LARGEST = Chosen(chosen="largest")
+
+
+class Evidence(FrozenModel):
+    """Which number decides a claim, for the results of any machine; made by `speedup_of`.
+
+    Attributes
+    ----------
+    variant
+        The variant whose speed-up it is. None stands for the only other one that took turns with
+        ``over``, whatever it is called.
+    over
+        The variant that it is compared with.
+    criteria
+        What distinguishes the result from others of its variant: values as in
+        `~jaxcap.results.ResultSet.select`, or `BEST` or `LARGEST`.
+    """
+
+    variant: PrintableText | None
+    over: PrintableText
+    criteria: dict[PrintableText, Parameter | Chosen]
+
+    def estimate(self, results: ResultSet) -> Speedup:
+        """Find the number in results of one experiment.
+
+        Raises
+        ------
+        ResultsError
+            If they lack it, or several results meet the criteria.
+        """
+        criteria: dict[str, Any] = {k: v for k, v in self.criteria.items() if v != LARGEST}
+        criteria |= {
+            k: results.environment.device.platform for k, v in criteria.items() if v == BEST
+        }
+        found = results.select(variant=self.variant, **criteria)
+        if self.variant is None:
+            found = _compared_with(self.over, found, results)
+        for name, value in self.criteria.items():
+            if value == LARGEST:
+                found = found.select(**{name: _largest(name, found)})
+        return results.speedup(found.only(), over=self.over)
+
+
+def _compared_with(over: str, found: ResultSet, results: ResultSet) -> ResultSet:
+    """Select the results that took turns with another variant."""
+    compared = [r for r in found if r.variant != over and results.paired_result(r, over)]
+    if not compared:
+        raise ResultsError(f"no other variant was measured in turns with {over!r}")
+    return found.subset(compared)
+
+
+def _largest(name: str, results: ResultSet) -> float:
+    values = (result.parameters.get(name) for result in results)
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    if not numbers:
+        raise ResultsError(f"no result has a number as its parameter {name!r}, to take the largest")
+    return max(numbers)
+
+
+def speedup_of(variant: str | None = None, /, *, over: str, **criteria: Any) -> Evidence:
+    """Name the speed-up that decides a claim.
+
+    Parameters
+    ----------
+    variant, over, **criteria
+        See `Evidence`. By default, the variant is the only one that took turns with ``over``.
+
+    Raises
+    ------
+    ValueError
+        If a criterion is neither a plain value nor `BEST` nor `LARGEST`.
+    """
+    return Evidence(variant=variant, over=over, criteria=criteria)
+
+
+class Statement(FrozenModel):
+    """What a claim says, whatever was measured.
 
     Attributes
     ----------
     text
         The sentence, as it would follow "it is claimed that".
-    results
-        The measurements, made on one machine.
-    estimate_evidence
-        Derives the evidence from results.
+    experiment
+        The name of the experiment that it is about.
     evidence
-        What ``estimate_evidence`` derived from ``results``.
+        Which number decides it.
     above
-        Lower bound of the evidence, exclusive, in its unit.
+        Lower bound of that number, exclusive; None if there is none.
     below
-        Upper bound of the evidence, exclusive, in its unit.
+        Upper bound, likewise.
     """
 
     text: str
+    experiment: PrintableText
+    evidence: Evidence
+    above: float | None
+    below: float | None
+
+    @property
+    def needs(self) -> str:
+        """What the evidence has to be, in the words in which it is given."""
+        bounds = []
+        if self.above is not None:
+            bounds.append(_above(self.above))
+        if self.below is not None:
+            bounds.append(_below(self.below))
+        return " and ".join(bounds)
+
+    def check(self, results: ResultSet) -> Claim:
+        """Check it on the results of a machine.
+
+        Raises
+        ------
+        ResultsError
+            If that machine did not measure what the claim is about.
+        """
+        return Claim(self, results, self.evidence.estimate(results))
+
+
+@dataclass(frozen=True, repr=False)
+class Claim:
+    """A statement, with the evidence for or against it on one machine; made by `claim`.
+
+    Attributes
+    ----------
+    statement
+        What is claimed.
+    results
+        The measurements, made on one machine.
+    estimate
+        The number that decides it there.
+    """
+
+    statement: Statement
     results: ResultSet
-    estimate_evidence: Callable[[ResultSet], Estimate]
-    evidence: Estimate
-    above: float
-    below: float
-
-    @property
-    def experiment(self) -> str:
-        """Name of the experiment behind the evidence."""
-        return self.results[0].experiment
-
-    @property
-    def devices(self) -> tuple[Device, ...]:
-        """The device on which the evidence was measured, or both of those that it compares."""
-        devices = self.evidence.devices or (result.device for result in self.results)
-        return tuple(dict.fromkeys(devices))
+    estimate: Speedup
 
     @property
     def holds(self) -> bool:
@@ -79,42 +187,24 @@ class Claim:
 
         An interval of less confidence than 0.95, from too few samples, decides nothing.
         """
-        low, high = self.evidence.low, self.evidence.high
-        if self.evidence.confidence < CONFIDENCE:
+        low, high = self.estimate.low, self.estimate.high
+        above, below = self.statement.above, self.statement.below
+        above, below = -inf if above is None else above, inf if below is None else below
+        if self.estimate.confidence < CONFIDENCE:
             return "undecided"
-        if self.above < low and high < self.below:
+        if above < low and high < below:
             return "holds"
-        return "fails" if high < self.above or low > self.below else "undecided"
-
-    @property
-    def needs(self) -> str:
-        """What the evidence has to be, in the words in which it is given."""
-        of_speed = isinstance(self.evidence, Speedup)
-        bounds = []
-        if not isinf(self.above):
-            bounds.append(_above(self.above) if of_speed else f"more than {self.above:g}")
-        if not isinf(self.below):
-            bounds.append(_below(self.below) if of_speed else f"less than {self.below:g}")
-        return " and ".join(bounds)
+        return "fails" if high < above or low > below else "undecided"
 
     @property
     def sentence(self) -> str:
         """What the measurements say, which is the claim itself only where it holds."""
+        text = self.statement.text
         if self.holds:
-            return f"{self.text[0].upper()}{self.text[1:]}."
+            return f"{text[0].upper()}{text[1:]}."
         if self.outcome == "fails":
-            return f"The measurements contradict the claim that {self.text}."
-        return f"The measurements leave open whether {self.text}."
-
-    def recheck(self, results: ResultSet) -> Claim:
-        """Check the same claim on results from another machine.
-
-        Raises
-        ------
-        ResultsError
-            If that machine did not measure what the claim is about.
-        """
-        return replace(self, results=results, evidence=self.estimate_evidence(results))
+            return f"The measurements contradict the claim that {text}."
+        return f"The measurements leave open whether {text}."
 
     def __repr__(self) -> str:
         return f"{self._heading}: {self.sentence}\n{self._measured}"
@@ -133,8 +223,9 @@ class Claim:
 
     @property
     def _measured(self) -> str:
-        devices = " and ".join(map(str, self.devices))
-        return f"Measured on {devices}: {self.evidence}. The claim needs it to be {self.needs}."
+        devices = " and ".join(map(str, self.estimate.devices))
+        needs = self.statement.needs
+        return f"Measured on {devices}: {self.estimate}. The claim needs it to be {needs}."
 
 
 def _above(ratio: float) -> str:
@@ -154,7 +245,7 @@ def _below(ratio: float) -> str:
 def claim(
     text: str,
     results: ResultSet,
-    evidence: Callable[[ResultSet], Estimate],
+    evidence: Evidence,
     *,
     above: float | None = None,
     below: float | None = None,
@@ -169,12 +260,11 @@ def claim(
     results
         Results of one experiment.
     evidence
-        Derives a number with an interval from results, as
-        ``lambda results: results.speedup("jit", over="op by op")`` does. It may be applied to
-        results of the same experiment from another machine, which may have run it at other points.
+        Which speed-up decides it, from `speedup_of`. It may be looked for in results of the same
+        experiment from another machine, which may have run it at other points.
     above, below
-        Bounds for the evidence, in its unit; both together make a range. If neither is given, it
-        must be above 1, as the speed-up of what is faster is.
+        Bounds for the speed-up; both together make a range. If neither is given, it must be above
+        1, as the speed-up of what is faster is.
 
     Returns
     -------
@@ -184,7 +274,7 @@ def claim(
     Raises
     ------
     ResultsError
-        If the results lack what ``evidence`` needs.
+        If the results lack the evidence.
     ValueError
         If the text can't follow "that", or the results are of several experiments.
 
@@ -194,8 +284,8 @@ def claim(
     >>> from jaxcap.measure.timing import compare
     >>> naps = {"short": lambda: sleep(0.001), "long": lambda: sleep(0.003)}
     >>> results = compare(naps, budget_s=0.1)
-    >>> speedup = lambda results: results.speedup("short", over="long")
-    >>> claim("a short nap ends sooner than a long one", results, speedup).sentence
+    >>> evidence = speedup_of("short", over="long")
+    >>> claim("a short nap ends sooner than a long one", results, evidence).sentence
     'A short nap ends sooner than a long one.'
     """
     if not text or text != text.strip(". "):
@@ -209,11 +299,11 @@ def claim(
         )
     if above is None and below is None:
         above = 1.0
-    return Claim(
+    statement = Statement(
         text=text,
-        results=results,
-        estimate_evidence=evidence,
-        evidence=evidence(results),
-        above=-inf if above is None else above,
-        below=inf if below is None else below,
+        experiment=results[0].experiment,
+        evidence=evidence,
+        above=above,
+        below=below,
     )
+    return statement.check(results)

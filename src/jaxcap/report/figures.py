@@ -8,11 +8,13 @@ main numbers in words.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from itertools import cycle
 from math import ceil
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Concatenate, ParamSpec
 from weakref import WeakKeyDictionary
 
@@ -23,10 +25,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
 from jaxcap.results import Result, ResultsError, ResultSet
+from jaxcap.results.base import FrozenModel
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tabulation import devices_of
 
-STYLE = rc_params_from_file(Path(__file__).with_name("jaxcap.mplstyle"), use_default_template=False)
+STYLE_FILE = Path(__file__).with_name("jaxcap.mplstyle")
+STYLE = rc_params_from_file(STYLE_FILE, use_default_template=False)
 COLOURS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
 MARKERS = ("o", "s", "^", "D", "v", "P")
 # The colour of names that begin so, which is the same in all figures.
@@ -51,32 +55,93 @@ _PROCESSES: Mapping[str, Any] = {"linestyle": "none", "marker": ".", "markersize
 # Points by the name of their line: the position on the x axis, and the estimate there.
 Series = Mapping[str, list[tuple[float, Estimate]]]
 
-# The results that each figure was drawn from, and a function that draws it from others.
-_origins: WeakKeyDictionary[Figure, tuple[ResultSet, Callable[[ResultSet], Figure]]] = (
-    WeakKeyDictionary()
-)
-
 P = ParamSpec("P")
+
+# The functions below that draw results, by name.
+_functions: dict[str, Callable[..., Figure]] = {}
+# For each figure the results that it shows, the name of the function that drew it, and its options.
+_origins: WeakKeyDictionary[Figure, tuple[ResultSet, str, Mapping[str, Any]]] = WeakKeyDictionary()
+
+
+class Reference(FrozenModel):
+    """Where a function is found, as ``"module:name"``."""
+
+    reference: str
+
+
+class Drawing(FrozenModel):
+    """How a figure was drawn, as data: with it the same can be drawn from other results.
+
+    Attributes
+    ----------
+    function
+        The name of a function of this module.
+    options
+        Its keyword arguments.
+    """
+
+    function: str
+    options: dict[str, bool | int | float | str | Reference | None]
+
+    def draw(self, results: ResultSet) -> Figure:
+        """Draw results in the same way.
+
+        Raises
+        ------
+        ValueError
+            If the results lack what is drawn, or a function can't be imported any more.
+        """
+        try:
+            options = {
+                name: resolve_name(value.reference) if isinstance(value, Reference) else value
+                for name, value in self.options.items()
+            }
+            return _functions[self.function](results, **options)
+        except (AttributeError, ImportError, KeyError) as error:
+            raise ValueError(f"{self.function} cannot draw these results: {error!r}") from error
+
+
+def origin(figure: Figure) -> tuple[ResultSet, Drawing] | None:
+    """Return the results that a figure shows, and how it was drawn.
+
+    None for a figure that no function of this module drew, and where an option is no plain value and
+    no function that could be imported, because it couldn't be drawn again.
+    """
+    if figure not in _origins:
+        return None
+    results, function, options = _origins[figure]
+    try:
+        plain = {
+            name: _reference(value) if callable(value) else value for name, value in options.items()
+        }
+        return results, Drawing(function=function, options=plain)
+    except ValueError:  # as pydantic's are
+        return None
+
+
+def _reference(function: Any) -> Reference:
+    reference = f"{function.__module__}:{getattr(function, '__qualname__', '')}"
+    with suppress(AttributeError, ImportError):
+        if resolve_name(reference) is function:
+            return Reference(reference=reference)
+    raise ValueError(f"{function!r} cannot be imported")
 
 
 def _redrawable(
     draw: Callable[Concatenate[ResultSet, P], Figure],
 ) -> Callable[Concatenate[ResultSet, P], Figure]:
-    """Draw in this site's style, and remember the results and the function for `origin`."""
+    """Draw in this site's style, and remember for `origin` from what and how."""
 
     @wraps(draw)
     def draw_in_style(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
         with plt.rc_context(STYLE):
             figure = draw(results, *args, **options)
-        _origins[figure] = results, lambda others: draw_in_style(others, *args, **options)
+        figure.stale = False  # matplotlib sets it when anything in the figure is changed
+        _origins[figure] = results, draw.__name__, options
         return figure
 
+    _functions[draw.__name__] = draw_in_style
     return draw_in_style
-
-
-def origin(figure: Figure) -> tuple[ResultSet, Callable[[ResultSet], Figure]] | None:
-    """Return the results that a figure shows, and a function that redraws it from others."""
-    return _origins.get(figure)
 
 
 def use_style() -> None:

@@ -109,7 +109,7 @@ def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
     times = [(result, result.time) for result in results]
     return columns | {
         "time": [(result, time.short) for result, time in times],
-        **_spread_column(times),
+        **spread_column(times),
         "until it returns": [(result, result.dispatch.short) for result in results],
         "first call": [(result, result.first_call.short) for result in results],
     }
@@ -122,7 +122,7 @@ def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str,
     """
     return {
         "times as fast": [(result, speedup.short) for result, speedup in speedups],
-        **_interval_column(speedups),
+        **interval_column(speedups),
         "verdict": [(result, speedup.verdict_in_words) for result, speedup in speedups],
     }
 
@@ -147,15 +147,15 @@ def _shown(value: object) -> str:
     return f"{value:,}" if type(value) is int else str(value)
 
 
-def _spread_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
+def spread_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
     """Return what the processes saw, or the intervals if some results are from a single process."""
     if any(len(estimate.medians) < 2 for _, estimate in estimates):
-        return _interval_column(estimates)
+        return interval_column(estimates)
     names = dict.fromkeys(f"range of {estimate.basis}" for _, estimate in estimates)
     return {" or ".join(names): [(result, estimate.spread) for result, estimate in estimates]}
 
 
-def _interval_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
+def interval_column(estimates: Sequence[tuple[Result, Estimate]]) -> dict[str, Column]:
     """Return the intervals by their header; those of less confidence than it says show their own."""
     confidence = max(estimate.confidence for _, estimate in estimates)
     names = dict.fromkeys(e.interval_name for _, e in estimates if e.confidence == confidence)

@@ -8,9 +8,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from jaxcap.report.exports import as_csv
 from jaxcap.results import ResultSet, json_schema
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.exports import as_csv
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder

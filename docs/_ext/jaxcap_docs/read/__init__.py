@@ -2,8 +2,8 @@
 
 `quotes` has roles and directives for any page, and `tutorials` and `exercises` complete the pages
 that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the results
-section what all machines measured. All of them use `elements`. `reference` adjusts how objects are
-documented.
+section what all machines measured. All of them use `elements`, and say in `dependencies` from which
+files they are made. `reference` adjusts how objects are documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
 """
@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 
 from jaxcap_docs.read import (
     claims,
+    dependencies,
     exercises,
     experiments,
     quotes,
@@ -35,10 +36,13 @@ def setup(app: Sphinx) -> None:
     app.add_directive("topics", quotes.Topics)
     app.add_directive("claims", claims.Claims)
     app.add_directive("experiment", experiments.Experiment)
+    app.add_directive("figure-of-results", tutorials.FigureOfResults)
     app.add_directive("headline", experiments.Headline)
     app.add_directive("machines", experiments.Machines)
     app.add_directive("rooflines", rooflines.Rooflines)
     app.add_directive("then-and-now", then_and_now.ThenAndNow)
+    app.connect("env-get-outdated", dependencies.on_env_get_outdated)
+    app.connect("env-purge-doc", dependencies.on_env_purge_doc)
     app.connect(
         "doctree-read", exercises.on_doctree_read, priority=100
     )  # before titles are collected

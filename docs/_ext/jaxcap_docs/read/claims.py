@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.report.claims import SIGNS, WORDS
+from jaxcap.report.claims import SIGNS, WORDS, Claim, Statement
+from jaxcap.results import ResultsError
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER
+from jaxcap_docs.page_records import ClaimRecord, PageRecord
+from jaxcap_docs.read.dependencies import note_all_results
 from jaxcap_docs.read.elements import link_list, link_to
 
 MISSING = "not measured"
@@ -17,25 +22,33 @@ MISSING = "not measured"
 Cell = list[nodes.Node]
 
 
+class ClaimEverywhere(NamedTuple):
+    """A claim of a page, and what became of it by machine and date."""
+
+    page: str
+    statement: Statement
+    checked: Mapping[str, Claim]
+
+
 class Claims(SphinxDirective):
     """Tabulate the claims of all pages that ran in this build, and name those that didn't."""
 
     def run(self) -> list[nodes.Node]:
         """Return a table of counts, one of claims, and a list of pages."""
-        claims: list[tuple[str, page_records.ClaimRecord]] = []
+        note_all_results(self.env)
+        claims: list[ClaimEverywhere] = []
         not_run = []
         for tutorial in TUTORIALS:
-            self.env.note_dependency(str(page_records.record_path(tutorial)))
             page = f"{TUTORIALS_FOLDER}{tutorial}"
             if record := page_records.load(tutorial):
-                claims += [(page, claim) for claim in record.claims]
+                claims += [_check_everywhere(page, claim, record) for claim in record.claims]
             else:
                 not_run.append(page)
         content: list[nodes.Node] = []
         if claims:
             # The machine of this build is the first that any claim names.
-            machines = list(dict.fromkeys(name for _, claim in claims for name in claim.outcomes))
-            content.append(_table_of_counts([claim for _, claim in claims], machines))
+            machines = list(dict.fromkeys(name for claim in claims for name in claim.checked))
+            content.append(_table_of_counts(claims, machines))
             content.append(self._table_of_claims(claims, machines))
         if not_run:
             text = "Not run in this build, and so without claims:"
@@ -43,23 +56,40 @@ class Claims(SphinxDirective):
         return content
 
     def _table_of_claims(
-        self, claims: Sequence[tuple[str, page_records.ClaimRecord]], machines: Sequence[str]
+        self, claims: Sequence[ClaimEverywhere], machines: Sequence[str]
     ) -> nodes.table:
         rows: list[list[Cell]] = []
-        for page, claim in claims:
-            text = nodes.paragraph(text=f"that {claim.text} (needs it to be {claim.needs})")
-            outcomes = [_outcome(claim.outcomes.get(machine)) for machine in machines]
+        for page, statement, checked in claims:
+            needs = f"needs it to be {statement.needs}"
+            text = nodes.paragraph(text=f"that {statement.text} ({needs})")
+            outcomes = [_outcome(checked.get(machine)) for machine in machines]
             rows.append([[text, link_to(page, self.env, "jaxcap-note")], *outcomes])
         return _table("All claims", ("It is claimed", *machines), rows)
 
 
-def _outcome(outcome: page_records.ClaimOutcome | None) -> Cell:
-    if outcome is None:
+def _check_everywhere(page: str, claim: ClaimRecord, record: PageRecord) -> ClaimEverywhere:
+    """Check a claim on the results of this build, and on those of all other machines."""
+    statement = claim.statement
+    here = statement.check(record.shown(claim.results))
+    checked = {f"{record.environment.device}, in this build": here}
+    for recording in page_records.other_recordings():
+        name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
+        # A recording may lack experiments or points, and a coarse clock may have measured zero.
+        with suppress(KeyError, ResultsError, ArithmeticError):
+            checked[name] = statement.check(recording.sets[statement.experiment])
+    return ClaimEverywhere(page, statement, checked)
+
+
+def _outcome(claim: Claim | None) -> Cell:
+    if claim is None:
         return _text(MISSING)
-    text = f"{SIGNS[outcome.outcome]} {WORDS[outcome.outcome]}"
+    text = f"{SIGNS[claim.outcome]} {WORDS[claim.outcome]}"
+    evidence = str(claim.estimate)
+    if (devices := claim.estimate.devices) != (claim.results.environment.device,):
+        evidence += f", on {' and '.join(map(str, devices))}"
     return [
-        nodes.paragraph(text=text, classes=["jaxcap-outcome", f"jaxcap-{outcome.outcome}"]),
-        nodes.paragraph(text=outcome.evidence, classes=["jaxcap-note"]),
+        nodes.paragraph(text=text, classes=["jaxcap-outcome", f"jaxcap-{claim.outcome}"]),
+        nodes.paragraph(text=evidence, classes=["jaxcap-note"]),
     ]
 
 
@@ -67,13 +97,11 @@ def _text(text: str) -> Cell:
     return [nodes.paragraph(text=text)]
 
 
-def _table_of_counts(
-    claims: Sequence[page_records.ClaimRecord], machines: Sequence[str]
-) -> nodes.table:
+def _table_of_counts(claims: Sequence[ClaimEverywhere], machines: Sequence[str]) -> nodes.table:
     """Count the outcomes of all claims on each machine."""
     rows = []
     for machine in machines:
-        outcomes = [c.outcomes[machine].outcome for c in claims if machine in c.outcomes]
+        outcomes = [c.checked[machine].outcome for c in claims if machine in c.checked]
         counts = [*(outcomes.count(outcome) for outcome in WORDS), len(claims) - len(outcomes)]
         rows.append([_text(machine), *(_text(str(count)) for count in counts)])
     return _table("How many hold", ("Device", *WORDS.values(), MISSING), rows)

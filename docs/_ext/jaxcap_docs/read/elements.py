@@ -11,11 +11,13 @@ from matplotlib.figure import Figure
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
+from sphinx_design.shared import create_component
 
 from jaxcap.results import Environment
 from jaxcap.results.environment import provenance
 from jaxcap.results.tables import Table
 from jaxcap_docs import image_files
+from jaxcap_docs.read.dependencies import note_drawing
 
 # The folder of the pages that show what all machines measured.
 SECTION = "results"
@@ -83,8 +85,25 @@ def table_node(table: Table) -> nodes.raw:
     return raw_html(table._repr_html_())
 
 
+def dropdown(title: str, content: Iterable[nodes.Node]) -> nodes.container:
+    """Make what the directive ``dropdown`` would."""
+    return create_component(
+        "dropdown",
+        children=[nodes.rubric(title, title), *content],
+        opened=False,
+        type="dropdown",
+        has_title=True,
+        icon=None,
+        chevron=None,
+        container_classes=["sd-mb-3"],
+        title_classes=[],
+        body_classes=[],
+    )
+
+
 def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.Node]:
     """Put a figure on a page, for light and for dark ones."""
+    note_drawing(directive.env)
     path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
     path.parent.mkdir(exist_ok=True)
     images = image_files.save(figure, path, Path(directive.env.srcdir))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx_design.shared import create_component
 
 from jaxcap_docs.downloads import colab_address, notebook_names
 from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, SOLUTION
-from jaxcap_docs.read.elements import note, put_under_title, raw_html
+from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html
 
 
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
@@ -22,7 +21,7 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     for section in list(doctree.findall(nodes.section)):
         title = next(section.findall(nodes.title))
         if title.astext() == SOLUTION:
-            section.replace_self(_dropdown(SOLUTION, section.children[1:]))
+            section.replace_self(dropdown(SOLUTION, section.children[1:]))
     notes: list[nodes.Node] = [_links(app.env.docname, app.config.ogp_site_url)]
     if app.config.nb_execution_mode == "off":
         notes.append(note("This page was not run in this build: it shows no results."))
@@ -38,19 +37,3 @@ def _links(exercise: str, site: str) -> nodes.raw:
     if colab := colab_address(site, f"{EXERCISES_FOLDER}{to_work_on}"):
         links.append(f'<a href="{colab}">open in Colab</a>')
     return raw_html(f'<p class="jaxcap-downloads">{" · ".join(links)}</p>')
-
-
-def _dropdown(title: str, content: list[nodes.Node]) -> nodes.container:
-    """Make what the directive ``dropdown`` would."""
-    return create_component(
-        "dropdown",
-        children=[nodes.rubric(title, title), *content],
-        opened=False,
-        type="dropdown",
-        has_title=True,
-        icon=None,
-        chevron=None,
-        container_classes=["sd-mb-3"],
-        title_classes=[],
-        body_classes=[],
-    )

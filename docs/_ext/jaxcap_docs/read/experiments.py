@@ -8,35 +8,44 @@ from dataclasses import replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
 from jaxcap.report import figures
+from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.results.exports import side_by_side
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_BUILD, DeviceResults, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.read.dependencies import (
+    note_all_records,
+    note_all_results,
+    note_record,
+    note_recordings,
+)
 from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
 
 
 def on_builder_inited(app: Sphinx) -> None:
     """Write a page for each experiment: its title, what it asks, and the directive that shows it."""
     folder = Path(app.srcdir, SECTION, "experiments")
-    rmtree(folder, ignore_errors=True)  # may hold pages of experiments that were since removed
-    folder.mkdir(parents=True)
+    pages = {}
     for name, experiment in catalogue().items():
         question = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
         answer = (experiment.prepare.__doc__ or "").partition("\n")[0]
         text = f"# {experiment.title}\n\n{question} {answer}\n\n```{{experiment}} {name}\n```\n"
-        (folder / f"{slug(name)}.md").write_text(text, encoding="utf-8")
+        pages[folder / f"{slug(name)}.md"] = text
+    for removed in set(folder.glob("*.md")).difference(pages):
+        removed.unlink()
+    for path, text in pages.items():
+        page_records.write_if_changed(path, text)
 
 
 class Machines(SphinxDirective):
@@ -44,7 +53,7 @@ class Machines(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a table, and a stamp of each machine."""
-        self.env.note_reread()
+        note_all_results(self.env)
         machines = page_records.recordings()
         headers = ("device", "measured in", "experiments", "on")
         table = Table("Machines", headers, [_row(machine) for machine in machines])
@@ -59,8 +68,8 @@ class Headline(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the plot, or a note if this build did not measure it."""
-        self.env.note_reread()
         name = self.arguments[0]
+        _note_results(self.env, name)
         parts = [
             part
             for machine in page_records.recordings()
@@ -81,8 +90,8 @@ class Experiment(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return plots, tables and downloads, or a note if nothing was measured yet."""
-        self.env.note_reread()
         name = self.arguments[0]
+        _note_results(self.env, name)
         parts = _on_all_devices(name)
         if not parts:
             return [note("No machine has measured this yet, nor did this build.")]
@@ -106,6 +115,16 @@ class Experiment(SphinxDirective):
                 caption = f"{table.caption}, {part.when}"
                 content.append(table_node(replace(table, caption=caption)))
         return [*content, nodes.rubric("", "Files"), _downloads(name)]
+
+
+def _note_results(env: BuildEnvironment, experiment: str) -> None:
+    """Read this page again when any results of an experiment change."""
+    note_recordings(env, [experiment])
+    if measured := page_records.results_of_build().get(experiment):
+        page, _ = measured
+        note_record(env, page)
+    else:  # any tutorial could be the one that will measure it
+        note_all_records(env)
 
 
 def _row(machine: Recording) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from jaxcap.measure.machine.description import capture
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER, is_chosen
+from jaxcap_docs.read.dependencies import note_record
 from jaxcap_docs.read.elements import link_list, raw_html, stamp
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class MeasuredRole(SphinxRole):
         """Return the text of the variable."""
         page, _, name = self.text.rpartition("#")
         page = page or self.env.docname.removeprefix(TUTORIALS_FOLDER)
-        self.env.note_dependency(str(page_records.record_path(page)))
+        note_record(self.env, page)
         record = page_records.load(page)
         if record is None:
             return [nodes.emphasis(text="(not measured in this build)")], []

@@ -21,6 +21,7 @@ from jaxcap.results.files import slug
 from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
+from jaxcap_docs.read.dependencies import note_all_results
 from jaxcap_docs.read.elements import note, plot, raw_html, table_node
 from jaxcap_docs.read.experiments import without_device
 
@@ -46,7 +47,7 @@ class Rooflines(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return plots and tables."""
-        self.env.note_reread()
+        note_all_results(self.env)
         content: list[nodes.Node] = []
         for machine in page_records.recordings():
             for part in machine.on_each_device(CEILINGS.name):

@@ -9,6 +9,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
 from jaxcap_docs import page_records
+from jaxcap_docs.read.dependencies import note_all_results
 from jaxcap_docs.read.elements import plot, table_node
 
 
@@ -19,7 +20,7 @@ class ThenAndNow(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the part, from the measurements of this build and of all recordings."""
-        self.env.note_reread()  # they may change while the page doesn't
+        note_all_results(self.env)
         recordings = page_records.recordings()
         assessments = [published.assess(value, recordings) for value in published.load().values()]
         match self.arguments[0]:

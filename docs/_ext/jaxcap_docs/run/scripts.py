@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import time
 import warnings
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import jax
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from sphinx.util.rst import escape
 
 from jaxcap.report import figures
 from jaxcap.results import ResultSet, ResultTable
-from jaxcap.results.exports import with_other_machines
-from jaxcap.results.recordings import matching_results
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import tutorial_of
-from jaxcap_docs.page_records import differences_from_build
+from jaxcap_docs.page_records import ShownFigure
 from jaxcap_docs.run import limits, playback
 
 # Which tutorials failed and why, a line for each, for the build command to end with.
@@ -35,15 +31,16 @@ FAILED = page_records.BUILD / "failed-tutorials.txt"
 class _Script:
     """The script that is running, as of its last cell.
 
-    ``block_vars`` are sphinx-gallery's variables, and ``variables`` the script's own. ``tables`` is
-    as in `PageRecord`.
+    ``block_vars`` are sphinx-gallery's variables, and ``variables`` the script's own. ``tables`` and
+    ``figures`` are what the page shows so far, the tables by their HTML.
     """
 
     page: str
     started_s: float
     block_vars: dict[str, Any] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
-    tables: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, ResultTable] = field(default_factory=dict)
+    figures: list[ShownFigure] = field(default_factory=list)
 
 
 # sphinx-gallery gives its hooks no object to keep state in.
@@ -63,7 +60,9 @@ def reset(_: dict[str, Any], script: str, when: str) -> None:
             _failures.append(f"{_running.page} ({_reason(traceback)})")
         if not playback.was_played(_running.page):
             duration_s = time.perf_counter() - _running.started_s
-            page_records.save(_running.page, duration_s, _running.variables, _running.tables)
+            page_records.save(
+                _running.page, duration_s, _running.variables, _running.tables, _running.figures
+            )
             playback.keep(_running.page)
         _write_failures()
     jax.config.update("jax_enable_x64", False)  # type: ignore[no-untyped-call]
@@ -106,42 +105,38 @@ def scrape(_: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> 
     _keep_table(block_vars["example_globals"].get("___"))  # the value of the cell's last line
     root = Path(gallery_conf["src_dir"])
     return "".join(
-        _save_with_others(plt.figure(number), Path(next(block_vars["image_path_iterator"])), root)
+        _save(plt.figure(number), Path(next(block_vars["image_path_iterator"])), root)
         for number in plt.get_fignums()
     )
 
 
 def _keep_table(value: Any) -> None:
     table = value.table() if isinstance(value, ResultSet) else value
-    if not isinstance(table, ResultTable):
-        return
-    others = matching_results(table.results, page_records.other_recordings())
-    if others:
-        wider = with_other_machines(table, others)
-        notes = [f"{device}: {differences_from_build(part)}" for device, part in others.items()]
-        wider = replace(wider, notes=(*wider.notes, *notes))
-        _running.tables[table._repr_html_()] = wider._repr_html_()
+    if isinstance(table, ResultTable):
+        _running.tables[table._repr_html_()] = table
 
 
-def _save_with_others(figure: Figure, path: Path, root: Path) -> str:
-    """Save a figure, and below it the same figure drawn from the results of other machines."""
-    saved = _save(figure, path, root, raster=True)  # the thumbnail is made from that
-    if (source := figures.origin(figure)) is None:
-        return saved
-    shown, draw = source
-    others = matching_results(shown, page_records.other_recordings())
-    for number, (device, results) in enumerate(others.items()):
-        # Part of what the figure shows may not have been measured elsewhere, or be no number.
-        with suppress(KeyError, ValueError):
-            other = _save(draw(results), path.with_stem(f"{path.stem}_{number}"), root)
-            other += escape(differences_from_build(results))
-            saved += f".. dropdown:: {escape(device)}\n\n{indent(other, '   ')}\n\n"
-    return saved
+def _save(figure: Figure, path: Path, root: Path) -> str:
+    """Save a figure, also as the PNG from which the thumbnail is made, and return its markup.
+
+    One that shows results comes onto the page when that is read, with those of other machines.
+    """
+    if (origin := figures.origin(figure)) is None:
+        return _markup(image_files.save(figure, path, root, raster=True))
+    results, drawing = origin
+    is_changed = figure.stale
+    file = path.relative_to(root).as_posix()
+    _running.figures.append(ShownFigure(file, drawing, results, is_changed))
+    on_reading = f"\n.. figure-of-results:: {len(_running.figures) - 1}\n\n"
+    if is_changed:
+        return _markup(image_files.save(figure, path, root, raster=True)) + on_reading
+    image_files.save_drawing(drawing, results, path, root, drawn=figure)
+    return on_reading
 
 
-def _save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> str:
+def _markup(images: Iterable[Mapping[str, Any]]) -> str:
     return "".join(
         f"\n.. image:: {image['uri']}\n   :alt: {image['alt']}\n"
         f"   :class: {' '.join(image['classes'])}\n   :width: {image['width']}\n\n"
-        for image in image_files.save(figure, path, root, raster=raster)
+        for image in images
     )

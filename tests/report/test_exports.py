@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 
+from jaxcap.report.exports import as_csv, side_by_side, with_other_machines
 from jaxcap.results import ResultSet
-from jaxcap.results.exports import as_csv, side_by_side, with_other_machines
 from jaxcap.results.statistics import Estimate, Speedup
 
 MS = 1e-3
@@ -44,9 +44,22 @@ def test_speed_ups_are_those_within_each_machine() -> None:
     there = make_set(*pair(10, 0.25, device=GPU).results, alone)
     table = with_other_machines(here.speedups(over="op by op"), {"there": there})
     assert [(row[0], row[-1]) for row in table.rows] == [
-        ("10", "8.000 (8.000 to 8.000), 8.000 times faster"),
+        ("10", "8.000 (8.000 to 8.000)"),
         ("1,000", ""),  # where the other variant is missing there
     ]
+
+
+def test_other_machines_show_what_the_table_shows_in_a_column_of_its_own() -> None:
+    runs = [make_run([seconds] * 6) for seconds in (1.0 * MS, 1.1 * MS, 1.3 * MS, 1.2 * MS)]
+    results = make_set(make_result("jit", *runs), make_result("op by op", *runs))
+    times = with_other_machines(results.table(), {"there": results})
+    assert [row[-1] for row in times.rows] == [
+        f"{row[times.headers.index('time')]} ({row[times.headers.index('range of 4 processes')]})"
+        for row in times.rows
+    ]
+    assert times.notes[-1] == "In brackets: range of 4 processes."
+    speedups = with_other_machines(results.speedups(over="op by op"), {"there": results})
+    assert speedups.notes[-1] == "In brackets: 95% prediction interval (4 processes)."
 
 
 def test_parameters_are_matched_in_any_order() -> None:

@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxcap.results.models import Result
 from jaxcap.results.sets import ResultSet, ResultTable
-from jaxcap.results.statistics import Speedup
+from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 from jaxcap.results.tabulation import (
     Column,
@@ -20,7 +20,9 @@ from jaxcap.results.tabulation import (
     columns_of_times,
     detail,
     devices_of,
+    interval_column,
     pivot,
+    spread_column,
 )
 
 _NONE = "none"
@@ -122,14 +124,16 @@ def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> 
     if over is None:
         compared: Sequence[Result] = results.results
         columns = columns_of_times(compared)
-        columns |= {name: _times(other) for name, other in others.items()}
+        cells = {name: _times(other.results) for name, other in others.items()}
     else:
         speedups = results.paired_speedups(over)
         compared = [result for result, _ in speedups]
         columns = columns_of_speedups(speedups)
-        columns |= {name: _speedups(other, over) for name, other in others.items()}
+        cells = {name: _speedups(other, over) for name, other in others.items()}
+    columns |= {name: column.texts for name, column in cells.items()}
     key = RowKey.for_sets([compared], results.varying())
-    return pivot(table.caption, key, columns, notes=table.notes)
+    notes = [*table.notes, *_note_on_brackets(cells.values())]
+    return pivot(table.caption, key, columns, notes=notes)
 
 
 def _side_by_side(experiment: str, sets: Mapping[str, Sequence[Result]], *, ratios: bool) -> Table:
@@ -141,7 +145,8 @@ def _side_by_side(experiment: str, sets: Mapping[str, Sequence[Result]], *, rati
         for name in key.details
         if name != "experiment"
     }
-    columns |= {name: _times(results) for name, results in sets.items()}
+    times = {name: _times(results) for name, results in sets.items()}
+    columns |= {name: column.texts for name, column in times.items()}
     first, *others = sets
     baselines = {key(result): result for result in sets[first]}
     for name in others if ratios else ():
@@ -151,22 +156,51 @@ def _side_by_side(experiment: str, sets: Mapping[str, Sequence[Result]], *, rati
             if key(result) in baselines
         ]
     notes = [f"{name}: {devices_of(results) or 'nothing'}" for name, results in sets.items()]
+    notes += _note_on_brackets(times.values())
     return pivot(experiment, key, columns, missing=_NONE, notes=notes)
 
 
-def _times(results: Iterable[Result]) -> Column:
-    return [(result, result.time.short_with_range) for result in results]
+class _Estimates(NamedTuple):
+    """The cells of a column, each a number with a range or an interval, and what those are called."""
+
+    texts: Column
+    brackets: str = ""
 
 
-def _speedups(results: ResultSet, over: str) -> Column:
-    return [(result, _in_words(speedup)) for result, speedup in results.paired_speedups(over)]
+def _times(results: Sequence[Result]) -> _Estimates:
+    """Show the ranges that the column of times in a table of its own has."""
+    times = [(result, result.time) for result in results]
+    ((name, ranges),) = spread_column(times).items()
+    texts = [_in_brackets(time, text) for (_, time), (_, text) in zip(times, ranges, strict=True)]
+    return _Estimates(list(zip(results, texts, strict=True)), name)
+
+
+def _speedups(results: ResultSet, over: str) -> _Estimates:
+    speedups = results.paired_speedups(over)
+    if not speedups:
+        return _Estimates([])
+    return _Estimates(
+        [(result, _ratio_in_words(speedup)) for result, speedup in speedups],
+        next(iter(interval_column(speedups))),
+    )
+
+
+def _note_on_brackets(columns: Iterable[_Estimates]) -> list[str]:
+    names = dict.fromkeys(column.brackets for column in columns if column.brackets)
+    return [f"In brackets: {' or '.join(names)}."] if names else []
 
 
 def _ratio(result: Result, other: Result) -> str:
     if min(result.time.low, other.time.low) <= 0:  # a coarse clock shows zeros
         return _NONE
-    return _in_words(Speedup.from_separate_times(other.time, over=result.time))
+    return _ratio_in_words(Speedup.from_separate_times(other.time, over=result.time))
 
 
-def _in_words(speedup: Speedup) -> str:
-    return f"{speedup.short_with_range}, {speedup.verdict_in_words}"
+def _ratio_in_words(speedup: Speedup) -> str:
+    """Return the ratio, with words only where it alone could mislead."""
+    ratio = _in_brackets(speedup, speedup.range)
+    return f"{ratio}, {speedup.verdict_in_words}" if speedup.verdict == "undecided" else ratio
+
+
+def _in_brackets(estimate: Estimate, text: str) -> str:
+    return f"{estimate.short} ({text})" if text else estimate.short
