@@ -47,9 +47,8 @@ GENERATED = (
 PROJECT = nox.project.load_toml("pyproject.toml")
 NEWER_PYTHONS = ("3.12", "3.13", "3.14")
 BENCHMARKS = ("lighthouse", "mnist", "precision")
-PYTORCH_FOR_CPU = (
-    "https://download.pytorch.org/whl/cpu/"  # the one from PyPI brings CUDA's libraries
-)
+# Instead of the one from PyPI, which brings CUDA's libraries.
+PYTORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu/"
 
 
 # The environment is kept, because nox would replace it before this function can take the lock.
