@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,28 @@ RECORDED = Path(__file__).parents[2] / "recorded"
 logger = logging.getLogger(__name__)
 
 
+class Interval(FrozenModel):
+    """A measured number and the ends of its interval, all in the same unit."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Number(FrozenModel):
     """A measured variable as prose quotes it, and its interval or where it comes from."""
 
     text: str
     detail: str
+    interval: Interval | None = None
 
 
 class ClaimOutcome(FrozenModel):
-    """The outcome of a claim on a machine, and the evidence for it in words."""
+    """The outcome of a claim on a machine, and the evidence for it in words and in numbers."""
 
     outcome: Outcome
     evidence: str
+    interval: Interval | None
 
 
 class ClaimRecord(FrozenModel):
@@ -176,13 +187,24 @@ def _outcome(claim: Claim, device: Device) -> ClaimOutcome:
     evidence = str(claim.evidence)
     if claim.devices != (device,):
         evidence += f", on {' and '.join(map(str, claim.devices))}"
-    return ClaimOutcome(outcome=claim.outcome, evidence=evidence)
+    return ClaimOutcome(
+        outcome=claim.outcome, evidence=evidence, interval=_interval(claim.evidence)
+    )
+
+
+def _interval(estimate: Estimate) -> Interval | None:
+    """Return the numbers of an estimate if they are finite."""
+    numbers = estimate.value, estimate.low, estimate.high
+    if not all(map(isfinite, numbers)):
+        return None
+    value, low, high = numbers
+    return Interval(value=value, low=low, high=high)
 
 
 def _number(value: Any) -> Number | None:
     match value:
         case Estimate():
-            return Number(text=value.words, detail=str(value))
+            return Number(text=value.words, detail=str(value), interval=_interval(value))
         case bool():
             return None
         case int():
