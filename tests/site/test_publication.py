@@ -218,31 +218,68 @@ def test_tags_of_what_is_not_on_main_are_not_admitted(tmp_path: Path, remote: Pa
 def test_only_the_job_that_publishes_may_write_and_no_pull_request_starts_any() -> None:
     assert set(WORKFLOW[True]) == {"push", "workflow_dispatch"}  # YAML 1.1 takes "on" for true
     assert WORKFLOW["permissions"] == {}
-    for name, job in WORKFLOW["jobs"].items():
+    jobs = WORKFLOW["jobs"]
+    for name, job in jobs.items():
         hosted = job["runs-on"] == "ubuntu-24.04"
         assert hosted or job["permissions"] == {"contents": "read"}
         writes = "write" in job["permissions"].values()
         assert writes == (name == "publish")
-    assert WORKFLOW["jobs"]["build"]["needs"] == "admit"
 
 
-@pytest.mark.parametrize("usable", [True, False])
-def test_site_is_built_only_where_jax_uses_the_gpu(usable: bool, tmp_path: Path) -> None:
-    commands = tmp_path / "docs" / "bin"
-    commands.mkdir(parents=True)
-    (commands / "activate").touch()
-    for name, status in {"python": 0, "jaxcap": 0 if usable else 1, "nox": 0}.items():
-        stub = commands / name
-        stub.write_text(f'#!/bin/sh\necho {name} "$@"\nexit {status}\n', encoding="utf-8")
-        stub.chmod(0o755)
-    path = {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path)}
-    done = subprocess.run(
-        ["bash", "-e", "-c", steps("build")],
-        env=os.environ | path,
+def test_what_is_published_was_admitted_built_and_tested() -> None:
+    jobs = WORKFLOW["jobs"]
+    assert jobs["build"]["needs"] == jobs["build-on-gpu"]["needs"] == "admit"
+    assert jobs["build"]["if"] == "vars.JAXCAP_GPU_RUNNER != 'true'"
+    assert jobs["build-on-gpu"]["if"] == "vars.JAXCAP_GPU_RUNNER == 'true'"
+    assert jobs["test"]["needs"] == ["build", "build-on-gpu"]
+    assert "contains(needs.*.result, 'success')" in jobs["test"]["if"]
+    assert jobs["publish"]["needs"] == "test"
+    assert "needs.test.result == 'success'" in jobs["publish"]["if"]
+    download = 'gh run download "$GITHUB_RUN_ID" --name site --dir docs/_build/html'
+    *before, last = steps("test").splitlines()
+    assert download in before
+    assert last == "nox -s site"
+
+
+def run_job(job: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run what a job runs, with the commands that are in a folder."""
+    path = {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        ["bash", "-e", "-c", steps(job)],
+        env=os.environ | path | environment,
         stdout=subprocess.PIPE,
         text=True,
         check=False,
     )
+
+
+def make_stubs(folder: Path, **statuses: int) -> None:
+    """Write commands that say how they were called."""
+    folder.mkdir(parents=True)
+    for name, status in statuses.items():
+        stub = folder / name
+        stub.write_text(f'#!/bin/sh\necho {name} "$@"\nexit {status}\n', encoding="utf-8")
+        stub.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("machine", "options"), [("nvidia-h200", "--machine nvidia-h200"), ("", "--reuse")]
+)
+def test_hosted_runner_builds_from_the_machine_that_is_named(
+    machine: str, options: str, tmp_path: Path
+) -> None:
+    make_stubs(tmp_path / "bin", python=0, nox=0)
+    done = run_job("build", tmp_path / "bin", MACHINE=machine)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == f"nox -s docs -- {options}"
+
+
+@pytest.mark.parametrize("usable", [True, False])
+def test_site_is_measured_only_where_jax_uses_the_gpu(usable: bool, tmp_path: Path) -> None:
+    commands = tmp_path / "docs" / "bin"
+    make_stubs(commands, python=0, jaxcap=0 if usable else 1, nox=0)
+    (commands / "activate").touch()
+    done = run_job("build-on-gpu", commands, RUNNER_TEMP=str(tmp_path))
     assert "jaxcap doctor --require gpu" in done.stdout
     assert ("nox -s docs" in done.stdout) is usable
     assert (done.returncode == 0) is usable
