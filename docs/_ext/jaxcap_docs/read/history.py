@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -85,9 +85,10 @@ def entry_of_build() -> BuildEntry | None:
     if not records:
         return None
     environment = next(iter(records.values())).environment
+    now = capture()
     return BuildEntry(
-        built_at=datetime.now(UTC).replace(microsecond=0),
-        commit=capture().commit,
+        built_at=now.measured_at,
+        commit=now.commit,
         machine=str(environment.device),
         jax=environment.versions.get("jax"),
         findings=(*_headlines(records), *_claims(records)),
