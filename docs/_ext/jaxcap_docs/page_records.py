@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -38,6 +38,12 @@ class Interval(FrozenModel):
     value: float
     low: float
     high: float
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Self | None:
+        """Return the numbers of an estimate, or None if one is not finite."""
+        numbers = {name: getattr(estimate, name) for name in cls.model_fields}
+        return cls(**numbers) if all(map(isfinite, numbers.values())) else None
 
 
 class Number(FrozenModel):
@@ -188,23 +194,14 @@ def _outcome(claim: Claim, device: Device) -> ClaimOutcome:
     if claim.devices != (device,):
         evidence += f", on {' and '.join(map(str, claim.devices))}"
     return ClaimOutcome(
-        outcome=claim.outcome, evidence=evidence, interval=_interval(claim.evidence)
+        outcome=claim.outcome, evidence=evidence, interval=Interval.of(claim.evidence)
     )
-
-
-def _interval(estimate: Estimate) -> Interval | None:
-    """Return the numbers of an estimate if they are finite."""
-    numbers = estimate.value, estimate.low, estimate.high
-    if not all(map(isfinite, numbers)):
-        return None
-    value, low, high = numbers
-    return Interval(value=value, low=low, high=high)
 
 
 def _number(value: Any) -> Number | None:
     match value:
         case Estimate():
-            return Number(text=value.words, detail=str(value), interval=_interval(value))
+            return Number(text=value.words, detail=str(value), interval=Interval.of(value))
         case bool():
             return None
         case int():

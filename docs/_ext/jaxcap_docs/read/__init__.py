@@ -2,8 +2,8 @@
 
 `quotes` has roles and directives for any page, and `tutorials` and `exercises` complete the pages
 that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the results
-section what all machines measured, and `history` what is kept of a build. All of them use `elements`. `reference` adjusts how objects are
-documented.
+section what all machines measured, and `history` what is kept of a build. All of them use `elements`.
+`reference` adjusts how objects are documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
 """
