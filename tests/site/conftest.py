@@ -72,7 +72,7 @@ class Handler(SimpleHTTPRequestHandler):
 def served(html: Path) -> Iterator[str]:
     """Address of the built site, served on loopback at the path that it was built for."""
     missing = parse(html, "404")  # which alone has absolute links
-    prefix = str(missing.select_one("link[rel=stylesheet]")["href"]).partition("_static/")[0]
+    prefix = str(missing.select("link[rel=stylesheet]")[0]["href"]).partition("_static/")[0]
     handler = partial(Handler, prefix, directory=str(html))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
