@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from http.client import HTTPException
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import takewhile
 from pathlib import Path
+from threading import Event, Thread
 from types import ModuleType
+from urllib.request import Request, urlopen
 
 import nox
 from nox.command import CommandFailed
@@ -45,6 +51,8 @@ GENERATED = (
 PROJECT = nox.project.load_toml("pyproject.toml")
 NEWER_PYTHONS = ("3.12", "3.13", "3.14")
 BENCHMARKS = ("lighthouse", "mnist", "precision")
+# Instead of the one from PyPI, which brings CUDA's libraries.
+PYTORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu/"
 
 
 # The environment is kept, because nox would replace it before this function can take the lock.
@@ -205,12 +213,52 @@ def install(
     if isinstance(session.virtualenv, nox.virtualenv.PassthroughEnv):
         return
     wanted = nox.project.dependency_groups(PROJECT, group)
+    if may_spare_cuda(wanted, extra):
+        # There is no output if nox was told to install nothing, and an error if uv made the
+        # environment, without pip.
+        command = ("python", "-m", "pip", "config", "list")
+        settings = session.run_install(*command, silent=True, success_codes=(0, 1))
+        if isinstance(settings, str) and (index := index_for_cpu(settings, answers_at_once)):
+            session.log(f"PyTorch is taken from {index}, without libraries for CUDA")
+            session.env["PIP_EXTRA_INDEX_URL"] = index
     target = f".[{extra}]" if extra else "."
     own = (*(["--editable"] if editable else []), target) if package else ()
     # Compiling on first import is faster, because a build imports little of what is installed. Tests
     # need it done before: they turn warnings into errors, the compiler's included.
     options = ("--no-compile",) if group == "docs" else ()
     session.install(*options, "--constraint=constraints.txt", *wanted, *own)
+
+
+def may_spare_cuda(requirements: Iterable[str], extra: str | None) -> bool:
+    """Whether PyTorch is wanted, and would come with libraries that this machine can't use."""
+    wants_pytorch = extra == "all" or any(re.match(r"torch\b", name) for name in requirements)
+    return wants_pytorch and sys.platform == "linux" and not has_nvidia_driver()
+
+
+def index_for_cpu(pip_settings: str, answers: Callable[[str], bool]) -> str | None:
+    """Return the index of PyTorch's CPU build if it answers and the user has chosen no index.
+
+    ``pip_settings`` is what ``pip config list`` prints, of files and of environment variables.
+    """
+    if re.search(r"\.(extra-)?index-url=|\.no-index=|\.find-links=", pip_settings):
+        return None
+    return PYTORCH_FOR_CPU if answers(f"{PYTORCH_FOR_CPU}torch/") else None
+
+
+@cache  # one run of nox asks once
+def answers_at_once(address: str, limit_s: float = 1.0) -> bool:
+    """Whether a server answers within the limit, which also bounds how long its name is looked up."""
+    answered = Event()
+
+    def ask() -> None:
+        request = Request(address, method="HEAD")
+        with suppress(OSError, HTTPException), urlopen(request, timeout=limit_s):
+            answered.set()
+
+    thread = Thread(target=ask, daemon=True)  # which nox doesn't wait for when it ends
+    thread.start()
+    thread.join(limit_s)
+    return answered.is_set()
 
 
 def run_tests(session: nox.Session, *options: str) -> None:

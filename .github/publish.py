@@ -1,13 +1,18 @@
 """Publish a built site beside its other versions, on a branch that a web server serves.
 
-The branch holds a folder for each version and, at its root, a redirect to the newest release, a list
-of versions, and the page for missing addresses. It has a single commit, which each publication
-replaces: sites are large, and nobody needs their history.
+The branch holds a folder for each version and, at its root, a redirect to the newest release, lists
+of versions for readers and for the pages' script, and the page for missing addresses. The folder
+``history`` has a small file for each publication, with what that measured. The branch has a single
+commit, which each publication replaces: sites are large, and nobody needs their history.
+
+Of releases that differ only in the last number, the newest stays, and of those the last twenty. All of
+them together take about half of the gigabyte that GitHub Pages serves.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -19,6 +24,7 @@ from tempfile import TemporaryDirectory
 LATEST = "latest"  # the state of main
 RELEASE = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 NAME, EMAIL = "github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com"
+KEPT_RELEASES, KEPT_ENTRIES = 20, 1000
 TRIES = 3  # another publication may push at the same time
 
 PAGE = """<!doctype html>
@@ -70,6 +76,8 @@ def publish(site: Path, version: str, remote: str, branch: str) -> bool:
             git(root, "checkout", "--quiet", tip, "--", ".")
         shutil.rmtree(root / version, ignore_errors=True)
         shutil.copytree(site, root / version)
+        remove_old_releases(root)
+        keep_history(root, site)
         write_root(root)
         git(root, "add", "--all", "--force")
         git(root, "commit", "--quiet", "--message", f"Publish {version}")
@@ -78,9 +86,34 @@ def publish(site: Path, version: str, remote: str, branch: str) -> bool:
         return subprocess.run(push, cwd=root, check=False).returncode == 0
 
 
+def remove_old_releases(root: Path) -> None:
+    """Keep the last release of each of the newest minor versions."""
+    last_of = {tuple(numbers(release)[:2]): release for release in releases_in(root)}
+    kept = [*last_of.values()][-KEPT_RELEASES:]
+    for release in releases_in(root):
+        if release not in kept:
+            print(f"{release} is no longer served: {kept[-1]} is the newest")
+            shutil.rmtree(root / release)
+
+
+def keep_history(root: Path, site: Path) -> None:
+    """Add what this site measured to the history, and list its files from the oldest to the newest."""
+    folder, entry = root / "history", site / "history.json"
+    folder.mkdir(exist_ok=True)
+    if entry.exists():
+        facts = json.loads(entry.read_text(encoding="utf-8"))
+        when = re.sub(r"\D", "", facts["built_at"])
+        commit = re.sub(r"[^\w-]", "", facts["commit"] or "unknown")
+        shutil.copy(entry, folder / f"{when}-{commit}.json")
+    names = sorted(path.name for path in folder.glob("*.json") if path.name != "index.json")
+    for name in names[:-KEPT_ENTRIES]:
+        (folder / name).unlink()
+    write_json(folder / "index.json", names[-KEPT_ENTRIES:])
+
+
 def write_root(root: Path) -> None:
     """Write the files beside the versions."""
-    releases = sorted((p.name for p in root.iterdir() if RELEASE.fullmatch(p.name)), key=numbers)
+    releases = releases_in(root)
     versions = [*([LATEST] if (root / LATEST).exists() else []), *reversed(releases)]
     newest = releases[-1] if releases else LATEST
     refresh = f'<meta http-equiv="refresh" content="0; url={newest}/">\n'
@@ -91,6 +124,7 @@ def write_root(root: Path) -> None:
     }
     for name, text in pages.items():
         (root / name).write_text(text, encoding="utf-8")
+    write_json(root / "versions.json", {"newest": newest, "versions": versions})
     (root / ".nojekyll").touch()  # without it, folders that begin with an underscore aren't served
     missing = root / versions[0] / "404.html"  # its links are absolute
     if missing.exists():
@@ -101,6 +135,16 @@ def listed(versions: Iterable[str]) -> str:
     """Return an HTML list of links to versions."""
     items = (f'<li><a href="{version}/">{version}</a></li>' for version in versions)
     return "\n".join(("<ul>", *items, "</ul>"))
+
+
+def releases_in(root: Path) -> list[str]:
+    """Return the releases that have a folder, the newest last."""
+    return sorted((p.name for p in root.iterdir() if RELEASE.fullmatch(p.name)), key=numbers)
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write data for the scripts of pages."""
+    path.write_text(f"{json.dumps(content, indent=1)}\n", encoding="utf-8")
 
 
 def numbers(release: str) -> list[int]:

@@ -10,6 +10,7 @@ from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import made_up
 import pytest
@@ -40,7 +41,15 @@ def parse(folder: Path, page: str) -> BeautifulSoup:
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Serves files as hosts do: compressed, where that helps."""
+    """Serves files as hosts do: below the site's path, and compressed where that helps."""
+
+    def __init__(self, prefix: str, *arguments: Any, **options: Any) -> None:
+        self.prefix = prefix
+        super().__init__(*arguments, **options)
+
+    def translate_path(self, path: str) -> str:
+        below = path.removeprefix(self.prefix)
+        return super().translate_path(f"/{below}" if below != path else "/not served")
 
     def do_GET(self) -> None:
         path = Path(self.translate_path(self.path))
@@ -61,10 +70,13 @@ class Handler(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def served(html: Path) -> Iterator[str]:
-    """Address of the built site, served on loopback."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(html))) as server:
+    """Address of the built site, served on loopback at the path that it was built for."""
+    missing = parse(html, "404")  # which alone has absolute links
+    prefix = str(missing.select("link[rel=stylesheet]")[0]["href"]).partition("_static/")[0]
+    handler = partial(Handler, prefix, directory=str(html))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
+        yield f"http://127.0.0.1:{server.server_port}{prefix}"
         server.shutdown()
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
+from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from pydantic import NonNegativeInt
 from sphinx.errors import ExtensionError
@@ -33,14 +34,29 @@ RECORDED = Path(__file__).parents[2] / "recorded"
 logger = logging.getLogger(__name__)
 
 
+class Interval(FrozenModel):
+    """A measured number and the ends of its interval, all in the same unit."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Self | None:
+        """Return the numbers of an estimate, or None if one is not finite."""
+        numbers = {name: getattr(estimate, name) for name in cls.model_fields}
+        return cls(**numbers) if all(map(isfinite, numbers.values())) else None
+
+
 class Number(FrozenModel):
     """A measured variable as prose quotes it, and its interval or where it comes from."""
 
     text: str
     detail: str
+    interval: Interval | None = None
 
 
-# The positions of results among all of a record, as `PageRecord.shown` finds them.
+#: The positions of results among all of a record, as `PageRecord.shown` finds them.
 Positions = tuple[NonNegativeInt, ...]
 
 
@@ -261,7 +277,7 @@ def differences_from_build(results: ResultSet) -> str:
 def _number(value: Any) -> Number | None:
     match value:
         case Estimate():
-            return Number(text=value.words, detail=str(value))
+            return Number(text=value.words, detail=str(value), interval=Interval.of(value))
         case bool():
             return None
         case int():

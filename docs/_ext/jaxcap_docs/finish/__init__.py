@@ -1,6 +1,6 @@
 """The end of a build: what is written beside the pages, in the order in which it happens.
 
-`results` serves measurements as files, `archive` the package and everything to run with it, and
+`results` serves measurements as files, `history` what is kept of them over builds, `archive` the package and everything to run with it, and
 `exercises` the exercises as notebooks.
 """
 
@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from sphinx.application import Sphinx
 
 from jaxcap_docs import image_files
-from jaxcap_docs.finish import archive, exercises, results
+from jaxcap_docs.finish import archive, exercises, history, results
 
 
 def setup(app: Sphinx) -> None:
@@ -24,6 +24,7 @@ def on_build_finished(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html":
         return
     results.write(app)
+    history.write(app)
     archive.write_wheel(app)
     exercises.write(app)
     archive.write(app)  # packs the wheel and all notebooks

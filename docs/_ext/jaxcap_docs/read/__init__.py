@@ -2,8 +2,9 @@
 
 `quotes` has roles and directives for any page, and `tutorials` and `exercises` complete the pages
 that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the results
-section what all machines measured. All of them use `elements`, and say in `dependencies` from which
-files they are made. `reference` adjusts how objects are documented.
+section what all machines measured, and `history` what is kept of a build. All of them use `elements`,
+and say in `dependencies` from which files they are made. `reference` adjusts how objects are
+documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
 """
@@ -17,6 +18,7 @@ from jaxcap_docs.read import (
     dependencies,
     exercises,
     experiments,
+    history,
     quotes,
     reference,
     rooflines,
@@ -38,6 +40,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("experiment", experiments.Experiment)
     app.add_directive("figure-of-results", tutorials.FigureOfResults)
     app.add_directive("headline", experiments.Headline)
+    app.add_directive("history", history.History)
     app.add_directive("machines", experiments.Machines)
     app.add_directive("rooflines", rooflines.Rooflines)
     app.add_directive("then-and-now", then_and_now.ThenAndNow)

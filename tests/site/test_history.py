@@ -1,0 +1,70 @@
+"""What a build leaves for the builds after it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from fakes import make_pair
+from jaxcap_docs import page_records
+from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.read import history
+from made_up import CLAIMING_PAGE
+from sites import ROOT, Read
+
+from jaxcap.report.claims import claim, speedup_of
+
+PAIR = make_pair([1e-3] * 6, [2e-3] * 6)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_records, "RECORDS", tmp_path)
+    monkeypatch.setattr(page_records, "other_recordings", list)
+    monkeypatch.setattr(page_records, "load", page_records.load.__wrapped__)
+
+
+def test_headlines_are_those_of_the_home_page() -> None:
+    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    cards = re.findall(r"grid-item-card\} \{measured\}`(.+?)`\n(?:.+\n)+\n(.+)\n", home)
+    assert dict(cards) == history.HEADLINES
+
+
+def test_entry_has_headlines_and_claims_with_their_intervals() -> None:
+    speedup = PAIR.speedup("jit", over="op by op")
+    claimed = claim("jit is much faster", PAIR, speedup_of("jit", over="op by op"), above=100)
+    variable, text = next(iter(history.HEADLINES.items()))
+    page, _, name = variable.partition("#")
+    other = next(tutorial for tutorial in TUTORIALS if tutorial != page)
+    page_records.save(page, 1.0, {name: speedup, "unshown": speedup}, {}, [])
+    page_records.save(other, 1.0, {"claimed": claimed}, {}, [])
+    entry = history.entry_of_build()
+    assert entry is not None
+    here = page_records.load(page)
+    assert here is not None
+    assert entry.machine == str(here.environment.device)
+    interval = page_records.Interval(value=speedup.value, low=speedup.low, high=speedup.high)
+    assert entry.findings == (
+        history.Finding(page=page, text=text, outcome=None, interval=interval),
+        history.Finding(page=other, text="Jit is much faster", outcome="fails", interval=interval),
+    )
+    assert history.BuildEntry.model_validate_json(entry.model_dump_json()) == entry
+
+
+def test_a_build_without_tutorials_leaves_nothing() -> None:
+    assert history.entry_of_build() is None
+
+
+def test_site_serves_its_entry_and_shows_it(small_site: Path, read_small: Read) -> None:
+    entry = json.loads((small_site / "history.json").read_text(encoding="utf-8"))
+    claims = [one for one in entry["findings"] if one["page"] == CLAIMING_PAGE]
+    assert [one["outcome"] for one in claims] == ["fails", "holds"]
+    page = read_small("results/history")
+    table = page.select_one(".jaxcap-history table")
+    assert entry["machine"] in table.caption.get_text()
+    assert [row.th.get_text() for row in table.select("tbody tr")] == [
+        one["text"] for one in entry["findings"]
+    ]
+    assert page.select_one("a[download]")["href"] == "../history.json"
