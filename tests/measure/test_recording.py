@@ -326,7 +326,7 @@ def test_machines_split_what_they_measured_by_device(measured: list[str]) -> Non
     assert (gpu.device, gpu.label) == (GPU, "Test GPU (GPU), recorded 2026-11-21")
     assert gpu.results.results == (on_gpu,)
     _, gpu = replace(machine, live=True).on_each_device("test")
-    assert gpu.label == "Test GPU (GPU), this build"
+    assert gpu.label == "Test GPU (GPU), this site"
     assert machine.on_each_device("nothing") == []
 
 

@@ -26,7 +26,7 @@ def test_all_claims_are_listed_by_device(read_small: Read) -> None:
     _, table = read_small("results/claims").select("table.jaxcap-claims")
     claimed, here, elsewhere = (cell.get_text() for cell in table.select("thead th"))
     assert claimed == "It is claimed"
-    assert here.endswith(", in this build")
+    assert here.endswith(", this site")
     assert elsewhere == f"{SCRIPT}, recorded 2026-11-21"
     first, second = table.select("tbody tr")
     assert (

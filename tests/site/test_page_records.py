@@ -60,8 +60,7 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
         "name": "jit",
     }
     assert record.numbers["ratio"].detail == str(speedup)
-    assert record.results is not None
-    assert record.results.results == PAIR.results
+    assert record.results == PAIR.results
     assert record.other_results == ()
     (listed,) = record.claims
     assert listed.statement == claimed.statement
@@ -89,8 +88,7 @@ def test_what_a_page_shows_is_kept_with_its_results_in_their_order() -> None:
     assert figure.drawing == drawing
     # What no variable names is shown, and not listed among the results of this build.
     assert record.other_results == unnamed.results
-    assert record.results is not None
-    assert record.results.results == PAIR.results
+    assert record.results == PAIR.results
 
 
 def test_file_that_would_not_change_is_not_written(tmp_path: Path) -> None:

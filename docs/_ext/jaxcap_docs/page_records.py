@@ -5,7 +5,10 @@ A tutorial leaves a record in a file of its own, from which its page and others 
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
 from math import isfinite
@@ -18,6 +21,7 @@ from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
 from jaxcap.measure.machine.description import capture
+from jaxcap.measure.store import machine_environment
 from jaxcap.report.claims import Claim, Statement
 from jaxcap.report.figures import Drawing
 from jaxcap.results import Environment, Result, ResultSet, ResultTable
@@ -30,6 +34,10 @@ from jaxcap_docs.lessons import TUTORIALS
 BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
 RECORDED = Path(__file__).parents[2] / "recorded"
+# When the nox session began, or else this build. Environments have no fractions of seconds.
+BUILD_START = datetime.fromtimestamp(
+    int(float(os.environ.get("JAXCAP_SESSION_START_S") or time.time())), UTC
+)
 
 logger = logging.getLogger(__name__)
 
@@ -103,15 +111,17 @@ class PageRecord(FrozenModel):
     Attributes
     ----------
     environment
-        The machine, and when the script ended.
+        The machine that measured, and when the script ended.
     duration_s
         How long the script ran, in seconds.
     numbers
         By the names of the script's variables.
     results
-        All results among the variables; None if there are none.
+        All results among the variables.
     other_results
         Those that were shown without being among the variables when the script ended.
+    measured
+        The machine and the moment of each experiment's measurement, by its name.
     claims, tables, figures
         In the order of the page.
     """
@@ -119,22 +129,34 @@ class PageRecord(FrozenModel):
     environment: Environment
     duration_s: float
     numbers: dict[str, Number]
-    results: ResultSet | None
+    results: tuple[Result, ...]
     other_results: tuple[Result, ...]
+    measured: dict[str, Environment]
     claims: tuple[ClaimRecord, ...]
     tables: tuple[TableRecord, ...]
     figures: tuple[FigureRecord, ...]
 
     def shown(self, positions: Positions) -> ResultSet:
         """Return the results that a claim, a table or a figure shows."""
-        everything = (*(self.results or ()), *self.other_results)
-        results = tuple(everything[position] for position in positions)
-        return ResultSet(environment=self.environment, results=results)
+        everything = self.results + self.other_results
+        return self._set(tuple(everything[position] for position in positions))
+
+    def by_experiment(self) -> dict[str, ResultSet]:
+        """Split the results among the variables by experiment."""
+        names = dict.fromkeys(result.experiment for result in self.results)
+        return {
+            name: self._set(tuple(r for r in self.results if r.experiment == name))
+            for name in names
+        }
+
+    def _set(self, results: tuple[Result, ...]) -> ResultSet:
+        return ResultSet(environment=self.measured[results[0].experiment], results=results)
 
     @property
-    def experiments(self) -> set[str]:
-        """The names of all experiments that the page shows results of."""
-        return {result.experiment for result in (*(self.results or ()), *self.other_results)}
+    def measured_at(self) -> datetime:
+        """When the newest of the results was measured, or the script ended if it has none."""
+        times = [environment.measured_at for environment in self.measured.values()]
+        return max(times, default=self.environment.measured_at)
 
 
 class ShownFigure(NamedTuple):
@@ -171,7 +193,7 @@ def save(
     figures
         What else it shows.
     """
-    environment = capture()
+    environment = machine()
     results = _results(variables)
     claims = {id(value): value for value in variables.values() if isinstance(value, Claim)}
     shown = [
@@ -180,6 +202,8 @@ def save(
         *(figure.results for figure in figures),
     ]
     everything = {id(result): result for result in chain(results, *shown)}
+    sets = [*(value for value in variables.values() if isinstance(value, ResultSet)), *shown]
+    environments = {result.experiment: part.environment for part in sets for result in part}
     places = {key: place for place, key in enumerate(everything)}
 
     def positions(some: ResultSet) -> Positions:
@@ -189,8 +213,11 @@ def save(
         environment=environment,
         duration_s=duration_s,
         numbers={name: number for name, value in variables.items() if (number := _number(value))},
-        results=ResultSet(environment=environment, results=results) if results else None,
+        results=results,
         other_results=tuple(everything.values())[len(results) :],
+        measured={
+            r.experiment: environments.get(r.experiment, environment) for r in everything.values()
+        },
         claims=tuple(
             ClaimRecord(statement=claim.statement, results=positions(claim.results))
             for claim in claims.values()
@@ -236,9 +263,7 @@ def results_of_build() -> dict[str, tuple[str, ResultSet]]:
     measured: dict[str, tuple[str, ResultSet]] = {}
     for page in TUTORIALS:
         record = load(page)
-        if record is None or record.results is None:
-            continue
-        for name, results in record.results.by_experiment().items():
+        for name, results in (record.by_experiment() if record else {}).items():
             if name in measured:
                 raise ExtensionError(
                     f"{measured[name][0]} and {page} both measured an experiment named {name!r}: "
@@ -256,14 +281,24 @@ def recordings() -> list[Recording]:
 
 @cache
 def other_recordings() -> list[Recording]:
-    """Read all recordings, once, with a warning for each file that can't be used."""
-    return load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
+    """Read all recordings but those that pages show as their own, once.
+
+    Warns of each file that can't be used.
+    """
+    found = load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
+    own = machine_environment()
+    return [other for other in found if not (own and own.is_same_hardware(other.environment))]
+
+
+def machine() -> Environment:
+    """Return the machine whose results the pages show as their own, which may be another one."""
+    return machine_environment() or capture()
 
 
 def differences_from_build(results: ResultSet) -> str:
     """Say with which versions another machine measured, and in what that differs from this build."""
     recorded = results.environment
-    current = capture().model_copy(update={"device": recorded.device})
+    current = machine().model_copy(update={"device": recorded.device})
     experiments = catalogue()
     changes: dict[str, None] = {}  # each once, in order
     for name, part in results.by_experiment().items():
@@ -281,11 +316,11 @@ def _number(value: Any) -> Number | None:
         case bool():
             return None
         case int():
-            return Number(text=f"{value:,}", detail="counted in this build")
+            return Number(text=f"{value:,}", detail="counted")
         case float():
-            return Number(text=f"{value:.3g}", detail="computed in this build")
+            return Number(text=f"{value:.3g}", detail="computed")
         case str():
-            return Number(text=value, detail="found in this build")
+            return Number(text=value, detail="found")
     return None
 
 

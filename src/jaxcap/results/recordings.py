@@ -16,7 +16,7 @@ from jaxcap.results.models import ResultsError
 from jaxcap.results.sets import ResultSet
 
 #: What a live recording is called, where others have their date.
-THIS_BUILD = "this build"
+THIS_SITE = "this site"
 _MIN_SECONDS = 1e-12  # no clock measures a shorter time
 # Matplotlib only draws, and the code of an experiment has a digest, whatever jaxcap's version.
 _WITHOUT_EFFECT = frozenset({"jaxcap", "matplotlib"})
@@ -33,7 +33,7 @@ class DeviceResults:
     name
         Its name, with the machine's best device if that is another.
     when
-        The date, or that it was this build.
+        The date, or that this site shows it as its own.
     results
         At least one.
     """
@@ -58,7 +58,7 @@ class Recording:
     sets
         By experiment, at least one.
     live
-        True for what this build of the site measured, False for what was recorded earlier.
+        True for what the pages of the site show as their own, False for other recordings.
     number
         Distinguishes machines whose devices have the same name.
     """
@@ -97,7 +97,7 @@ class Recording:
         results = self.sets.get(experiment)
         if results is None:
             return []
-        when = THIS_BUILD if self.live else f"recorded {results.environment.measured_at.date()}"
+        when = THIS_SITE if self.live else f"recorded {results.environment.measured_at.date()}"
         parts = []
         for device in dict.fromkeys(result.device for result in results):
             host = "" if device == self.device else f" beside {self.device.name}"

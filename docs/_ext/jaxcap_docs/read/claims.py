@@ -71,7 +71,7 @@ def _check_everywhere(page: str, claim: ClaimRecord, record: PageRecord) -> Clai
     """Check a claim on the results of this build, and on those of all other machines."""
     statement = claim.statement
     here = statement.check(record.shown(claim.results))
-    checked = {f"{record.environment.device}, in this build": here}
+    checked = {f"{record.environment.device}, this site": here}
     for recording in page_records.other_recordings():
         name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
         # A recording may lack experiments or points, and a coarse clock may have measured zero.

@@ -20,7 +20,7 @@ from jaxcap.report import figures
 from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.files import slug
-from jaxcap.results.recordings import THIS_BUILD, DeviceResults, Recording
+from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
@@ -103,7 +103,7 @@ class Experiment(SphinxDirective):
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
             for part in parts
-            if part.when != THIS_BUILD
+            if part.when != THIS_SITE
         ]
         content.append(nodes.rubric("", "Times of a call"))
         for table in side_by_side(sets, ratios=False):
@@ -131,7 +131,7 @@ def _row(machine: Recording) -> tuple[str, ...]:
     days = [results.environment.measured_at.date() for results in machine.sets.values()]
     return (
         machine.name,
-        "this build" if machine.live else "recorded",
+        "this site" if machine.live else "recorded",
         str(len(machine.sets)),
         " to ".join(dict.fromkeys((str(min(days)), str(max(days))))),
     )
@@ -139,7 +139,7 @@ def _row(machine: Recording) -> tuple[str, ...]:
 
 def _stamp(machine: Recording) -> nodes.raw:
     if machine.live:
-        return stamp("Measured in this build on", machine.environment, {})
+        return stamp("Shown on all pages, measured on", machine.environment, {})
     newest = max(machine.sets.values(), key=lambda results: results.environment.measured_at)
     return stamp(
         "Recorded on", machine.environment, {"State": page_records.differences_from_build(newest)}

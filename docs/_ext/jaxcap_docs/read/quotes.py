@@ -11,6 +11,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.measure.machine.description import capture
+from jaxcap.measure.store import machine_environment
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER, is_chosen
 from jaxcap_docs.read.dependencies import note_record
@@ -46,8 +47,11 @@ class MeasuredRole(SphinxRole):
             return [], []
         if self.in_full:
             return [nodes.Text(number.detail)], []
-        text, detail = escape(number.text), escape(number.detail)
-        return [raw_html(f'<span class="jaxcap-measured" title="{detail}">{text}</span>')], []
+        detail = f"{number.detail}, on {record.measured_at:%Y-%m-%d}"
+        span = (
+            f'<span class="jaxcap-measured" title="{escape(detail)}">{escape(number.text)}</span>'
+        )
+        return [raw_html(span)], []
 
 
 class Provenance(SphinxDirective):
@@ -55,6 +59,8 @@ class Provenance(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the stamp."""
+        if other := machine_environment():
+            return [stamp("Measured on", other, {})]
         return [stamp("Built on", capture(), {})]
 
 

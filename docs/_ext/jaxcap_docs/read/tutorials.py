@@ -18,7 +18,7 @@ from jaxcap.results.recordings import matching_results
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.downloads import colab_address
 from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER, lacks_torch
-from jaxcap_docs.page_records import PageRecord, TableRecord, differences_from_build
+from jaxcap_docs.page_records import BUILD_START, PageRecord, TableRecord, differences_from_build
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
 from jaxcap_docs.read.elements import (
     dropdown,
@@ -71,15 +71,25 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
         return
     note_record(app.env, page)
     if record := page_records.load(page):
-        note_recordings(app.env, record.experiments)
-        took = {"Took": f"{record.duration_s:.0f} s"}
-        put_under_title(doctree, stamp("Measured on", record.environment, took))
+        note_recordings(app.env, record.measured)
+        environment = record.environment.model_copy(update={"measured_at": record.measured_at})
+        facts = {"Measured": _moments(record), "Took": f"{record.duration_s:.0f} s"}
+        put_under_title(doctree, stamp("Measured on", environment, facts))
         _widen_tables(doctree, record)
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
         text = f"This page was not run in this build{why}: it shows no results."
         put_under_title(doctree, note(text))
     _offer_colab(app, doctree)
+
+
+def _moments(record: PageRecord) -> str:
+    """Say of each experiment when it was measured, and whether in this build."""
+    moments = []
+    for name, environment in record.measured.items():
+        when = "before" if environment.measured_at < BUILD_START else "in"
+        moments.append(f"{name} {environment.measured_at:%Y-%m-%d %H:%M} UTC, {when} this build")
+    return "; ".join(moments) or f"{record.measured_at:%Y-%m-%d %H:%M} UTC"
 
 
 def _widen_tables(doctree: nodes.document, record: PageRecord) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 
 from sphinx.application import Sphinx
 from sphinx.util import logging as sphinx_logging
 
-logger = sphinx_logging.getLogger(__name__)
+from jaxcap_docs.page_records import BUILD_START
 
-# When the nox session began, or else this build.
-_start_s = float(os.environ.get("JAXCAP_SESSION_START_S") or time.time())
+logger = sphinx_logging.getLogger(__name__)
 
 
 class MeasuredTime(logging.Handler):
@@ -68,4 +66,4 @@ def listen() -> None:
 def on_build_finished(_: Sphinx, __: Exception | None) -> None:
     """Print the share, if anything was measured."""
     if _measured.measured_s:
-        logger.info(_measured.summary(time.time() - _start_s))
+        logger.info(_measured.summary(time.time() - BUILD_START.timestamp()))
