@@ -54,7 +54,7 @@ class Project:
 
     def build(self, *options: str) -> str:
         """Build, and return what is said."""
-        done = build(self.folder, *options)
+        done = build(self.folder, *options, **self.environment)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
