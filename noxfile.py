@@ -40,7 +40,7 @@ GENERATED = (
 )
 PROJECT = nox.project.load_toml("pyproject.toml")
 NEWER_PYTHONS = ("3.12", "3.13", "3.14")
-BENCHMARKS = ("lighthouse", "mnist", "precision")
+BENCHMARKS = ("lighthouse", "mnist", "precision", "rebuild")
 
 
 # The environment is kept, because nox would replace it before this function can take the lock.
