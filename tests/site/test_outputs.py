@@ -35,6 +35,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNames
     made = SimpleNamespace(package=package, machine=ENVIRONMENT)
     monkeypatch.setattr(outputs, "STORE", tmp_path / "store")
     monkeypatch.setattr(outputs, "PACKAGE", package)
+    monkeypatch.setattr(outputs, "package_files", lambda: sorted(package.iterdir()))
     monkeypatch.setattr(outputs, "capture", lambda: made.machine)
     monkeypatch.setenv("JAXCAP_REUSE", "1")
     return made

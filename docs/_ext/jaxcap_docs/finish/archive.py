@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from hatchling.builders.wheel import WheelBuilder
 from sphinx.application import Sphinx
 
 from jaxcap_docs.downloads import ARCHIVE, ARCHIVE_NAME, WHEEL, pack
+from jaxcap_docs.sources import make_if_changed, package_files
 
 README = """\
 The tutorials and exercises of jaxcap
@@ -42,8 +44,14 @@ The exercises have two notebooks each: one to work on, and one with the solution
 
 def write_wheel(app: Sphinx) -> None:
     """Serve this package, which downloaded pages need, under ``wheels/``."""
-    builder = WheelBuilder(str(app.srcdir.parent))
-    _ = list(builder.build(directory=str(app.outdir / "wheels"), versions=["standard"]))
+    root, folder = app.srcdir.parent, app.outdir / "wheels"
+    described_in = (root / name for name in ("LICENSE", "README.md", "pyproject.toml"))
+    sources = (*described_in, *package_files(root / "src"))
+    make_if_changed(app, folder / WHEEL, sources, partial(_build_wheel, root, folder))
+
+
+def _build_wheel(root: Path, folder: Path) -> None:
+    _ = list(WheelBuilder(str(root)).build(directory=str(folder), versions=["standard"]))
 
 
 def write(app: Sphinx) -> None:

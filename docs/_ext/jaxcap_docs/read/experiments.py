@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from docutils import nodes
@@ -25,18 +25,32 @@ from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
 from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
+from jaxcap_docs.sources import make_if_changed, package_files
 
 
 def on_builder_inited(app: Sphinx) -> None:
-    """Write a page for each experiment: its title, what it asks, and the directive that shows it."""
+    """Write a page for each experiment, unless the package is as it was in the last build."""
     folder = Path(app.srcdir, SECTION, "experiments")
-    rmtree(folder, ignore_errors=True)  # may hold pages of experiments that were since removed
-    folder.mkdir(parents=True)
+    make_if_changed(app, folder, package_files(), partial(_write_pages, folder))
+
+
+def _write_pages(folder: Path) -> None:
+    """Write a page for each experiment: its title, what it asks, and the directive that shows it.
+
+    Pages that stay the same are left alone, or Sphinx would read them again.
+    """
+    pages = {}
     for name, experiment in catalogue().items():
         question = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
         answer = (experiment.prepare.__doc__ or "").partition("\n")[0]
         text = f"# {experiment.title}\n\n{question} {answer}\n\n```{{experiment}} {name}\n```\n"
-        (folder / f"{slug(name)}.md").write_text(text, encoding="utf-8")
+        pages[folder / f"{slug(name)}.md"] = text
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in set(folder.glob("*.md")) - set(pages):
+        path.unlink()  # of an experiment that was since removed
+    for path, text in pages.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
 
 
 class Machines(SphinxDirective):

@@ -24,7 +24,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinxcontrib.programoutput import Command, ProgramOutputCache
 
-import jaxcap
 from jaxcap.measure.machine.description import capture
 from jaxcap.results import Environment
 from jaxcap.results.atomic import write_atomically
@@ -32,9 +31,9 @@ from jaxcap.results.base import FrozenModel
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import EXERCISES_FOLDER
+from jaxcap_docs.sources import PACKAGE, package_files
 
 STORE = page_records.BUILD / "store"
-PACKAGE = Path(jaxcap.__file__).parent
 
 logger = logging.getLogger(__name__)
 
@@ -110,19 +109,14 @@ def surroundings_digest() -> str:
     """Return a digest of all that any output depends on: the package, libraries and the machine."""
     machine = capture()
     facts = (machine.device, machine.driver, machine.python, machine.versions, machine.flags)
-    files = [(path.relative_to(PACKAGE).as_posix(), path.read_bytes()) for path in _package_files()]
+    files = [(path.relative_to(PACKAGE).as_posix(), path.read_bytes()) for path in package_files()]
     return hashlib.sha256(repr((facts, files)).encode()).hexdigest()
 
 
 def follow_package(env: BuildEnvironment) -> None:
     """Have the page that is being read read again when the package has changed."""
-    for path in _package_files():
+    for path in package_files():
         env.note_dependency(str(path))
-
-
-def _package_files() -> list[Path]:
-    files = PACKAGE.rglob("*")
-    return sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
 
 
 class Commands(ProgramOutputCache):  # type: ignore[misc]
