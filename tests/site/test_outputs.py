@@ -163,3 +163,13 @@ def test_an_exercise_that_fails_is_not_kept(tmp_path: Path) -> None:
         with pytest.raises(ExecutionError):
             run_exercise(tmp_path, COUNT, "1 / 0")
     assert runs(tmp_path) == 2
+
+
+def test_what_a_quick_build_ran_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAXCAP_QUICK", "1")
+    run_command(tmp_path)
+    monkeypatch.delenv("JAXCAP_QUICK")
+    run_command(tmp_path)
+    assert runs(tmp_path) == 2

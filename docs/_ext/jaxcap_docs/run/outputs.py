@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -38,12 +39,19 @@ STORE = page_records.BUILD / "store"
 logger = logging.getLogger(__name__)
 
 
-# TODO: replace by jaxcap.measure.store.reuse_is_on when it is merged.
+# TODO: replace both by those of jaxcap.measure.store, and VARIABLES by those of playback.
 def reuse_is_on() -> bool:
     """Whether this build takes what is current from the last ones."""
-    import os
-
     return os.environ.get("JAXCAP_REUSE") == "1"
+
+
+def quick_is_on() -> bool:
+    """Whether this build only shows that everything works."""
+    return os.environ.get("JAXCAP_QUICK") == "1"
+
+
+# Variables of the environment that outputs depend on.
+VARIABLES = ("JAXCAP_MACHINE", "JAXCAP_QUICK", "JAXCAP_MNIST_DIR")
 
 
 class Output(FrozenModel):
@@ -87,8 +95,10 @@ def current(name: str, source: JsonValue) -> Output | None:
 
 
 def keep(name: str, source: JsonValue, content: JsonValue) -> Output:
-    """Keep what has just been put out, if that can be written."""
+    """Keep what has just been put out, if that can be written and has not been done quickly."""
     output = Output(key=_key(source), environment=capture(), content=content)
+    if quick_is_on():
+        return output
     try:
         write_atomically(_path(name), output.model_dump_json(indent=1) + "\n")
     except OSError as error:
@@ -108,7 +118,10 @@ def _key(source: JsonValue) -> str:
 def surroundings_digest() -> str:
     """Return a digest of all that any output depends on: the package, libraries and the machine."""
     machine = capture()
-    facts = (machine.device, machine.driver, machine.python, machine.versions, machine.flags)
+    facts = (
+        (machine.device, machine.driver, machine.python, machine.versions, machine.flags),
+        [os.environ.get(name) for name in VARIABLES],
+    )
     files = [(path.relative_to(PACKAGE).as_posix(), path.read_bytes()) for path in package_files()]
     return hashlib.sha256(repr((facts, files)).encode()).hexdigest()
 
