@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -55,22 +55,31 @@ def _build_wheel(root: Path, folder: Path) -> None:
 
 
 def write(app: Sphinx) -> None:
-    """Serve an archive of tutorials, exercises, this package and its pins.
+    """Serve an archive of tutorials, exercises, this package and its pins, unless all are unchanged.
 
     The wheel and all notebooks must have been written before.
     """
     tutorials, exercises = app.srcdir / "tutorials", app.outdir / "exercises"
-    files = {
-        "README.txt": README.encode(),
-        "requirements.txt": f"--constraint constraints.txt\n./{WHEEL}[all]\n".encode(),
-        "constraints.txt": (app.srcdir.parent / "constraints.txt").read_bytes(),
-        WHEEL: (app.outdir / "wheels" / WHEEL).read_bytes(),
-        **_read(tutorials, tutorials.glob("*/*.py")),
-        **_read(tutorials, tutorials.glob("*/*.ipynb")),
-        **_read(exercises.parent, exercises.glob("*.ipynb")),
+    constraints, wheel = app.srcdir.parent / "constraints.txt", app.outdir / "wheels" / WHEEL
+    pages = {
+        path.relative_to(folder).as_posix(): path
+        for folder, pattern in (
+            (tutorials, "*/*.py"),
+            (tutorials, "*/*.ipynb"),
+            (exercises.parent, "exercises/*.ipynb"),
+        )
+        for path in folder.glob(pattern)
     }
-    pack(app.outdir / ARCHIVE, {f"{ARCHIVE_NAME}/{name}": files[name] for name in files})
+    files = {"constraints.txt": constraints, WHEEL: wheel, **pages}
+    target = app.outdir / ARCHIVE
+    make_if_changed(app, target, files.values(), partial(_pack, target, files))
 
 
-def _read(folder: Path, paths: Iterable[Path]) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+def _pack(target: Path, files: Mapping[str, Path]) -> None:
+    requirements = f"--constraint constraints.txt\n./{WHEEL}[all]\n"
+    content = {
+        "README.txt": README.encode(),
+        "requirements.txt": requirements.encode(),
+        **{name: path.read_bytes() for name, path in files.items()},
+    }
+    pack(target, {f"{ARCHIVE_NAME}/{name}": content[name] for name in content})
