@@ -72,29 +72,30 @@ def test_without_reuse_everything_runs_and_is_kept(
     assert runs(tmp_path) == 2
 
 
-CHANGES = {
-    "a file of the package": lambda made: (made.package / "__init__.py").write_text("x = 1"),
-    "a new file of the package": lambda made: (made.package / "new.py").write_text(""),
-    **{
-        name: lambda made, change=change: setattr(
-            made, "machine", ENVIRONMENT.model_copy(update=change)
-        )
-        for name, change in {
-            "a library": {"versions": ENVIRONMENT.versions | {"jax": "99"}},
-            "a flag": {"flags": {"jax_enable_x64": "True"}},
-            "Python": {"python": "9.9"},
-            "the device": {"device": ENVIRONMENT.device.model_copy(update={"name": "another"})},
-        }.items()
-    },
+MACHINES: dict[str, dict[str, Any]] = {
+    "a library": {"versions": ENVIRONMENT.versions | {"jax": "99"}},
+    "a flag": {"flags": {"jax_enable_x64": "True"}},
+    "Python": {"python": "9.9"},
+    "the device": {"device": ENVIRONMENT.device.model_copy(update={"name": "another"})},
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_change_runs_the_command_again(
+@pytest.mark.parametrize("change", MACHINES)
+def test_another_machine_runs_the_command_again(
     tmp_path: Path, surroundings: SimpleNamespace, change: str
 ) -> None:
     run_command(tmp_path)
-    CHANGES[change](surroundings)
+    surroundings.machine = ENVIRONMENT.model_copy(update=MACHINES[change])
+    run_command(tmp_path)
+    assert runs(tmp_path) == 2
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "new.py"])
+def test_a_changed_or_new_file_of_the_package_runs_the_command_again(
+    tmp_path: Path, surroundings: SimpleNamespace, name: str
+) -> None:
+    run_command(tmp_path)
+    (surroundings.package / name).write_text("x = 1", encoding="utf-8")
     run_command(tmp_path)
     assert runs(tmp_path) == 2
 

@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 
 from jaxcap_docs.downloads import notebook_names, without_roles
-from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, PAGES, SOLUTION
+from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, SOLUTION, TUTORIALS, TUTORIALS_FOLDER
 from jaxcap_docs.sources import make_if_changed
 
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
@@ -25,8 +25,9 @@ HEADING = re.compile(r"^(?=##+ )", re.MULTILINE)
 
 
 def write(app: Sphinx) -> None:
-    """Write all notebooks, unless the exercises and the titles of lessons are as in the last build."""
-    lessons = (Path(app.env.doc2path(page)) for page in PAGES if page in app.env.found_docs)
+    """Write all notebooks, unless the exercises and the tutorials they name are unchanged."""
+    tutorials = (f"{TUTORIALS_FOLDER}{tutorial}" for tutorial in TUTORIALS)
+    lessons = (Path(app.env.doc2path(page)) for page in (*EXERCISES, *tutorials))
     first, _ = notebook_names(EXERCISES[0])
     make_if_changed(
         app, app.outdir / EXERCISES_FOLDER / first, lessons, partial(_write_notebooks, app)

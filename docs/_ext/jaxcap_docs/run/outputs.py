@@ -155,8 +155,8 @@ class Commands(ProgramOutputCache):  # type: ignore[misc]
                 return code, text
             output = keep(name, words, text)
         self.environments.append(output.environment)
-        self[command] = 0, str(output.content)
-        return self[command]
+        result = self[command] = 0, str(output.content)
+        return result
 
 
 class Exercise(execute.NotebookClientDirect):  # type: ignore[misc]
@@ -172,7 +172,7 @@ class Exercise(execute.NotebookClientDirect):  # type: ignore[misc]
 
     def start_client(self) -> None:
         """Fill the notebook with its outputs; keep them unless a cell fails, which raises."""
-        source = [[cell.source, cell.metadata] for cell in self._code_cells()]
+        source: JsonValue = [[cell.source, cell.metadata] for cell in self._code_cells()]
         name = f"{EXERCISES_FOLDER}{self.path.stem}"
         if (output := current(name, source)) is None:
             super().start_client()
