@@ -154,7 +154,7 @@ def test_pages_are_those_of_the_experiments_that_there_are(tmp_path: Path) -> No
     folder = tmp_path / "results" / "experiments"
     folder.mkdir(parents=True)
     (folder / "removed.md").touch()
-    app: Any = SimpleNamespace(srcdir=tmp_path)
+    app: Any = SimpleNamespace(srcdir=tmp_path, doctreedir=tmp_path)
     experiments.on_builder_inited(app)
     assert len(list(folder.iterdir())) == len(catalogue())
     assert not (folder / "removed.md").exists()
