@@ -50,7 +50,7 @@ GENERATED = (
 )
 PROJECT = nox.project.load_toml("pyproject.toml")
 NEWER_PYTHONS = ("3.12", "3.13", "3.14")
-BENCHMARKS = ("lighthouse", "mnist", "precision")
+BENCHMARKS = ("lighthouse", "mnist", "precision", "rebuild")
 # Instead of the one from PyPI, which brings CUDA's libraries.
 PYTORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu/"
 

@@ -1,5 +1,6 @@
 """How Sphinx builds the site; everything that runs or measures is in ``_ext/jaxcap_docs``."""
 
+import gc
 import os
 import re
 import sys
@@ -11,10 +12,14 @@ from sphinx_gallery.sorting import ExplicitOrder
 
 import jaxcap
 
+gc.disable()  # it would look through all that is imported, again and again, and find no garbage
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from jaxcap_docs.downloads import ARCHIVE, WHEEL, install_cell
 from jaxcap_docs.lessons import SECTIONS, runnable
+
+gc.enable()
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern of those to run
 

@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
 
-import jaxcap
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
+from jaxcap.report import figures
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.recordings import Recording
 
@@ -144,14 +144,14 @@ def made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
         digest.ROOT, tmp_path / "package", ignore=shutil.ignore_patterns("__pycache__", "subset")
     )
     monkeypatch.setattr(digest, "ROOT", package)
-    monkeypatch.setattr(jaxcap, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(figures, "STYLE_FILE", package / "report" / "jaxcap.mplstyle")
     monkeypatch.setattr(start, "OUTPUTS", tmp_path / "outputs.json")
     monkeypatch.setattr(start, "TUTORIALS", ("basics/sums",))
     checksum = tmp_path / "tutorials" / "basics" / "sums.py.md5"
     for folder in (checksum.parent, tmp_path / "basics"):
         folder.mkdir(parents=True)
     script = tmp_path / "basics" / "sums.py"
-    script.write_text("from jaxcap.kernels import loops\n", encoding="utf-8")
+    script.write_text("from jaxcap.kernels import loops\nimport matplotlib\n", encoding="utf-8")
 
     def build() -> bool:
         playback.dependencies.cache_clear()
@@ -200,7 +200,7 @@ def test_pages_are_those_of_the_experiments_that_there_are(tmp_path: Path) -> No
     folder = tmp_path / "results" / "experiments"
     folder.mkdir(parents=True)
     (folder / "removed.md").touch()
-    app: Any = SimpleNamespace(srcdir=tmp_path)
+    app: Any = SimpleNamespace(srcdir=tmp_path, doctreedir=tmp_path)
     experiments.on_builder_inited(app)
     assert len(list(folder.iterdir())) == len(catalogue())
     assert not (folder / "removed.md").exists()

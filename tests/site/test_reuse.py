@@ -51,6 +51,7 @@ class Project:
         self.html = folder / "docs" / "_build" / "html"
         self.script = folder / "gallery" / f"{PAGE}.py"
         self.script.write_text(MEASURING, encoding="utf-8")
+        self.environment = {"PYTHONPATH": str(folder / "src")}  # not the package that is installed
 
     def build(self, *options: str) -> str:
         """Build, and return what is said."""
@@ -167,7 +168,9 @@ def test_killed_at_any_moment_a_build_leaves_store_and_site_whole(project: Proje
     build_s = time.monotonic() - start_s
     for moment in range(MOMENTS):
         project.edit(f"gallery/{PAGE}.py", "_ = plt.plot", f"x = {moment}\n_ = plt.plot")
-        command, options = nox_docs(project.folder, *(("--reuse",) if moment % 2 else ()))
+        command, options = nox_docs(
+            project.folder, *(("--reuse",) if moment % 2 else ()), **project.environment
+        )
         process = subprocess.Popen(
             command,
             **options,

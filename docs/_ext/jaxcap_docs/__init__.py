@@ -15,7 +15,8 @@ Its parts, in the order in which they act:
     at the end of the build: results, notebooks and archives to download, and the sitemap
 
 All parts use `lessons`, the table of all tutorials, exercises and guides with their order and
-topics, `image_files`, which saves figures, and `downloads`, with the names of files to download.
+topics, `image_files`, which saves figures, `downloads`, with the names of files to download, and
+`sources`, which tells whether what a part is made from has changed.
 
 Handlers of Sphinx's events are named after them, such as ``on_config_inited``.
 """

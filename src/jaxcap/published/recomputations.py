@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxcap.kernels import calibration
 from jaxcap.kernels.elementwise import wave
 from jaxcap.published.values import PublishedValue
 
@@ -91,6 +90,8 @@ def _numpy_sum(first_weight: int, second_weight: int) -> tuple[float, str]:
 
 
 def _optimum(index: int) -> tuple[float, str]:
+    from jaxcap.kernels import calibration  # slow to import: with SciPy's optimisers
+
     fitted = calibration.least_squares(*calibration.sensors())
     ours = round(float(fitted[index]), 4)
     return ours, f"on our own data, drawn to resemble them, it is {ours:.4f}."

@@ -14,7 +14,7 @@ from math import ceil, hypot, inf, isfinite, log10, sqrt
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import bdtr, ndtri, stdtrit
+import scipy  # imports its parts when they are first used, which takes long
 
 from jaxcap.results.environment import Device
 
@@ -369,7 +369,7 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
     ordered = np.sort(np.asarray(samples, dtype=float))
     n = len(ordered)
     # coverage[d - 1] is that of the interval from the d-th smallest to the d-th largest sample.
-    coverage = 1 - 2 * bdtr(np.arange(max(n // 2, 1)), n, 0.5)
+    coverage = 1 - 2 * scipy.special.bdtr(np.arange(max(n // 2, 1)), n, 0.5)
     d = int(np.count_nonzero(coverage >= CONFIDENCE))
     if d == 0:
         return (float(ordered[0]), float(ordered[-1]), max(float(coverage[0]), 0.0))
@@ -412,8 +412,9 @@ def prediction_interval(
     n = len(medians)
     logs = np.log(medians)
     quantile = (1 + CONFIDENCE) / 2
-    by_chance = stdtrit(n - 1, quantile) * logs.std(ddof=1) * sqrt(1 / n + 1 / (processes or n))
-    reach = hypot(by_chance, ndtri(quantile) * sqrt(2) * drift)
+    t = scipy.special.stdtrit(n - 1, quantile)
+    by_chance = t * logs.std(ddof=1) * sqrt(1 / n + 1 / (processes or n))
+    reach = hypot(by_chance, scipy.special.ndtri(quantile) * sqrt(2) * drift)
     middle = np.median(medians)
     # Where the median is far from the mean, or the exponential of a logarithm differs in its last
     # digit, the interval is extended to hold its own value.

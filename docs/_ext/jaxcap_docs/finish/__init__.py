@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 from xml.etree import ElementTree as ET
 
 from sphinx.application import Sphinx
@@ -21,6 +22,7 @@ def setup(app: Sphinx) -> None:
 
 def on_build_finished(app: Sphinx, exception: Exception | None) -> None:
     """Complete the site unless the build failed."""
+    gc.freeze()  # or Python would look through all objects once more as it ends
     if exception is not None or app.builder.format != "html":
         return
     results.write(app)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from hatchling.builders.wheel import WheelBuilder
 from sphinx.application import Sphinx
 
 from jaxcap_docs.downloads import ARCHIVE, ARCHIVE_NAME, WHEEL, pack
+from jaxcap_docs.sources import make_if_changed, package_files
 
 README = """\
 The tutorials and exercises of jaxcap
@@ -42,27 +44,42 @@ The exercises have two notebooks each: one to work on, and one with the solution
 
 def write_wheel(app: Sphinx) -> None:
     """Serve this package, which downloaded pages need, under ``wheels/``."""
-    builder = WheelBuilder(str(app.srcdir.parent))
-    _ = list(builder.build(directory=str(app.outdir / "wheels"), versions=["standard"]))
+    root, folder = app.srcdir.parent, app.outdir / "wheels"
+    described_in = (root / name for name in ("LICENSE", "README.md", "pyproject.toml"))
+    sources = (*described_in, *package_files(root / "src"))
+    make_if_changed(app, folder / WHEEL, sources, partial(_build_wheel, root, folder))
+
+
+def _build_wheel(root: Path, folder: Path) -> None:
+    _ = list(WheelBuilder(str(root)).build(directory=str(folder), versions=["standard"]))
 
 
 def write(app: Sphinx) -> None:
-    """Serve an archive of tutorials, exercises, this package and its pins.
+    """Serve an archive of tutorials, exercises, this package and its pins, unless all are unchanged.
 
     The wheel and all notebooks must have been written before.
     """
     tutorials, exercises = app.srcdir / "tutorials", app.outdir / "exercises"
-    files = {
-        "README.txt": README.encode(),
-        "requirements.txt": f"--constraint constraints.txt\n./{WHEEL}[all]\n".encode(),
-        "constraints.txt": (app.srcdir.parent / "constraints.txt").read_bytes(),
-        WHEEL: (app.outdir / "wheels" / WHEEL).read_bytes(),
-        **_read(tutorials, tutorials.glob("*/*.py")),
-        **_read(tutorials, tutorials.glob("*/*.ipynb")),
-        **_read(exercises.parent, exercises.glob("*.ipynb")),
+    constraints, wheel = app.srcdir.parent / "constraints.txt", app.outdir / "wheels" / WHEEL
+    pages = {
+        path.relative_to(folder).as_posix(): path
+        for folder, pattern in (
+            (tutorials, "*/*.py"),
+            (tutorials, "*/*.ipynb"),
+            (exercises.parent, "exercises/*.ipynb"),
+        )
+        for path in folder.glob(pattern)
     }
-    pack(app.outdir / ARCHIVE, {f"{ARCHIVE_NAME}/{name}": files[name] for name in files})
+    files = {"constraints.txt": constraints, WHEEL: wheel, **pages}
+    target = app.outdir / ARCHIVE
+    make_if_changed(app, target, files.values(), partial(_pack, target, files))
 
 
-def _read(folder: Path, paths: Iterable[Path]) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+def _pack(target: Path, files: Mapping[str, Path]) -> None:
+    requirements = f"--constraint constraints.txt\n./{WHEEL}[all]\n"
+    content = {
+        "README.txt": README.encode(),
+        "requirements.txt": requirements.encode(),
+        **{name: path.read_bytes() for name, path in files.items()},
+    }
+    pack(target, {f"{ARCHIVE_NAME}/{name}": content[name] for name in content})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from posixpath import join, normpath
 
@@ -13,7 +14,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 
 from jaxcap_docs.downloads import notebook_names, without_roles
-from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, SOLUTION
+from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, SOLUTION, TUTORIALS, TUTORIALS_FOLDER
+from jaxcap_docs.sources import make_if_changed
 
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
 
@@ -23,6 +25,16 @@ HEADING = re.compile(r"^(?=##+ )", re.MULTILINE)
 
 
 def write(app: Sphinx) -> None:
+    """Write all notebooks, unless the exercises and the tutorials they name are unchanged."""
+    tutorials = (f"{TUTORIALS_FOLDER}{tutorial}" for tutorial in TUTORIALS)
+    lessons = (Path(app.env.doc2path(page)) for page in (*EXERCISES, *tutorials))
+    first, _ = notebook_names(EXERCISES[0])
+    make_if_changed(
+        app, app.outdir / EXERCISES_FOLDER / first, lessons, partial(_write_notebooks, app)
+    )
+
+
+def _write_notebooks(app: Sphinx) -> None:
     """Write each exercise as a notebook without solutions and as one with them."""
     first = app.config.sphinx_gallery_conf["first_notebook_cell"]
     titles = {page: title.astext() for page, title in app.env.titles.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,29 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.sources import make_if_changed, package_files
+
+INDEX = "index.json"
 
 
 def write(app: Sphinx) -> None:
-    """Serve all results under ``results/``, of this build and of others, with an index."""
+    """Serve all results under ``results/``, unless they are the same as in the last build."""
+    folders = (page_records.RECORDS, page_records.RECORDED)
+    sources = (path for folder in folders for path in folder.rglob("*.json"))
     target = app.outdir / "results"
+    write_all = partial(_write_all, target)
+    make_if_changed(app, target / INDEX, (*sources, *package_files()), write_all)
+
+
+def _write_all(target: Path) -> None:
+    """Write the results of this build and of others, with an index."""
     pages = {name: page for name, (page, _) in page_records.results_of_build().items()}
     index = [
         _serve(target, results, results_folder(machine), pages[name] if machine.live else None)
         for machine in page_records.recordings()
         for name, results in machine.sets.items()
     ]
-    for name, content in (("schema.json", json_schema()), ("index.json", index)):
+    for name, content in (("schema.json", json_schema()), (INDEX, index)):
         write_atomically(target / name, json.dumps(content, indent=1) + "\n")
 
 

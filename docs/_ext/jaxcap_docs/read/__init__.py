@@ -1,9 +1,9 @@
 """What pages get while they are read: numbers, tables, plots and links.
 
-`quotes` has roles and directives for any page, and `tutorials` and `exercises` complete the pages
-that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the results
-section what all machines measured, and `history` what is kept of a build. All of them use `elements`,
-and say in `dependencies` from which files they are made. `reference` adjusts how objects are
+`quotes` has roles and directives for any page, and `tutorials`, `exercises` and `commands` complete
+the pages that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the
+results section what all machines measured, and `history` what is kept of a build. All of them use
+`elements`, and say in `dependencies` from which files they are made. `reference` adjusts how objects are
 documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
@@ -15,6 +15,7 @@ from sphinx.application import Sphinx
 
 from jaxcap_docs.read import (
     claims,
+    commands,
     dependencies,
     exercises,
     experiments,
@@ -30,7 +31,7 @@ from jaxcap_docs.read import (
 def setup(app: Sphinx) -> None:
     """Register roles and directives, and complete pages when they have been read."""
     reference.setup(app)
-    app.connect("config-inited", quotes.on_config_inited)
+    app.connect("config-inited", commands.on_config_inited)
     app.connect("builder-inited", experiments.on_builder_inited)  # before pages are looked for
     app.add_role("measured", quotes.MeasuredRole())
     app.add_role("evidence", quotes.MeasuredRole(in_full=True))
@@ -49,5 +50,6 @@ def setup(app: Sphinx) -> None:
     app.connect(
         "doctree-read", exercises.on_doctree_read, priority=100
     )  # before titles are collected
+    app.connect("doctree-read", commands.on_doctree_read, priority=600)  # after they have run
     # When Sphinx has named the files to download.
     app.connect("doctree-read", tutorials.on_doctree_read, priority=600)

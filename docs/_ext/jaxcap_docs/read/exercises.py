@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from jaxcap_docs.downloads import colab_address, notebook_names
 from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, SOLUTION
 from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html
+from jaxcap_docs.run import outputs
 
 
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
@@ -25,6 +26,8 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     notes: list[nodes.Node] = [_links(app.env.docname, app.config.ogp_site_url)]
     if app.config.nb_execution_mode == "off":
         notes.append(note("This page was not run in this build: it shows no results."))
+    else:
+        outputs.follow_package(app.env)
     put_under_title(doctree, *notes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -31,11 +32,20 @@ from jaxcap_docs.read.dependencies import (
     note_recordings,
 )
 from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
+from jaxcap_docs.sources import make_if_changed, package_files
 
 
 def on_builder_inited(app: Sphinx) -> None:
-    """Write a page for each experiment: its title, what it asks, and the directive that shows it."""
+    """Write a page for each experiment, unless the package is as it was in the last build."""
     folder = Path(app.srcdir, SECTION, "experiments")
+    make_if_changed(app, folder, package_files(), partial(_write_pages, folder))
+
+
+def _write_pages(folder: Path) -> None:
+    """Write a page for each experiment: its title, what it asks, and the directive that shows it.
+
+    Pages that stay the same are left alone, or Sphinx would read them again.
+    """
     pages = {}
     for name, experiment in catalogue().items():
         question = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]

@@ -5,17 +5,16 @@ from __future__ import annotations
 from html import escape
 
 from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.measure.machine.description import capture
 from jaxcap.measure.store import machine_environment
 from jaxcap_docs import page_records
-from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER, is_chosen
+from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER
 from jaxcap_docs.read.dependencies import note_record
 from jaxcap_docs.read.elements import link_list, raw_html, stamp
+from jaxcap_docs.run.outputs import Exercise
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +54,12 @@ class MeasuredRole(SphinxRole):
 
 
 class Provenance(SphinxDirective):
-    """Say on which machine the site was built."""
+    """Say on which machine the site was built, or the exercise ran."""
 
     def run(self) -> list[nodes.Node]:
         """Return the stamp."""
+        if ran := Exercise.environments.get(self.env.docname):
+            return [stamp("Run on", ran, {})]
         if other := machine_environment():
             return [stamp("Measured on", other, {})]
         return [stamp("Built on", capture(), {})]
@@ -76,21 +77,3 @@ class Topics(SphinxDirective):
         anchor = nodes.make_id(topic)
         content = nodes.title(text=topic), link_list(pages, self.env)
         return nodes.section("", *content, ids=[anchor], names=[anchor])
-
-
-class NotRun(SphinxDirective):
-    """Shows a command without its output in a build that doesn't run this page."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the command, and a remark that it was not run."""
-        text = f"$ {self.arguments[0]}\n(not run in this build)"
-        return [nodes.literal_block(text, text, language="text")]
-
-
-def on_config_inited(app: Sphinx, config: Config) -> None:
-    """Run no command of the command line's page if that page isn't among those to run."""
-    if not is_chosen("command_line", config.sphinx_gallery_conf["filename_pattern"]):
-        app.add_directive("command-output", NotRun, override=True)

@@ -4,14 +4,15 @@
 scripts left earlier as long as nothing has changed, `scripts` keeps the record of each script and
 saves its figures, `limits` stops a script that takes too long or prints too much,
 `gallery` completes what sphinx-gallery wrote, and `session_time` says which part of it all was
-measuring.
+measuring. `outputs` runs exercises and commands when their pages are read, unless it has kept their
+outputs.
 """
 
 from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.run import gallery, limits, playback, session_time, start
+from jaxcap_docs.run import gallery, limits, outputs, playback, session_time, start
 
 
 def setup(app: Sphinx) -> None:
@@ -20,6 +21,7 @@ def setup(app: Sphinx) -> None:
     session_time.listen()
     playback.install()
     app.connect("config-inited", start.on_config_inited)
+    app.connect("builder-inited", outputs.on_builder_inited)
     app.connect("builder-inited", gallery.on_builder_inited, priority=900)  # after sphinx-gallery
     app.connect("builder-inited", start.on_builder_inited, priority=901)
     app.connect("build-finished", start.on_build_finished, priority=0)

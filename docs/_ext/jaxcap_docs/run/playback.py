@@ -10,8 +10,6 @@ from __future__ import annotations
 import ast
 import json
 import logging
-import os
-import platform
 import re
 import shutil
 from collections.abc import Sequence
@@ -29,18 +27,16 @@ from sphinx_gallery import gen_rst
 from sphinx_gallery.py_source_parser import Block
 from sphinx_gallery.utils import get_md5sum
 
-import jaxcap
 from jaxcap.measure import store
 from jaxcap.measure.digest import sources_of_script
-from jaxcap.measure.machine.description import capture
+from jaxcap.report import figures
 from jaxcap.results.base import FrozenModel
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import tutorial_of
 from jaxcap_docs.page_records import BUILD, record_path
+from jaxcap_docs.sources import package_files, surroundings
 
 PAGES = BUILD / "store" / "pages"
-# Variables of the environment that outputs depend on.
-VARIABLES = (store.MACHINE, store.QUICK, "JAXCAP_MNIST_DIR")
 # Parts of this extension that shape what is kept.
 SHAPING = (Path(__file__), Path(__file__).with_name("scripts.py"), Path(image_files.__file__))
 
@@ -104,20 +100,18 @@ def install() -> None:
 @cache
 def dependencies(script: Path) -> str:
     """Digest all that the outputs of a script depend on, except for its own code."""
-    digest = sha256()
-    package = Path(jaxcap.__file__).parent
-    data = [p for p in package.rglob("*") if p.is_file() and p.suffix not in {".py", ".pyc"}]
-    for path in (*sorted(data), *SHAPING):
-        digest.update(path.read_bytes())
-    machine = capture()
-    facts = (
-        sorted(sources_of_script(script.read_text(encoding="utf-8")).items()),
-        (machine.device, machine.device_count, machine.versions, machine.flags, machine.driver),
-        (platform.python_version(), sphinx_gallery.__version__),
-        [os.environ.get(name) for name in VARIABLES],
-    )
-    digest.update(repr(facts).encode())
-    return digest.hexdigest()
+    source = script.read_text(encoding="utf-8")
+    facts = sorted(sources_of_script(source).items()), surroundings(), sphinx_gallery.__version__
+    # Figures of results are drawn when pages are read, and others by the script itself.
+    style = _digest_of(figures.STYLE_FILE) if "matplotlib" in source else ""
+    return sha256(repr((facts, style, _digest_of_data())).encode()).hexdigest()
+
+
+@cache
+def _digest_of_data() -> str:
+    """Digest the package's data, and the parts of this extension that shape what is kept."""
+    data = {path for path in package_files() if path.suffix != ".py"} - {figures.STYLE_FILE}
+    return sha256(b"".join(path.read_bytes() for path in (*sorted(data), *SHAPING))).hexdigest()
 
 
 def keep(page: str) -> None:

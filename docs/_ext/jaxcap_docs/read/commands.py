@@ -1,0 +1,41 @@
+"""The page of the command line: the stamp of its run, or commands without their output."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap_docs.lessons import is_chosen
+from jaxcap_docs.read.elements import put_under_title, stamp
+from jaxcap_docs.run import outputs
+
+PAGE = "command_line"
+
+
+class NotRun(SphinxDirective):
+    """Shows a command without its output in a build that doesn't run this page."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the command, and a remark that it was not run."""
+        text = f"$ {self.arguments[0]}\n(not run in this build)"
+        return [nodes.literal_block(text, text, language="text")]
+
+
+def on_config_inited(app: Sphinx, config: Config) -> None:
+    """Run no command if the page isn't among those to run."""
+    if not is_chosen(PAGE, config.sphinx_gallery_conf["filename_pattern"]):
+        app.add_directive("command-output", NotRun, override=True)
+
+
+def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
+    """Say where and since when the commands ran, whose output is now on the page."""
+    environments = app.env.programoutput_cache.environments  # type: ignore[attr-defined]
+    if app.env.docname == PAGE and environments:
+        outputs.follow_package(app.env)
+        oldest = min(environments, key=lambda environment: environment.measured_at)
+        put_under_title(doctree, stamp("Run on", oldest, {}))

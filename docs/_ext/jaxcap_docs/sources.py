@@ -1,0 +1,61 @@
+"""What parts of the site are made from, so that they are made again only if that has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+import jaxcap
+from jaxcap.measure.machine.description import capture
+from jaxcap.measure.store import MACHINE, QUICK
+from jaxcap.results.files import slug
+
+PACKAGE = Path(jaxcap.__file__).parent
+MNIST_FOLDER = "JAXCAP_MNIST_DIR"
+
+
+def package_files(package: Path = PACKAGE) -> list[Path]:
+    """Return all files of the package that is imported, or of its sources, in a fixed order."""
+    files = package.rglob("*")
+    return sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
+
+
+@cache
+def surroundings() -> str:
+    """Describe the machine, its libraries and the settings that all outputs depend on."""
+    machine = capture()
+    facts = (
+        (machine.device, machine.device_count, machine.driver, machine.versions, machine.flags),
+        machine.python,
+        [os.environ.get(name) for name in (MACHINE, QUICK, MNIST_FOLDER)],
+    )
+    return repr(facts)
+
+
+def make_if_changed(
+    app: Sphinx, target: Path, sources: Iterable[Path], make: Callable[[], object]
+) -> None:
+    """Call ``make`` unless it made the target in an earlier build, from the same sources.
+
+    Sphinx forgets that together with all that it has read.
+
+    Parameters
+    ----------
+    target
+        A file or a folder.
+    sources
+        Files, which are the same if their dates and sizes are.
+    """
+    stats = ((str(path), path.stat()) for path in sorted(sources))
+    state = repr([(path, stat.st_mtime_ns, stat.st_size) for path, stat in stats])
+    last = app.doctreedir / "sources" / slug(str(target))
+    if target.exists() and last.exists() and last.read_text(encoding="utf-8") == state:
+        return
+    last.unlink(missing_ok=True)  # if the build is killed now, the target is made again
+    make()
+    last.parent.mkdir(exist_ok=True)
+    last.write_text(state, encoding="utf-8")
