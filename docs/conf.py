@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 from jaxcap_docs.downloads import ARCHIVE, WHEEL, install_cell
 from jaxcap_docs.lessons import SECTIONS, runnable
 
+from jaxcap.measure.store import quick_is_on
+
 gc.enable()
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern of those to run
@@ -60,6 +62,10 @@ suppress_warnings = ["sphinx_gallery.space_in_filename"]
 
 html_theme = "furo"
 html_title = "jaxcap"
+if quick_is_on():
+    html_theme_options = {
+        "announcement": "This build was a quick trial of the site: its numbers are worth nothing."
+    }
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["jaxcap.css"]

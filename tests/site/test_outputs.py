@@ -136,13 +136,13 @@ def test_a_store_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     assert runs(tmp_path) == 2
 
 
-def run_exercise(folder: Path, *cells_of: str) -> Any:
+def run_exercise(folder: Path, *code: str) -> Any:
     """Read an exercise as a new build would, and return its notebook."""
     outputs.surroundings_digest.cache_clear()
     sources.surroundings.cache_clear()
     page = folder / "1_made_up.md"
     page.write_text("", encoding="utf-8")
-    cells = [nbformat.v4.new_code_cell(source) for source in cells_of]
+    cells = [nbformat.v4.new_code_cell(source) for source in code]
     notebook = nbformat.v4.new_notebook(cells=cells)
     config = NbParserConfig(execution_mode="force", execution_raise_on_error=True)
     logger = SimpleNamespace(info=print, warning=print)
@@ -151,15 +151,15 @@ def run_exercise(folder: Path, *cells_of: str) -> Any:
 
 
 def test_an_exercise_that_is_played_back_is_the_one_that_ran(tmp_path: Path) -> None:
-    cells_of = (COUNT, "print('words')", "{'b': 1, 'a': 2}")
-    ran, played_back = (run_exercise(tmp_path, *cells_of) for _ in range(2))
+    code = (COUNT, "print('words')", "{'b': 1, 'a': 2}")
+    ran, played_back = (run_exercise(tmp_path, *code) for _ in range(2))
     assert runs(tmp_path) == 1
     assert played_back.metadata == ran.metadata
     assert [c.outputs for c in played_back.cells] == [c.outputs for c in ran.cells]
     assert [c.execution_count for c in played_back.cells] == [1, 2, 3]
     assert outputs.Exercise.environments["exercises/1_made_up"] == ENVIRONMENT
 
-    run_exercise(tmp_path, *cells_of, "1")
+    run_exercise(tmp_path, *code, "1")
     assert runs(tmp_path) == 2
 
 

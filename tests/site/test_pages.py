@@ -127,7 +127,8 @@ def test_headline_was_measured_in_fresh_processes(html: Path, name: str) -> None
     files = [entry["file"] for entry in index if entry["page"] == f"tutorials/{name}.html"]
     sets = [ResultSet.load(html / "results" / file) for file in files]
     processes = [{len(result.runs) for result in results.results} for results in sets]
-    assert any(min(counts) >= 3 for counts in processes), processes
+    is_trial = "quick trial" in (html / "index.html").read_text(encoding="utf-8")
+    assert is_trial or any(min(counts) >= 3 for counts in processes), processes
 
 
 def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:

@@ -29,11 +29,11 @@ STORE = "JAXCAP_STORE"
 REUSE = "JAXCAP_REUSE"
 #: The folder of a machine whose recordings are taken for all experiments, whatever machine this is.
 MACHINE = "JAXCAP_MACHINE"
-#: Set to 1, everything is done as briefly as possible, to see that it works. A process measures for a
-#: millisecond, a training makes one step in each epoch, and nothing is kept.
+#: Set to 1, everything is done as briefly as possible, to see that it works. A single process measures
+#: with too few samples to decide anything, a training makes a step in each epoch, and nothing is kept.
 QUICK = "JAXCAP_QUICK"
-#: Seconds for each variant that are enough to see that it works.
-QUICK_BUDGET_S = 1e-3
+#: Seconds for each variant, which the first rounds exceed.
+QUICK_BUDGET_S = 1e-6
 
 logger = logging.getLogger(__name__)
 
