@@ -257,13 +257,15 @@ patches_pay
 # How much of the machine is that?
 # --------------------------------
 # Count the operations that a step can't do without, mostly those of the second convolution, and compare
-# with what this device can do in the same time (as :doc:`before </tutorials/performance/linear_algebra>`,
-# in float32, but measured in this process alone):
+# with what this device can do in the same time, in float32, which was measured for
+# :doc:`linear algebra </tutorials/performance/linear_algebra>`:
 from jaxcap.results import Cost
-from jaxcap.experiments.ceilings import measure_ceilings
+from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
+from jaxcap.results.ceilings import Ceilings
 
-ceilings = measure_ceilings(dtypes=("float32",))
+limits = CEILINGS.run(budget_s=0.05)
+ceilings = Ceilings.from_results(limits, speeds[0].device)
 of_step = model.work_of_step(point["batch"])
 work = Cost(
     of_step.flops * point["steps"], of_step.bytes_moved * point["steps"]

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,34 @@ def test_a_build_that_measures_afresh_keeps_what_it_measured(
     assert len(machine.measured) == 2
     monkeypatch.setenv(store.REUSE, "1")
     assert SUMS.run() == newest
+
+
+def test_a_build_that_measures_afresh_measures_nothing_twice(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(store.REUSE)
+    machine.change(measured_at=datetime(2026, 1, 1, 12, tzinfo=UTC))
+    SUMS.run()
+    for start, measured in (machine.environment.measured_at.timestamp() + 1, 2), (0.0, 2):
+        monkeypatch.setenv(store.SESSION_START, str(start))
+        SUMS.run()
+        assert len(machine.measured) == measured
+
+
+def test_recordings_of_this_machine_are_taken_and_left_alone(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = tmp_path / "recorded"
+    monkeypatch.setenv(store.STORE, str(recorded))
+    results = SUMS.run()
+    (path,) = Store(recorded).files()
+    monkeypatch.setenv(store.STORE, os.pathsep.join((str(tmp_path / "store"), str(recorded))))
+    assert SUMS.run() == results
+    assert files(tmp_path) == []
+    machine.change(versions={"jax": "99"})
+    SUMS.run()
+    assert len(files(tmp_path)) == 1
+    assert ResultSet.load(path) == results
 
 
 def test_without_a_store_everything_is_measured(

@@ -17,7 +17,7 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import experiments, rooflines
-from jaxcap_docs.run import playback, start
+from jaxcap_docs.run import gallery, playback, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
@@ -235,3 +235,18 @@ def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
     ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0})
     costed = rooflines._costed_results(Recording(sets), ceilings)
     assert [kernel.result.variant for kernel in costed] == ["steady"]
+
+
+def test_files_that_are_written_again_keep_their_dates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gallery, "DATES", tmp_path / "dates.json")
+    same, changed = tmp_path / "same.ipynb", tmp_path / "changed.ipynb"
+    for text in ("first", "second"):
+        same.write_text("same", encoding="utf-8")
+        changed.write_text(text, encoding="utf-8")
+        for path in (same, changed):
+            os.utime(path, ns=(len(text), len(text)))
+        gallery.restore_dates([same, changed])
+    assert same.stat().st_mtime_ns == len("first")
+    assert changed.stat().st_mtime_ns == len("second")

@@ -8,9 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from filelock import FileLock
+from jaxcap_docs.lessons import runnable
+from jaxcap_docs.run import start as build_start
+
+from jaxcap.measure.machine import lock as machine_lock
 
 ROOT = Path(__file__).parents[2]
 LOCK = "measuring.lock"
@@ -84,6 +90,22 @@ def test_links_are_not_checked_meanwhile_either(project: Path) -> None:
     process = start(project, "linkcheck", "--no-venv", ci="")
     output, _ = process.communicate()
     assert BUSY in output.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_preview_is_refused_before_it_changes_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JAXCAP_LOCK_HELD", raising=False)
+    monkeypatch.setattr(machine_lock, "LOCK", tmp_path / LOCK)
+    monkeypatch.setattr(build_start, "OUTPUTS", tmp_path / "outputs.json")
+    app: Any = SimpleNamespace(srcdir=tmp_path / "docs")
+    config: Any = SimpleNamespace(
+        sphinx_gallery_conf={"filename_pattern": runnable("")}, plot_gallery=True
+    )
+    with pytest.raises(SystemExit, match=BUSY):
+        build_start.on_config_inited(app, config)
+    assert not (tmp_path / "outputs.json").exists()
 
 
 def test_ci_waits_for_its_turn(lock: FileLock, project: Path) -> None:

@@ -5,8 +5,6 @@ A tutorial leaves a record in a file of its own, from which its page and others 
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -21,7 +19,7 @@ from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
 from jaxcap.measure.machine.description import capture
-from jaxcap.measure.store import machine_environment
+from jaxcap.measure.store import machine_environment, session_start
 from jaxcap.report.claims import Claim, Statement
 from jaxcap.report.figures import Drawing
 from jaxcap.results import Environment, Result, ResultSet, ResultTable
@@ -35,9 +33,7 @@ BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
 RECORDED = Path(__file__).parents[2] / "recorded"
 # When the nox session began, or else this build. Environments have no fractions of seconds.
-BUILD_START = datetime.fromtimestamp(
-    int(float(os.environ.get("JAXCAP_SESSION_START_S") or time.time())), UTC
-)
+BUILD_START = session_start() or datetime.now(UTC).replace(microsecond=0)
 
 logger = logging.getLogger(__name__)
 
@@ -253,23 +249,24 @@ def load(page: str) -> PageRecord | None:
 
 
 def results_of_build() -> dict[str, tuple[str, ResultSet]]:
-    """Return the results of this build by experiment, each with the page that measured it.
+    """Return the results of this build by experiment, each with the first page that shows it.
 
     Raises
     ------
     ExtensionError
-        If two pages measured an experiment of the same name.
+        If two pages measured an experiment of the same name, at different times.
     """
     measured: dict[str, tuple[str, ResultSet]] = {}
     for page in TUTORIALS:
         record = load(page)
         for name, results in (record.by_experiment() if record else {}).items():
-            if name in measured:
+            if name not in measured:
+                measured[name] = page, results
+            elif measured[name][1] != results:
                 raise ExtensionError(
                     f"{measured[name][0]} and {page} both measured an experiment named {name!r}: "
                     "rename one, so that their results do not overwrite each other"
                 )
-            measured[name] = page, results
     return measured
 
 

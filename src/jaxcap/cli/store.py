@@ -18,10 +18,9 @@ from jaxcap.results.tables import Table
 _folder = click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    envvar="JAXCAP_STORE",
     default="docs/_build/store/results",
     show_default=True,
-    help="A folder that holds a folder for each device; JAXCAP_STORE names it as well.",
+    help="A folder that holds a folder for each device.",
 )
 _experiments = click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
 

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +24,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE, load_environment, recording_path, slug
 from jaxcap.results.recordings import changes_since, load_recording
 
-#: The folder in which results are kept, and from which they are taken where that is asked for.
+#: The folder in which results are kept. Like ``PATH``, it may list further ones, which are only read.
 STORE = "JAXCAP_STORE"
 #: Set to 1, results that are kept and current are taken instead of measured.
 REUSE = "JAXCAP_REUSE"
@@ -32,6 +33,8 @@ MACHINE = "JAXCAP_MACHINE"
 #: Set to 1, everything is done as briefly as possible, to see that it works. A single process measures
 #: with too few samples to decide anything, a training makes a step in each epoch, and nothing is kept.
 QUICK = "JAXCAP_QUICK"
+#: When the session of a build began, in seconds since 1970.
+SESSION_START = "JAXCAP_SESSION_START_S"
 #: Seconds for each variant, which the first rounds exceed.
 QUICK_BUDGET_S = 1e-6
 
@@ -50,6 +53,15 @@ def reuse_is_on() -> bool:
 def quick_is_on() -> bool:
     """Whether experiments are measured as briefly as possible, to see that they work."""
     return os.environ.get(QUICK) == "1"
+
+
+def session_start() -> datetime | None:
+    """Return when the session of a build began, to the second; None if it isn't known.
+
+    A build that measures afresh measures nothing twice: what it has measured itself, it takes.
+    """
+    seconds = os.environ.get(SESSION_START)
+    return datetime.fromtimestamp(int(float(seconds)), UTC) if seconds else None
 
 
 def platform() -> str:
@@ -207,24 +219,30 @@ def kept_results(plan: Plan) -> ResultSet | None:
     """
     if machine := os.environ.get(MACHINE):
         return _recorded(Path(machine), plan)
-    store = _store()
-    return store.find(plan, description.capture()) if store and reuse_is_on() else None
+    start = session_start()
+    if not (reuse_is_on() or start):
+        return None
+    for store in _stores():
+        if kept := store.find(plan, description.capture()):
+            is_new = start and kept.environment.measured_at >= start
+            return kept if is_new or reuse_is_on() else None
+    return None
 
 
 def keep(results: ResultSet, plan: Plan) -> None:
     """Keep new results, if there is a place for them; log why they can't be kept."""
-    store = _store()
-    if store is None or quick_is_on():
+    if quick_is_on():
         return
-    try:
-        store.save(results, plan)
-    except (OSError, ResultsError) as error:
-        logger.warning("the results of %r could not be kept: %s", plan.experiment, error)
+    for store in _stores()[:1]:
+        try:
+            store.save(results, plan)
+        except (OSError, ResultsError) as error:
+            logger.warning("the results of %r could not be kept: %s", plan.experiment, error)
 
 
-def _store() -> Store | None:
-    folder = os.environ.get(STORE)
-    return Store(Path(folder)) if folder else None
+def _stores() -> list[Store]:
+    """Return the store that is written to, and then those that are only read."""
+    return [Store(Path(folder)) for folder in os.environ.get(STORE, "").split(os.pathsep) if folder]
 
 
 def _recorded(folder: Path, plan: Plan) -> ResultSet:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 from jaxcap_docs import image_files
 from jaxcap_docs.downloads import pack, without_roles
+from jaxcap_docs.page_records import BUILD, write_if_changed
+
+# Digests and dates of what pages offer to download, by path, as of the last build.
+DATES = BUILD / "dates.json"
 
 
 def on_builder_inited(app: Sphinx) -> None:
-    """Remove Sphinx's roles from notebooks, and make thumbnails smaller.
-
-    Notebooks of an earlier build stay as they are, or their pages would be read again.
-    """
+    """Remove Sphinx's roles from notebooks, and make thumbnails smaller."""
     tutorials = Path(app.srcdir, "tutorials")
     for path in tutorials.glob("*/*.ipynb"):
         written = path.read_text(encoding="utf-8")
@@ -29,4 +33,25 @@ def on_builder_inited(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
             both = (path.with_suffix(".py"), path)
             pack(path.with_suffix(".zip"), {file.name: file.read_bytes() for file in both})
+    restore_dates(sorted(tutorials.glob("*/*.ipynb")) + sorted(tutorials.glob("*/*.zip")))
     image_files.shrink(tutorials.rglob("thumb/*.png"))
+
+
+def restore_dates(paths: Iterable[Path]) -> None:
+    """Give files that are as they were the dates that they had.
+
+    sphinx-gallery writes those of tutorials that don't run in each build, and pages are read again
+    when what they offer to download is newer.
+    """
+    try:
+        before = json.loads(DATES.read_bytes())
+    except (OSError, ValueError):
+        before = {}
+    dates = {}
+    for path in paths:
+        digest = sha256(path.read_bytes()).hexdigest()
+        last_digest, last_ns = before.get(str(path), ("", 0))
+        if digest == last_digest:
+            os.utime(path, ns=(last_ns, last_ns))
+        dates[str(path)] = digest, path.stat().st_mtime_ns
+    write_if_changed(DATES, json.dumps(dates))

@@ -1,0 +1,108 @@
+"""A site whose numbers another machine measured: a GPU that isn't here, from its files alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+from fakes import ENVIRONMENT
+from sites import ROOT, TUTORIALS, build
+
+from jaxcap.experiments import catalogue
+from jaxcap.measure.experiment import Experiment
+from jaxcap.measure.machine.description import cpu_name
+from jaxcap.measure.store import Store
+from jaxcap.results import Device, Result, ResultSet
+
+GPU = Device(platform="gpu", name="Made-up GPU")
+CPU = Device(platform="cpu", name="Made-up CPU")
+MACHINE = ENVIRONMENT.model_copy(update={"device": GPU, "cpu": CPU.name})
+# Their arrays are on the CPU, on whatever machine.
+ON_CPU = ("NumPy", "SciPy", "autograd", "Python")
+# What runs on the machine that builds, and says so.
+RUN_HERE = ("exercises/", "command_line")
+
+
+def made_up(experiment: Experiment, measured: ResultSet) -> ResultSet:
+    """Pretend that the machine ran all that an experiment asks of a GPU, as fast as this one."""
+    results = [
+        result.model_copy(
+            update={
+                "parameters": dict(point),
+                "device": device_of(result, point),
+                "comparison": str(point),
+                "allocator": experiment.allocator,
+            }
+        )
+        for point in experiment.full or experiment.quick
+        for result in most_alike(measured, point)
+    ]
+    return ResultSet(environment=MACHINE, results=tuple(results))
+
+
+def most_alike(measured: ResultSet, point: Mapping[str, Any]) -> list[Result]:
+    """Return the results of the comparison that is most like a point, as a GPU would have them."""
+    alike = max(measured, key=lambda r: len(r.parameters.items() & point.items()))
+    together = [r for r in measured if r.comparison == alike.comparison]
+    if point.get("device") == "gpu":
+        return [result for result in together if not result.variant.startswith(ON_CPU)]
+    return together
+
+
+def device_of(result: Result, point: Mapping[str, Any]) -> Device:
+    on_cpu = point.get("device") == "cpu" or result.variant.startswith(ON_CPU)
+    return CPU if on_cpu else GPU
+
+
+def measured_by_build(html: Path) -> Iterator[ResultSet]:
+    """Load what the tutorials of the built site measured."""
+    for entry in json.loads((html / "results" / "index.json").read_bytes()):
+        if entry["page"]:
+            yield ResultSet.load(html / "results" / entry["file"])
+
+
+@pytest.fixture(scope="module")
+def site(html: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the site, with all of the tutorials."""
+    project = tmp_path_factory.mktemp("machine") / "project"
+    ignored = shutil.ignore_patterns("_build", "_backreferences", "__pycache__", "recorded")
+    for name in ("docs", "gallery", "src"):
+        shutil.copytree(ROOT / name, project / name, ignore=ignored)
+    shutil.rmtree(project / "docs" / "tutorials", ignore_errors=True)
+    for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
+        shutil.copy(ROOT / name, project)
+    experiments = catalogue()
+    folder = Store(project / "docs" / "recorded")
+    for measured in measured_by_build(html):
+        experiment = experiments[measured[0].experiment]
+        plan = experiment.plan(experiment.points)
+        folder.save(made_up(experiment, measured), plan)
+    options = ("--machine", "made-up-gpu", "--quick")
+    done = build(project, *options, "/", PYTHONPATH=str(project / "src"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Measured for" not in done.stdout + done.stderr
+    return project / "docs" / "_build" / "html"
+
+
+def test_no_page_says_that_this_machine_measured_it(site: Path) -> None:
+    pages = [path.relative_to(site).as_posix() for path in site.rglob("*.html")]
+    shown = [page for page in pages if not page.startswith(RUN_HERE)]
+    texts = {page: (site / page).read_text(encoding="utf-8") for page in shown}
+    assert [page for page, text in texts.items() if cpu_name() in text] == []
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_each_tutorial_names_the_machine(page: str, site: Path) -> None:
+    text = (site / "tutorials" / f"{page}.html").read_text(encoding="utf-8")
+    stamp = BeautifulSoup(text, "html.parser").select_one(".jaxcap-provenance")
+    assert stamp is not None
+    summary = stamp.select_one("summary")
+    assert summary is not None
+    assert summary.get_text().startswith("Measured on Made-up GPU (GPU)")
+    assert not re.search("in this build", stamp.get_text())
