@@ -87,7 +87,7 @@ def _moments(record: PageRecord) -> str:
     """Say of each experiment when it was measured, and whether in this build."""
     moments = []
     for name, environment in record.measured.items():
-        when = "before" if environment.measured_at < BUILD_START else "in"
+        when = "not in" if environment.measured_at < BUILD_START else "in"
         moments.append(f"{name} {environment.measured_at:%Y-%m-%d %H:%M} UTC, {when} this build")
     return "; ".join(moments) or f"{record.measured_at:%Y-%m-%d %H:%M} UTC"
 
