@@ -37,8 +37,8 @@ HTML, NEXT, LAST = BUILD / "html", BUILD / "html.next", BUILD / "html.last"
 FAILED = BUILD / "failed-tutorials.txt"
 RECORDED = DOCS / "recorded"
 ROOM_MIB = 64  # about twice the size of a complete site
-# Where builds and recordings keep what they measured, and where else they may find it.
-STORE = {"JAXCAP_STORE": f"{BUILD / 'store' / 'results'}{os.pathsep}{DOCS / 'recorded'}"}
+# Where builds and recordings keep what they measured.
+STORE = {"JAXCAP_STORE": str(BUILD / "store" / "results")}
 # What sphinx-gallery and our extension write while they run the tutorials and show results.
 GENERATED = (
     DOCS / "tutorials",

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 from jaxcap_docs.downloads import ARCHIVE, WHEEL, install_cell
 from jaxcap_docs.lessons import SECTIONS, runnable
 
-from jaxcap.measure.store import quick_is_on
+from jaxcap.measure.settings import quick_is_on
 
 gc.enable()
 
@@ -156,7 +156,7 @@ nitpick_ignore_regex = [
         "py:.*",
         r"(annotated_types|flax|jax|jaxlib|matplotlib|nnx|nn|np|npt|numpy|pydantic|torch)(\..*)?",
     ),
-    ("py:.*", r"(collections|contextlib|functools|os|pathlib|typing)\..*"),
+    ("py:.*", r"(collections|contextlib|datetime|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
         r"(Allocator|Bytes|Clock|Load|Points?|Prepare|Ratio|Seconds|Share|Slowness|Variants|optional)",

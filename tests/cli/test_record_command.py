@@ -33,8 +33,9 @@ def measured(
     def run(experiment: Experiment, processes: int, **_: Any) -> ResultSet:
         names.append(experiment.name)
         runs = [make_run()] * processes
-        result = make_result("jit", *runs, experiment=experiment.name, code=experiment.code)
-        return make_set(result)
+        facts: dict[str, Any] = {"experiment": experiment.name, "code": experiment.code}
+        points = (dict(point) for point in experiment.points)
+        return make_set(*(make_result("jit", *runs, parameters=p, **facts) for p in points))
 
     monkeypatch.setattr(Experiment, "run", run)
     for module in description, recording:

@@ -17,7 +17,7 @@ MEASURING = {
     f"measure.{name}"
     for name in (
         *("arrays", "compilation", "experiment", "machine.allocator", "processes", "sampling"),
-        *("timing", "turns", "worker"),
+        *("machine.disturbance", "machine.speed", "timing", "turns", "worker"),
     )
 }
 MNIST = {"mnist throughput", "mnist scaling"}

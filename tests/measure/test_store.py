@@ -7,7 +7,6 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from sample_experiments import SUMS
 
 from jaxcap.experiments import catalogue
 from jaxcap.measure import experiment as experiment_module
-from jaxcap.measure import store
+from jaxcap.measure import settings, store
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.machine import description
 from jaxcap.measure.store import NotRecordedError, Store
@@ -59,12 +58,13 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
     """A machine with an empty store, from which builds take what is current."""
     made = Machine()
+    monkeypatch.setattr(store, "_of_session", {})
     monkeypatch.setattr(experiment_module, "measure_in_turns", made.measure)
     monkeypatch.setattr(description, "capture", lambda: made.environment)
-    for name in (store.MACHINE, store.QUICK):
+    for name in (settings.MACHINE, settings.QUICK, settings.SESSION_START):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(store.STORE, str(tmp_path / "store"))
-    monkeypatch.setenv(store.REUSE, "1")
+    monkeypatch.setenv(settings.STORE, str(tmp_path / "store"))
+    monkeypatch.setenv(settings.REUSE, "1")
     return made
 
 
@@ -81,46 +81,32 @@ def test_what_is_current_is_taken_as_it_was(machine: Machine) -> None:
 def test_a_build_that_measures_afresh_keeps_what_it_measured(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(store.REUSE)
+    monkeypatch.delenv(settings.REUSE)
     SUMS.run()
     newest = SUMS.run()
     assert len(machine.measured) == 2
-    monkeypatch.setenv(store.REUSE, "1")
+    monkeypatch.setenv(settings.REUSE, "1")
     assert SUMS.run() == newest
 
 
-def test_a_build_that_measures_afresh_measures_nothing_twice(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_quick", ["", "1"])
+def test_a_build_measures_nothing_twice(
+    is_quick: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(store.REUSE)
-    machine.change(measured_at=datetime(2026, 1, 1, 12, tzinfo=UTC))
-    SUMS.run()
-    for start, measured in (machine.environment.measured_at.timestamp() + 1, 2), (0.0, 2):
-        monkeypatch.setenv(store.SESSION_START, str(start))
-        SUMS.run()
-        assert len(machine.measured) == measured
-
-
-def test_recordings_of_this_machine_are_taken_and_left_alone(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded = tmp_path / "recorded"
-    monkeypatch.setenv(store.STORE, str(recorded))
+    monkeypatch.delenv(settings.REUSE)
+    monkeypatch.setenv(settings.QUICK, is_quick)
+    monkeypatch.setenv(settings.SESSION_START, "0")
     results = SUMS.run()
-    (path,) = Store(recorded).files()
-    monkeypatch.setenv(store.STORE, os.pathsep.join((str(tmp_path / "store"), str(recorded))))
-    assert SUMS.run() == results
-    assert files(tmp_path) == []
-    machine.change(versions={"jax": "99"})
-    SUMS.run()
-    assert len(files(tmp_path)) == 1
-    assert ResultSet.load(path) == results
+    assert SUMS.run() is results
+    assert len(machine.measured) == 1
+    SUMS.run(points=grid(size=(1234,)))
+    assert len(machine.measured) == 2
 
 
 def test_without_a_store_everything_is_measured(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(store.STORE)
+    monkeypatch.delenv(settings.STORE)
     SUMS.run()
     SUMS.run()
     assert len(machine.measured) == 2
@@ -318,7 +304,7 @@ def test_a_disk_that_is_full_loses_nothing(
 def test_quick_results_are_never_kept(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(store.QUICK, "1")
+    monkeypatch.setenv(settings.QUICK, "1")
     assert len(SUMS.run()[0].runs) == 1
     assert machine.measured[0].sample_s < 1e-4
     assert files(tmp_path) == []
@@ -346,7 +332,7 @@ class TestOfAnotherMachine:
         path = Store(tmp_path / "recorded").save(results, replace(plan, is_complete=True))
         machine.measured.clear()
         machine.environment = ENVIRONMENT
-        monkeypatch.setenv(store.MACHINE, str(path.parent))
+        monkeypatch.setenv(settings.MACHINE, str(path.parent))
         return path.parent
 
     @pytest.mark.usefixtures("folder")
@@ -358,7 +344,7 @@ class TestOfAnotherMachine:
 
     @pytest.mark.usefixtures("folder")
     def test_decide_the_sizes(self) -> None:
-        assert store.platform() == "gpu"
+        assert store.measured_platform() == "gpu"
         assert SUMS.points == SUMS.full
 
     @pytest.mark.usefixtures("folder")
@@ -369,6 +355,6 @@ class TestOfAnotherMachine:
             SUMS.run(points=grid(size=(12345,)))
 
     def test_need_a_machine(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(store.MACHINE, str(tmp_path / "nobody"))
+        monkeypatch.setenv(settings.MACHINE, str(tmp_path / "nobody"))
         with pytest.raises(ResultsError, match="name the folder of a machine that has recorded"):
             SUMS.run()

@@ -17,12 +17,15 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from jaxcap.report import figures
-from jaxcap.results import ResultSet
+from jaxcap.results import ResultSet, models, statistics
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
 # Figures of the same results look the same as long as none of these files changes.
-CODE = (Path(__file__), Path(figures.__file__), figures.STYLE_FILE)
+CODE = (
+    *(Path(__file__), Path(figures.__file__), figures.STYLE_FILE),
+    *(Path(models.__file__), Path(statistics.__file__)),
+)
 
 
 def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ A tutorial leaves a record in a file of its own, from which its page and others 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
@@ -19,7 +20,8 @@ from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
 from jaxcap.measure.machine.description import capture
-from jaxcap.measure.store import machine_environment, session_start
+from jaxcap.measure.settings import session_start
+from jaxcap.measure.store import shown_machine
 from jaxcap.report.claims import Claim, Statement
 from jaxcap.report.figures import Drawing
 from jaxcap.results import Environment, Result, ResultSet, ResultTable
@@ -149,10 +151,10 @@ class PageRecord(FrozenModel):
         return ResultSet(environment=self.measured[results[0].experiment], results=results)
 
     @property
-    def measured_at(self) -> datetime:
-        """When the newest of the results was measured, or the script ended if it has none."""
-        times = [environment.measured_at for environment in self.measured.values()]
-        return max(times, default=self.environment.measured_at)
+    def newest(self) -> Environment:
+        """The machine as it was when the newest results were measured, or the script ended."""
+        measured = sorted(self.measured.values(), key=lambda environment: environment.measured_at)
+        return measured[-1] if measured else self.environment
 
 
 class ShownFigure(NamedTuple):
@@ -283,13 +285,19 @@ def other_recordings() -> list[Recording]:
     Warns of each file that can't be used.
     """
     found = load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
-    own = machine_environment()
-    return [other for other in found if not (own and own.is_same_hardware(other.environment))]
+    own = shown_machine()
+    here = {results[0].comparison for _, results in results_of_build().values()}
+    others = []
+    for machine in found:
+        sets = {n: part for n, part in machine.sets.items() if part[0].comparison not in here}
+        if sets and not (own and own.is_same_hardware(machine.environment)):
+            others.append(replace(machine, sets=sets))
+    return others
 
 
 def machine() -> Environment:
     """Return the machine whose results the pages show as their own, which may be another one."""
-    return machine_environment() or capture()
+    return shown_machine() or capture()
 
 
 def differences_from_build(results: ResultSet) -> str:

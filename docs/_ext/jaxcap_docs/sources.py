@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import jaxcap
 from jaxcap.measure.machine.description import capture
-from jaxcap.measure.store import MACHINE, QUICK
+from jaxcap.measure.settings import MACHINE, QUICK
 from jaxcap.results.files import slug
 
 PACKAGE = Path(jaxcap.__file__).parent
 MNIST_FOLDER = "JAXCAP_MNIST_DIR"
+CHECKERS = ("mypy", "pyright")  # a tutorial shows what they say
 
 
 def package_files(package: Path = PACKAGE) -> list[Path]:
@@ -29,9 +32,10 @@ def surroundings() -> str:
     """Describe the machine, its libraries and the settings that all outputs depend on."""
     machine = capture()
     facts = (
-        (machine.device, machine.device_count, machine.driver, machine.versions, machine.flags),
-        machine.python,
-        [os.environ.get(name) for name in (MACHINE, QUICK, MNIST_FOLDER)],
+        (machine.device, machine.device_count, machine.cpu, machine.cores, machine.cache_bytes),
+        (machine.driver, machine.versions, machine.flags, machine.python),
+        {name: version(name) for name in CHECKERS if find_spec(name)},
+        [os.environ.get(name, "") for name in (MACHINE, QUICK, MNIST_FOLDER)],
     )
     return repr(facts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from jaxcap.cli.options import InputError, budget_option, quiet_option, require_
 from jaxcap.cli.output import display
 from jaxcap.cli.run import CommandRun, start_backend
 from jaxcap.measure.progress import progress_bar
+from jaxcap.measure.settings import MACHINE, QUICK, quick_is_on
 from jaxcap.results import ResultsError
 from jaxcap.results.files import recording_path
 from jaxcap.results.tables import Table
@@ -53,6 +55,8 @@ def record(
     device, the versions and the code are the same. So an interrupted command continues where it
     stopped.
     """
+    if quick_is_on() or os.environ.get(MACHINE):
+        raise InputError(f"a recording is measured in full, and here: unset {QUICK} and {MACHINE}")
     run = CommandRun(quiet=quiet)
     start_backend()
     from jaxcap.measure import recording

@@ -28,7 +28,7 @@ _experiments = click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]..."
 Contents = Mapping[Path, ResultSet | str]
 
 
-@click.group()
+@click.group(epilog="Example: jaxcap store list jit")
 def store() -> None:
     """Show and clear what builds keep, to take it again instead of measuring."""
 
@@ -39,6 +39,9 @@ def store() -> None:
 def list_(experiments: Sequence[str], folder: Path) -> None:
     """List what is kept, how old it is, and what has changed since then."""
     contents = _contents(folder, experiments)
+    if not contents:
+        display(f"nothing is kept in {folder}")
+        return
     reasons = _reasons_to_measure()
     rows = []
     for path, kept in contents.items():

@@ -22,6 +22,8 @@ _TIMING_MODULES = {
     "jaxcap.measure.compilation",
     "jaxcap.measure.experiment",
     "jaxcap.measure.machine.allocator",
+    "jaxcap.measure.machine.disturbance",
+    "jaxcap.measure.machine.speed",
     "jaxcap.measure.processes",
     "jaxcap.measure.sampling",
     "jaxcap.measure.timing",

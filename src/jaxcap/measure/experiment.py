@@ -16,6 +16,7 @@ from jaxcap.measure import store
 from jaxcap.measure.digest import digest
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.sampling import Variants
+from jaxcap.measure.settings import QUICK_BUDGET_S, quick_is_on
 from jaxcap.measure.timing import MAX_ROUNDS
 from jaxcap.measure.turns import measure_in_turns
 from jaxcap.measure.worker import Task
@@ -79,7 +80,7 @@ class Experiment:
     @property
     def points(self) -> Points:
         """The points suited to the best device of the machine that is measured."""
-        has_accelerator = store.platform() != "cpu"
+        has_accelerator = store.measured_platform() != "cpu"
         return self.full if self.full and has_accelerator else self.quick
 
     @property
@@ -116,7 +117,7 @@ class Experiment:
     ) -> ResultSet:
         """Measure all variants at all points, in fresh processes that take turns.
 
-        Where environment variables of `jaxcap.measure.store` say so, results are kept, or taken
+        Where environment variables of `jaxcap.measure.settings` say so, results are kept, or taken
         from what was kept before, or measured as briefly as possible.
 
         Parameters
@@ -164,8 +165,8 @@ class Experiment:
             if plain in distinct:
                 raise ValueError(f"experiment {self.name!r} is given the point {plain} twice")
             distinct.append(plain)
-        if store.quick_is_on():
-            processes, budget_s = 1, min(budget_s, store.QUICK_BUDGET_S)
+        if quick_is_on():
+            processes, budget_s = 1, min(budget_s, QUICK_BUDGET_S)
         plan = self.plan(distinct, processes=processes, budget_s=budget_s)
         if kept := store.kept_results(plan):
             return kept

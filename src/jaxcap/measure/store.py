@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,64 +18,35 @@ from pathlib import Path
 import jax
 
 from jaxcap.measure.machine import description
+from jaxcap.measure.settings import MACHINE, STORE, quick_is_on, reuse_is_on, session_start
 from jaxcap.results import Environment, Parameter, Result, ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE, load_environment, recording_path, slug
 from jaxcap.results.recordings import changes_since, load_recording
 
-#: The folder in which results are kept. Like ``PATH``, it may list further ones, which are only read.
-STORE = "JAXCAP_STORE"
-#: Set to 1, results that are kept and current are taken instead of measured.
-REUSE = "JAXCAP_REUSE"
-#: The folder of a machine whose recordings are taken for all experiments, whatever machine this is.
-MACHINE = "JAXCAP_MACHINE"
-#: Set to 1, everything is done as briefly as possible, to see that it works. A single process measures
-#: with too few samples to decide anything, a training makes a step in each epoch, and nothing is kept.
-QUICK = "JAXCAP_QUICK"
-#: When the session of a build began, in seconds since 1970.
-SESSION_START = "JAXCAP_SESSION_START_S"
-#: Seconds for each variant, which the first rounds exceed.
-QUICK_BUDGET_S = 1e-6
-
 logger = logging.getLogger(__name__)
+
+# What this process has measured in the session of a build, by the key of its plan.
+_of_session: dict[tuple[Hashable, ...], ResultSet] = {}
 
 
 class NotRecordedError(RuntimeError):
     """Another machine's results were asked for, and it hasn't recorded them."""
 
 
-def reuse_is_on() -> bool:
-    """Whether results that are kept and current are taken instead of measured."""
-    return os.environ.get(REUSE) == "1"
-
-
-def quick_is_on() -> bool:
-    """Whether experiments are measured as briefly as possible, to see that they work."""
-    return os.environ.get(QUICK) == "1"
-
-
-def session_start() -> datetime | None:
-    """Return when the session of a build began, to the second; None if it isn't known.
-
-    A build that measures afresh measures nothing twice: what it has measured itself, it takes.
-    """
-    seconds = os.environ.get(SESSION_START)
-    return datetime.fromtimestamp(int(float(seconds)), UTC) if seconds else None
-
-
-def platform() -> str:
-    """Return the platform that is measured: that of this machine's best device, or of `MACHINE`."""
-    environment = machine_environment()
+def measured_platform() -> str:
+    """Return the platform of the machine whose results are shown, by its best device."""
+    environment = shown_machine()
     return environment.device.platform if environment else jax.default_backend()
 
 
-def machine_environment() -> Environment | None:
+def shown_machine() -> Environment | None:
     """Return the machine whose recordings are taken; None if this one measures.
 
     Raises
     ------
     ResultsError
-        If `MACHINE` names a folder that describes no machine.
+        If `~jaxcap.measure.settings.MACHINE` names a folder that describes no machine.
     """
     folder = os.environ.get(MACHINE)
     return _environment_of(Path(folder)) if folder else None
@@ -128,6 +98,11 @@ class Plan:
             sorted((name, repr(value)) for name, value in point.items()) for point in self.points
         )
         return f"{self.experiment} {sha256(repr(points).encode()).hexdigest()[:8]}"
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What makes it another question."""
+        return self.name, self.processes, self.budget_s, self.code
 
     def choose(self, kept: ResultSet) -> ResultSet | None:
         """Return what was asked for of these results, in the order of the points, if they have it."""
@@ -219,30 +194,26 @@ def kept_results(plan: Plan) -> ResultSet | None:
     """
     if machine := os.environ.get(MACHINE):
         return _recorded(Path(machine), plan)
-    start = session_start()
-    if not (reuse_is_on() or start):
+    # A build that measures afresh measures nothing twice, though several pages may ask for it.
+    if session_start() and plan.key in _of_session:
+        return _of_session[plan.key]
+    folder = os.environ.get(STORE)
+    if not folder or not reuse_is_on():
         return None
-    for store in _stores():
-        if kept := store.find(plan, description.capture()):
-            is_new = start and kept.environment.measured_at >= start
-            return kept if is_new or reuse_is_on() else None
-    return None
+    return Store(Path(folder)).find(plan, description.capture())
 
 
 def keep(results: ResultSet, plan: Plan) -> None:
     """Keep new results, if there is a place for them; log why they can't be kept."""
-    if quick_is_on():
+    if session_start():
+        _of_session[plan.key] = results
+    folder = os.environ.get(STORE)
+    if not folder or quick_is_on():
         return
-    for store in _stores()[:1]:
-        try:
-            store.save(results, plan)
-        except (OSError, ResultsError) as error:
-            logger.warning("the results of %r could not be kept: %s", plan.experiment, error)
-
-
-def _stores() -> list[Store]:
-    """Return the store that is written to, and then those that are only read."""
-    return [Store(Path(folder)) for folder in os.environ.get(STORE, "").split(os.pathsep) if folder]
+    try:
+        Store(Path(folder)).save(results, plan)
+    except (OSError, ResultsError) as error:
+        logger.warning("the results of %r could not be kept: %s", plan.experiment, error)
 
 
 def _recorded(folder: Path, plan: Plan) -> ResultSet:

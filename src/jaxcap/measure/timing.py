@@ -21,7 +21,7 @@ from jaxcap.measure.machine import description
 from jaxcap.measure.machine.allocator import use_allocator
 from jaxcap.measure.parameters import validate_labels
 from jaxcap.measure.sampling import Clock, Comparison, Variants
-from jaxcap.measure.store import QUICK_BUDGET_S, quick_is_on
+from jaxcap.measure.settings import QUICK_BUDGET_S, quick_is_on
 from jaxcap.results import Allocator, Parameter, Result, ResultSet
 
 # Sampling may stop when the interval of each median reaches no further than this share of it.

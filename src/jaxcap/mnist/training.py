@@ -19,7 +19,7 @@ import numpy.typing as npt
 import scipy.special
 
 from jaxcap.measure.progress import progress_bar
-from jaxcap.measure.store import quick_is_on
+from jaxcap.measure.settings import quick_is_on
 from jaxcap.mnist.checkpoints import Arrays, CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Mnist, Split, mean_and_std

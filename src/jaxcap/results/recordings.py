@@ -134,6 +134,8 @@ def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> li
     if now.device.platform == "gpu" and now.driver:
         facts.append(("driver", then.driver or "unknown", now.driver))
     changed = [f"{name} {before}, now {after}" for name, before, after in facts if before != after]
+    if now.device.platform != "cpu" and then.device_count != now.device_count:
+        changed.append(f"{then.device_count} devices, now {now.device_count}")
     if then.device != now.device:
         changed.append(f"{then.device}, now {now.device}")
     if any(result.code != code for result in recorded):

@@ -9,7 +9,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.measure.machine.description import capture
-from jaxcap.measure.store import machine_environment
+from jaxcap.measure.store import shown_machine
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER
 from jaxcap_docs.read.dependencies import note_record
@@ -46,7 +46,9 @@ class MeasuredRole(SphinxRole):
             return [], []
         if self.in_full:
             return [nodes.Text(number.detail)], []
-        detail = f"{number.detail}, on {record.measured_at:%Y-%m-%d}"
+        days = {environment.measured_at.date() for environment in record.measured.values()}
+        when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
+        detail = f"{number.detail}, measured {when}"
         span = (
             f'<span class="jaxcap-measured" title="{escape(detail)}">{escape(number.text)}</span>'
         )
@@ -60,7 +62,7 @@ class Provenance(SphinxDirective):
         """Return the stamp."""
         if ran := Exercise.environments.get(self.env.docname):
             return [stamp("Run on", ran, {})]
-        if other := machine_environment():
+        if other := shown_machine():
             return [stamp("Measured on", other, {})]
         return [stamp("Built on", capture(), {})]
 

@@ -11,6 +11,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from jaxcap.experiments import catalogue
+from jaxcap.measure.store import shown_machine
 from jaxcap.report.exports import with_other_machines
 from jaxcap.report.figures import Drawing
 from jaxcap.results import ResultSet
@@ -72,9 +74,10 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     note_record(app.env, page)
     if record := page_records.load(page):
         note_recordings(app.env, record.measured)
-        environment = record.environment.model_copy(update={"measured_at": record.measured_at})
         facts = {"Measured": _moments(record), "Took": f"{record.duration_s:.0f} s"}
-        put_under_title(doctree, stamp("Measured on", environment, facts))
+        if shown_machine() and (outdated := _outdated(record)):
+            facts["State"] = f"recorded by other code than today's: {', '.join(outdated)}"
+        put_under_title(doctree, stamp("Measured on", record.newest, facts))
         _widen_tables(doctree, record)
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
@@ -89,7 +92,14 @@ def _moments(record: PageRecord) -> str:
     for name, environment in record.measured.items():
         when = "not in" if environment.measured_at < BUILD_START else "in"
         moments.append(f"{name} {environment.measured_at:%Y-%m-%d %H:%M} UTC, {when} this build")
-    return "; ".join(moments) or f"{record.measured_at:%Y-%m-%d %H:%M} UTC"
+    return "; ".join(moments) or f"{record.newest.measured_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _outdated(record: PageRecord) -> list[str]:
+    """Name the experiments whose code has changed since they were recorded."""
+    known = catalogue()
+    recorded = record.by_experiment().items()
+    return [name for name, part in recorded if name in known and part[0].code != known[name].code]
 
 
 def _widen_tables(doctree: nodes.document, record: PageRecord) -> None:

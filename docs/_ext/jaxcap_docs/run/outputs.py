@@ -25,7 +25,7 @@ from sphinx.util import logging
 from sphinxcontrib.programoutput import Command, ProgramOutputCache
 
 from jaxcap.measure.machine.description import capture
-from jaxcap.measure.store import quick_is_on, reuse_is_on
+from jaxcap.measure.settings import quick_is_on, reuse_is_on
 from jaxcap.results import Environment
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.base import FrozenModel
@@ -129,11 +129,12 @@ class Commands(ProgramOutputCache):  # type: ignore[misc]
         """Run a command, and keep what it prints unless it fails."""
         words = list(command.command)
         name = f"commands/{slug(' '.join(words))}"
-        if (output := current(name, words)) is None:
+        how: JsonValue = [words, command.shell, command.hide_standard_error]
+        if (output := current(name, how)) is None:
             code, text = command.get_output()
             if code != 0:
                 return code, text
-            output = keep(name, words, text)
+            output = keep(name, how, text)
         self.environments.append(output.environment)
         result = self[command] = 0, str(output.content)
         return result

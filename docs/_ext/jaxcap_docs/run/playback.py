@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import logging
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -18,7 +19,6 @@ from filecmp import cmp
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import sphinx_gallery
@@ -29,6 +29,7 @@ from sphinx_gallery.utils import get_md5sum
 
 from jaxcap.measure import store
 from jaxcap.measure.digest import sources_of_script
+from jaxcap.measure.settings import quick_is_on, reuse_is_on
 from jaxcap.report import figures
 from jaxcap.results.base import FrozenModel
 from jaxcap_docs import image_files, page_records
@@ -38,7 +39,10 @@ from jaxcap_docs.sources import package_files, surroundings
 
 PAGES = BUILD / "store" / "pages"
 # Parts of this extension that shape what is kept.
-SHAPING = (Path(__file__), Path(__file__).with_name("scripts.py"), Path(image_files.__file__))
+SHAPING = (
+    *(Path(__file__), Path(__file__).with_name("scripts.py")),
+    *(Path(image_files.__file__), Path(page_records.__file__)),
+)
 
 # The files of a kept page, beside its images.
 PAGE, RECORD = "page.json", "record.json"
@@ -55,20 +59,23 @@ class KeptPage(FrozenModel):
     outputs
         What follows each cell of code on the page, as reStructuredText.
     results
-        Digests of the files of results that it was made from, by path.
+        Digests of the files of results that it was made from, by path below ``BUILD``.
     names
         The objects that its code names, as sphinx-gallery lists them.
+    images
+        The names of its images.
     """
 
     key: str
     outputs: tuple[str, ...]
     results: dict[str, str]
     names: dict[str, list[dict[str, Any]]]
+    images: tuple[str, ...]
 
     @property
-    def is_whole(self) -> bool:
+    def results_are_unchanged(self) -> bool:
         """Whether the files of results are still what they were."""
-        return all(_digest_of(Path(path)) == digest for path, digest in self.results.items())
+        return all(_digest_of(BUILD / path) == digest for path, digest in self.results.items())
 
 
 class _UsedResults(logging.Handler):
@@ -117,21 +124,36 @@ def _digest_of_data() -> str:
 def keep(page: str) -> None:
     """Keep what the script of a page has just left, if it ran to its end."""
     ran = _ran.pop(page, None)
-    if ran is None or store.quick_is_on():
+    if ran is None or quick_is_on():
         return
     target, kept = ran
-    PAGES.mkdir(parents=True, exist_ok=True)
-    with suppress(OSError), TemporaryDirectory(dir=PAGES, ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        names = target.with_suffix(".codeobj.json")
-        found = json.loads(names.read_bytes()) if names.exists() else {}
-        text = kept.model_copy(update={"names": found}).model_dump_json()
-        (folder / PAGE).write_text(text, encoding="utf-8")
-        shutil.copyfile(record_path(page), folder / RECORD)
+    names = target.with_suffix(".codeobj.json")
+    facts = {
+        "names": json.loads(names.read_bytes()) if names.exists() else {},
+        "images": tuple(image.name for image in _images(target)),
+    }
+    new, old = _folder(f"{page}.new"), _folder(f"{page}.old")
+    with suppress(OSError):  # then the script runs again in the next build
+        for left in (new, old):  # by a build that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        new.mkdir(parents=True)
+        (new / PAGE).write_text(kept.model_copy(update=facts).model_dump_json(), encoding="utf-8")
+        shutil.copyfile(record_path(page), new / RECORD)
         for image in _images(target):
-            shutil.copyfile(image, folder / image.name)
-        shutil.rmtree(_folder(page), ignore_errors=True)
-        folder.rename(_folder(page))
+            shutil.copyfile(image, new / image.name)
+        if _folder(page).exists():
+            _folder(page).rename(old)
+        new.rename(_folder(page))
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def results_have_changed(page: str) -> bool:
+    """Whether files of results have changed or gone from which a kept page was made."""
+    try:
+        kept = KeptPage.model_validate_json((_folder(page) / PAGE).read_bytes())
+    except (OSError, ValidationError):
+        return False
+    return not kept.results_are_unchanged
 
 
 def was_played(page: str) -> bool:
@@ -148,9 +170,14 @@ def _play_or_execute(
     """Return a script's outputs, block by block, and how long it ran."""
     is_run, target = script_vars["execute_script"], Path(script_vars["target_file"])
     page, key = tutorial_of(target.name), _key(Path(script_vars["src_file"]), script_blocks)
-    kept = _load(page, key) if store.reuse_is_on() else None
+    kept = _load(page, key) if reuse_is_on() else None
     if kept:
         script_vars["execute_script"] = False
+    elif is_run:  # there may be more of an earlier run
+        for image in _images(target):
+            image.unlink()
+    else:
+        record_path(page).unlink(missing_ok=True)
     used_before = len(_used.paths)
     blocks, duration_s = _execute_script(script_blocks, script_vars, gallery_conf, file_conf)
     script_vars["execute_script"] = is_run
@@ -163,10 +190,11 @@ def _play_or_execute(
         outputs_of_code = (
             o for b, o in zip(script_blocks, blocks, strict=True) if b.type == "code"
         )
-        results = {str(path): _digest_of(path) for path in _used.paths[used_before:]}
+        used = _used.paths[used_before:]
+        results = {os.path.relpath(path, BUILD): _digest_of(path) for path in used}
         _ran[page] = (
             target,
-            KeptPage(key=key, outputs=tuple(outputs_of_code), results=results, names={}),
+            KeptPage(key=key, outputs=tuple(outputs_of_code), results=results, names={}, images=()),
         )
     return blocks, duration_s
 
@@ -181,9 +209,9 @@ def _load(page: str, key: str) -> KeptPage | None:
     """Return what was kept of a page, unless something has changed since or it is damaged."""
     try:
         kept = KeptPage.model_validate_json((_folder(page) / PAGE).read_bytes())
-        if kept.key == key and kept.is_whole:
+        if kept.key == key and kept.results_are_unchanged:
             page_records.PageRecord.model_validate_json((_folder(page) / RECORD).read_bytes())
-            return kept
+            return kept if all((_folder(page) / name).exists() for name in kept.images) else None
     except (OSError, ValidationError):
         pass
     return None

@@ -49,7 +49,8 @@ def on_build_finished(_: Sphinx, __: Exception | None) -> None:
 def _runs_scripts(config: Config) -> bool:
     pattern = config.sphinx_gallery_conf["filename_pattern"]
     is_any_chosen = any(re.search(pattern, f"/gallery/{name}.py") for name in TUTORIALS)
-    return is_any_chosen and config.plot_gallery not in {"0", False}
+    runs_tutorials = is_any_chosen and config.plot_gallery not in {"0", False}
+    return runs_tutorials or config.nb_execution_mode != "off"  # exercises measure as well
 
 
 def on_builder_inited(_: Sphinx) -> None:
@@ -71,7 +72,7 @@ def _forget_stale_outputs(gallery: Path, tutorials: Path) -> None:
         script = gallery / f"{page}.py"
         text = sha256(script.read_bytes()).hexdigest()
         _current[page] = f"{text} {playback.dependencies(script)}"
-        if made.get(page) != _current[page]:
+        if made.get(page) != _current[page] or playback.results_have_changed(page):
             made.pop(page, None)
             (tutorials / f"{page}.py.md5").unlink(missing_ok=True)
     write_atomically(OUTPUTS, json.dumps(made))

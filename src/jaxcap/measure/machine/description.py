@@ -22,7 +22,10 @@ import jax
 from jaxcap.measure.machine.nvidia import cuda_plugins, nvidia_driver
 from jaxcap.results import Device, Environment
 
-LIBRARIES = ("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "matplotlib")
+LIBRARIES = (
+    *("jaxcap", "jax", "jaxlib", "numpy", "scipy", "torch", "flax", "optax", "autograd"),
+    "matplotlib",
+)
 
 
 def capture() -> Environment:

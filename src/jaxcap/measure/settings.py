@@ -1,0 +1,36 @@
+"""What the environment asks of a build: what it keeps, takes and skips. Needs no JAX."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+#: The folder in which results are kept, and from which they are taken where that is asked for.
+STORE = "JAXCAP_STORE"
+#: Set to 1, results that are kept and current are taken instead of measured.
+REUSE = "JAXCAP_REUSE"
+#: The folder of a machine whose recordings are taken for all experiments, whatever machine this is.
+MACHINE = "JAXCAP_MACHINE"
+#: Set to 1, everything is done as briefly as possible, to see that it works. A single process measures
+#: with too few samples to decide anything, a training makes a step in each epoch, and nothing is kept.
+QUICK = "JAXCAP_QUICK"
+#: When the session of a build began, in seconds since 1970.
+SESSION_START = "JAXCAP_SESSION_START_S"
+#: Seconds for each variant, which the first rounds exceed.
+QUICK_BUDGET_S = 1e-6
+
+
+def reuse_is_on() -> bool:
+    """Whether results that are kept and current are taken instead of measured."""
+    return os.environ.get(REUSE) == "1"
+
+
+def quick_is_on() -> bool:
+    """Whether everything is done as briefly as possible, to see that it works."""
+    return os.environ.get(QUICK) == "1"
+
+
+def session_start() -> datetime | None:
+    """Return when the session of a build began, to the second; None outside of one."""
+    seconds = os.environ.get(SESSION_START)
+    return datetime.fromtimestamp(int(float(seconds)), UTC) if seconds else None
