@@ -156,7 +156,7 @@ def test_wrong_options_are_refused_before_anything_is_removed(
     assert project.page == before
 
 
-MOMENTS = 6  # in each of which the test takes as long as a build, at most
+MOMENTS = 3  # in each of which the test takes as long as a build, at most
 
 
 def test_killed_at_any_moment_a_build_leaves_store_and_site_whole(project: Project) -> None:
