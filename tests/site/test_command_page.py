@@ -11,7 +11,7 @@ from sites import Read
 
 from jaxcap.cli import cli
 
-COMMANDS = sorted(set(cli.commands) - {"completion", "record", "results"})
+COMMANDS = sorted(set(cli.commands) - {"completion", "record", "results", "store"})
 
 
 @pytest.mark.parametrize("command", sorted(cli.commands))

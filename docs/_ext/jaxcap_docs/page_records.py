@@ -5,6 +5,7 @@ A tutorial leaves a record in a file of its own, from which its page and others 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from sphinx.util import logging
 
 from jaxcap.experiments import catalogue, unknown_parameters
 from jaxcap.measure.machine.description import capture
-from jaxcap.measure.settings import session_start
+from jaxcap.measure.settings import session_start_s
 from jaxcap.measure.store import shown_machine
 from jaxcap.report.claims import Claim, Statement
 from jaxcap.report.figures import Drawing
@@ -35,7 +36,7 @@ BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
 RECORDED = Path(__file__).parents[2] / "recorded"
 # When the nox session began, or else this build. Environments have no fractions of seconds.
-BUILD_START = session_start() or datetime.now(UTC).replace(microsecond=0)
+BUILD_START = datetime.fromtimestamp(int(session_start_s() or time.time()), UTC)
 
 logger = logging.getLogger(__name__)
 

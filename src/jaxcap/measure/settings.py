@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 
 #: The folder in which results are kept, and from which they are taken where that is asked for.
 STORE = "JAXCAP_STORE"
@@ -30,7 +29,7 @@ def quick_is_on() -> bool:
     return os.environ.get(QUICK) == "1"
 
 
-def session_start() -> datetime | None:
-    """Return when the session of a build began, to the second; None outside of one."""
+def session_start_s() -> float | None:
+    """Return when the session of a build began, in seconds since 1970; None outside of one."""
     seconds = os.environ.get(SESSION_START)
-    return datetime.fromtimestamp(int(float(seconds)), UTC) if seconds else None
+    return float(seconds) if seconds else None

@@ -18,7 +18,7 @@ from pathlib import Path
 import jax
 
 from jaxcap.measure.machine import description
-from jaxcap.measure.settings import MACHINE, STORE, quick_is_on, reuse_is_on, session_start
+from jaxcap.measure.settings import MACHINE, STORE, quick_is_on, reuse_is_on, session_start_s
 from jaxcap.results import Environment, Parameter, Result, ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE, load_environment, recording_path, slug
@@ -195,7 +195,7 @@ def kept_results(plan: Plan) -> ResultSet | None:
     if machine := os.environ.get(MACHINE):
         return _recorded(Path(machine), plan)
     # A build that measures afresh measures nothing twice, though several pages may ask for it.
-    if session_start() and plan.key in _of_session:
+    if session_start_s() is not None and plan.key in _of_session:
         return _of_session[plan.key]
     folder = os.environ.get(STORE)
     if not folder or not reuse_is_on():
@@ -205,7 +205,7 @@ def kept_results(plan: Plan) -> ResultSet | None:
 
 def keep(results: ResultSet, plan: Plan) -> None:
     """Keep new results, if there is a place for them; log why they can't be kept."""
-    if session_start():
+    if session_start_s() is not None:
         _of_session[plan.key] = results
     folder = os.environ.get(STORE)
     if not folder or quick_is_on():
