@@ -169,6 +169,8 @@ class TestOrder:
             shuffled(7, 1, SETTINGS)
 
 
+# Threads of Orbax may still be at work when it has refused a file, and in the tests after that.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestCheckpoints:
     @each_way
     def test_a_training_goes_on_where_it_stopped(
@@ -225,8 +227,6 @@ class TestCheckpoints:
         assert [epoch.epoch for epoch in later] == [2]
         assert epochs == earlier + later
 
-    # Threads of Orbax may still be at work when it has refused a file.
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     @pytest.mark.parametrize("name", ["metadata", "_METADATA", "manifest.ocdbt"])
     def test_a_truncated_checkpoint_is_refused(
         self, mnist: Mnist, tmp_path: Path, name: str
@@ -239,7 +239,6 @@ class TestCheckpoints:
         assert "\n" not in str(raised.value)
 
     # orbax's own threads report to a loop that is closed by then.
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     def test_a_folder_of_other_things_is_refused(self, mnist: Mnist, tmp_path: Path) -> None:
         (tmp_path / "5").mkdir()
         with pytest.raises(CheckpointError, match=f"the checkpoint in {tmp_path} can't be read"):
