@@ -16,12 +16,15 @@ from jax import Array
 
 from jaxcap.kernels.elementwise import wave
 from jaxcap.measure.compilation import (
+    compiled_call,
     cost_analysis,
     kernels_compiled,
     kernels_op_by_op,
     persistent_cache_disabled,
     program,
+    temporary_bytes,
 )
+from jaxcap.results.models import Cost
 
 X = jnp.arange(1024.0)
 
@@ -55,6 +58,11 @@ def test_program_shows_the_main_part_without_paths() -> None:
     assert __file__ not in text
 
 
+def cost(fn: Callable[..., Any], *args: Any) -> Cost | None:
+    compiled = compiled_call(fn, *args)
+    return cost_analysis(compiled) if compiled else None
+
+
 @pytest.mark.parametrize(
     ("fn", "args", "arrays"),
     [
@@ -68,17 +76,28 @@ def test_work_of_compiled_functions_is_counted(
     fn: Callable[..., Any], args: Any, arrays: int
 ) -> None:
     # One operation for each element; each array is read or written once.
-    assert cost_analysis(fn, *args) == (1024, arrays * X.nbytes)
+    assert cost(fn, *args) == (1024, arrays * X.nbytes)
 
 
 @pytest.mark.parametrize("fn", [double, partial(add, y=X), lambda x: jax.jit(double)(x)])
 def test_work_of_other_functions_is_unknown(fn: Callable[..., Any]) -> None:
-    assert cost_analysis(fn, X) is None
+    assert compiled_call(fn, X) is None
+
+
+def test_temporary_memory_of_a_call_is_what_xla_says() -> None:
+    def outer(x: Array) -> Array:
+        return jnp.sort(jnp.outer(x, x)).sum()
+
+    compiled = compiled_call(jax.jit(outer), X)
+    assert compiled is not None
+    size_bytes = temporary_bytes(compiled)
+    assert size_bytes is not None
+    assert size_bytes >= X.size * X.nbytes
 
 
 def test_work_that_xla_cannot_count_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax.stages.Compiled, "cost_analysis", lambda _: None)
-    assert cost_analysis(jax.jit(double), X) is None
+    assert cost(jax.jit(double), X) is None
 
 
 def loop(x: Array) -> Any:
@@ -96,12 +115,12 @@ def elsewhere(x: Array) -> Any:
 @pytest.mark.parametrize("size", [1, 8])
 def test_work_in_loops_and_in_other_libraries_is_unknown(fn: Callable[..., Any], size: int) -> None:
     # XLA takes a loop to run its body once, and LAPACK to do nothing, or less than nothing.
-    assert cost_analysis(jax.jit(fn), jnp.eye(size)) is None
+    assert cost(jax.jit(fn), jnp.eye(size)) is None
 
 
 def test_work_of_products_and_of_sorting_is_counted() -> None:
-    assert cost_analysis(jax.jit(jnp.dot), jnp.eye(8), jnp.eye(8)) == (2 * 8**3, 3 * 8 * 8 * 4)
-    assert cost_analysis(jax.jit(jnp.sort), X) is not None
+    assert cost(jax.jit(jnp.dot), jnp.eye(8), jnp.eye(8)) == (2 * 8**3, 3 * 8 * 8 * 4)
+    assert cost(jax.jit(jnp.sort), X) is not None
 
 
 CACHED = """

@@ -19,7 +19,7 @@ import pytest
 from sample_experiments import SUMS
 
 from jaxcap.measure import processes
-from jaxcap.measure.processes import ProcessError, WorkerProcess
+from jaxcap.measure.processes import Interpreter, ProcessError, WorkerProcess
 from jaxcap.measure.worker import Task
 from jaxcap.results import Parameter
 
@@ -34,7 +34,7 @@ def started(prepare: str, *points: dict[str, Parameter]) -> Iterator[WorkerProce
         allocator="default",
         empty_caches=False,
     )
-    with WorkerProcess(task.name, commit="") as process:
+    with WorkerProcess(task.name, "", Interpreter()) as process:
         process.send(task)
         process.answer()
         yield process
@@ -130,7 +130,7 @@ def test_processes_import_from_the_current_folder_where_their_parent_does(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", "/somewhere/else"])  # an interactive session
-    variables = processes._environment("")
+    variables = processes._environment("", Interpreter())
     assert variables["PYTHONPATH"].split(os.pathsep) == [str(tmp_path), "/somewhere/else"]
 
 
@@ -142,7 +142,7 @@ def test_processes_leave_memory_of_a_gpu_to_other_libraries(
     monkeypatch.delenv(variable, raising=False)
     if setting:
         monkeypatch.setenv(variable, setting)
-    assert processes._environment("")[variable] == expected
+    assert processes._environment("", Interpreter())[variable] == expected
 
 
 MEASURE_LONG = """

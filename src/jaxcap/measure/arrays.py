@@ -21,7 +21,9 @@ Wait = Callable[[Any], object]
 
 def array_leaves(tree: Any) -> list[Any]:
     """Return the leaves of a pytree that hold data."""
-    return [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "nbytes")]
+    leaves = jax.tree_util.tree_leaves(tree)
+    # Modules and types may have an attribute of that name, too.
+    return [leaf for leaf in leaves if isinstance(getattr(leaf, "nbytes", None), int)]
 
 
 def size_bytes(tree: Any) -> int:
@@ -52,7 +54,7 @@ def waiter(result: Any) -> Wait | None:
     ``None`` means that such a result is ready when its call returns, as with NumPy. For a single
     array the function is the array's own method, which costs a tenth of walking a pytree.
     """
-    parts = jax.tree.leaves(result)
+    parts = jax.tree_util.tree_leaves(result)
     is_asynchronous = any(hasattr(leaf, "block_until_ready") for leaf in parts)
     if any(getattr(leaf, "is_cuda", False) for leaf in parts):
         synchronize = sys.modules["torch"].cuda.synchronize

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
-from jax.stages import Wrapped
+from jax.stages import Compiled, Lowered
 
 from jaxcap.results import Cost
 
@@ -49,25 +49,35 @@ def program(fn: Callable[..., Any], *args: Any) -> str:
     )
 
 
-def cost_analysis(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Cost | None:
-    """Return XLA's cost analysis of a call of ``fn``, if ``fn`` is compiled.
+def compiled_call(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Compiled | None:
+    """Compile a call of ``fn``, a function from `jax.jit` or a `functools.partial` of one.
 
-    Parameters
-    ----------
-    fn
-        A function from `jax.jit`, or a `functools.partial` of one. For any other function the
-        result is ``None``, because the cost of Python code is unknown before it runs. It is
-        ``None`` as well where XLA does not count: it takes the body of a loop to run once, and a
-        function of another library, such as LAPACK, to cost nothing.
+    For any other function the result is ``None``: what Python code does is unknown before it runs.
     """
     if isinstance(fn, partial):
-        return cost_analysis(fn.func, *fn.args, *args, **(fn.keywords | keywords))
-    if not isinstance(fn, Wrapped):
-        return None
-    compiled = fn.lower(*args, **keywords).compile()
+        return compiled_call(fn.func, *fn.args, *args, **(fn.keywords | keywords))
+    # Not isinstance of jax.stages.Wrapped, which old releases of JAX refuse.
+    lower: Callable[..., Lowered] | None = getattr(fn, "lower", None)
+    return lower(*args, **keywords).compile() if lower else None
+
+
+def cost_analysis(compiled: Compiled) -> Cost | None:
+    """Return XLA's analysis of what a compiled call costs.
+
+    It is ``None`` where XLA does not count: it takes the body of a loop to run once, and a function
+    of another library, such as LAPACK, to cost nothing.
+    """
     costs = compiled.cost_analysis() or {}
+    if isinstance(costs, list):  # JAX before 0.5
+        costs = costs[0]
     cost = Cost(float(costs.get("flops", -1)), float(costs.get("bytes accessed", -1)))
     return None if min(cost) < 0 or _UNCOUNTED.search(compiled.as_text() or "") else cost
+
+
+def temporary_bytes(compiled: Compiled) -> int | None:
+    """Return the memory that a compiled call needs besides its inputs and results, if XLA says."""
+    memory = compiled.memory_analysis()
+    return None if memory is None else int(memory.temp_size_in_bytes)
 
 
 @contextmanager
@@ -76,7 +86,7 @@ def persistent_cache_disabled() -> Iterator[None]:
 
     The user's setting applies again afterwards.
     """
-    if not getattr(jax.config, "jax_compilation_cache_dir"):  # noqa: B009 (mypy lacks it)
+    if not getattr(jax.config, "jax_compilation_cache_dir", None):  # JAX 0.4.18 lacks it
         yield  # there is no such cache
         return
     is_enabled: bool = getattr(jax.config, _PERSISTENT_CACHE)

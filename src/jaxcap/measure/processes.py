@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
@@ -31,7 +32,35 @@ MEMORY_SHARE = 0.8
 
 
 class ProcessError(RuntimeError):
-    """A fresh process failed to measure; the message ends with the last line that it printed."""
+    """A fresh process failed to measure; the message ends with the last line that it printed.
+
+    Attributes
+    ----------
+    point
+        Index of the point that it failed to prepare; None if it failed at something else.
+    """
+
+    point: int | None = None
+
+
+def _own_path() -> tuple[str, ...]:
+    return tuple(path or str(Path.cwd()) for path in sys.path)
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that runs fresh processes; by default this one.
+
+    Attributes
+    ----------
+    executable
+        Its file.
+    path
+        Folders that it imports from, before its own.
+    """
+
+    executable: str = sys.executable
+    path: tuple[str, ...] = field(default_factory=_own_path)
 
 
 class WorkerProcess:
@@ -47,15 +76,23 @@ class WorkerProcess:
         Names of the variants at each point, once they are prepared.
     """
 
-    def __init__(self, experiment: str, commit: str) -> None:
+    def __init__(
+        self,
+        experiment: str,
+        commit: str,
+        interpreter: Interpreter,
+        *,
+        limit_s: float = ANSWER_LIMIT_S,
+    ) -> None:
         self._experiment = experiment
+        self._limit_s = limit_s
         self._errors = TemporaryFile()  # noqa: SIM115 (closed with the context)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "jaxcap.measure.worker"],
+            [interpreter.executable, "-P", "-m", "jaxcap.measure.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=_environment(commit),
+            env=_environment(commit, interpreter),
             text=True,
             encoding="utf-8",
         )
@@ -87,14 +124,14 @@ class WorkerProcess:
         """
         assert self._process.stdout
         start_s = time.monotonic()
-        timer = Timer(ANSWER_LIMIT_S, self._process.kill)
+        timer = Timer(self._limit_s, self._process.kill)
         timer.start()
         try:
             line = self._process.stdout.readline()
         finally:
             timer.cancel()  # a timer that runs on would keep an interrupted program alive
         if not line.endswith("\n"):  # the process ended, perhaps while it was writing
-            raise ProcessError(self._failure(hangs=time.monotonic() - start_s >= ANSWER_LIMIT_S))
+            raise ProcessError(self._failure(hangs=time.monotonic() - start_s >= self._limit_s))
         answer = Answer.model_validate_json(line)
         self.cpu_s, self.memory_bytes = answer.cpu_s, answer.memory_bytes
         return answer
@@ -107,7 +144,7 @@ class WorkerProcess:
     def _failure(self, *, hangs: bool) -> str:
         if hangs:
             return (
-                f"experiment {self._experiment!r} was stopped after {ANSWER_LIMIT_S:,.0f} s in a "
+                f"experiment {self._experiment!r} was stopped after {self._limit_s:,.0f} s in a "
                 "fresh process without an answer: measure it in this process to see where it hangs"
             )
         code = self._process.wait()
@@ -142,7 +179,8 @@ def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
         worker.send(Request(action="compile"))
     for worker in workers:
         worker.answer()
-    workers[0].ask("analyse")
+    if task.analyses_cost:
+        workers[0].ask("analyse")
     # From here on one worker runs at a time, as when they measure, and shows what is stolen from it.
     monitor = Monitor(cpu_s(workers))
     for worker in workers:
@@ -159,9 +197,7 @@ def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
 def _prepare_points(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
     free_bytes = description.free_memory_bytes(jax.default_backend())
     for number, worker in enumerate(workers, start=1):
-        worker.variants = [
-            worker.ask("prepare", point).variants for point in range(len(task.points))
-        ]
+        worker.variants = [_prepare_point(worker, point) for point in range(len(task.points))]
         if worker.variants != workers[0].variants:
             raise ProcessError("fresh processes prepared different variants, or in another order")
         if free_bytes is None or worker.memory_bytes is None:
@@ -177,13 +213,21 @@ def _prepare_points(workers: list[WorkerProcess], task: Task) -> list[WorkerProc
     return workers
 
 
-def _environment(commit: str) -> dict[str, str]:
-    """Environment variables of a fresh process, which imports from the same folders as this one."""
+def _prepare_point(worker: WorkerProcess, point: int) -> tuple[str, ...]:
+    try:
+        return worker.ask("prepare", point).variants
+    except ProcessError as error:
+        error.point = point
+        raise
+
+
+def _environment(commit: str, interpreter: Interpreter) -> dict[str, str]:
+    """Environment variables of a fresh process."""
     return {
         # Variants of other libraries need memory on a GPU, too.
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+        "PYTHONPATH": os.pathsep.join(interpreter.path),
         "JAXCAP_COMMIT": commit,
         "JAX_TRACEBACK_FILTERING": "off",  # its note would be the last line
     }

@@ -21,7 +21,7 @@ from uuid import uuid4
 import jax
 
 from jaxcap.measure.arrays import Wait, array_leaves, device_of_result, size_bytes, waiter
-from jaxcap.measure.compilation import cost_analysis
+from jaxcap.measure.compilation import compiled_call, cost_analysis, temporary_bytes
 from jaxcap.measure.machine.speed import Probe
 from jaxcap.results import Allocator, Cost, Device, Parameter, ProcessSamples, Result
 from jaxcap.results.statistics import Estimate
@@ -133,6 +133,7 @@ class Comparison:
                 working_set_bytes=sampler.working_set_bytes,
                 flops=sampler.cost and sampler.cost.flops,
                 bytes_moved=sampler.cost and sampler.cost.bytes_moved,
+                temporary_bytes=sampler.temporary_bytes,
                 runs=(sampler.run(self._probe.fastest_s),),
             )
             for sampler in self._samplers
@@ -155,6 +156,7 @@ class _Sampler:
     working_set_bytes: int = field(init=False)
     # From the analysis and the calibration:
     cost: Cost | None = None
+    temporary_bytes: int | None = None
     calls: int = 1
     is_short: bool = True
     # By sample:
@@ -186,7 +188,9 @@ class _Sampler:
 
     def analyse(self) -> None:
         with self._naming_the_variant():
-            self.cost = cost_analysis(self.fn, *self.args)
+            if compiled := compiled_call(self.fn, *self.args):
+                self.cost = cost_analysis(compiled)
+                self.temporary_bytes = temporary_bytes(compiled)
 
     def calibrate(self, sample_s: float) -> None:
         shortest_s = max(sample_s, TICKS_PER_SAMPLE * tick(self.clock))

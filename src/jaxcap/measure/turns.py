@@ -20,7 +20,14 @@ from warnings import warn
 
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.disturbance import Monitor
-from jaxcap.measure.processes import WorkerProcess, cpu_s, prepare, start
+from jaxcap.measure.processes import (
+    ANSWER_LIMIT_S,
+    Interpreter,
+    WorkerProcess,
+    cpu_s,
+    prepare,
+    start,
+)
 from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.timing import MAX_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task
@@ -48,6 +55,8 @@ def measure_in_turns(
     processes: int,
     budget_s: float,
     code: str,
+    interpreter: Interpreter | None = None,
+    limit_s: float = ANSWER_LIMIT_S,
     on_progress: Callable[[float], object] | None = None,
 ) -> ResultSet:
     """Measure a task in fresh processes that take turns, and pool what they measured.
@@ -70,6 +79,10 @@ def measure_in_turns(
         repeating disturbed rounds.
     code
         Digest of what is measured, for the results.
+    interpreter
+        The Python that runs the processes, by default this one.
+    limit_s
+        Seconds after which a process that doesn't answer counts as hanging.
     on_progress
         Called between rounds with the share of the work that is done. By default a bar is shown if
         standard error is a terminal.
@@ -81,7 +94,12 @@ def measure_in_turns(
     """
     commit = description.capture().commit or ""  # the same for all, even if one is made meanwhile
     with ExitStack() as stack:
-        workers = [stack.enter_context(WorkerProcess(task.name, commit)) for _ in range(processes)]
+        workers = [
+            stack.enter_context(
+                WorkerProcess(task.name, commit, interpreter or Interpreter(), limit_s=limit_s)
+            )
+            for _ in range(processes)
+        ]
         start(workers, task)
         start_s = time.perf_counter()
         session = _Session(prepare(workers, task), budget_s)

@@ -46,6 +46,7 @@ class Task(FrozenModel):
     sample_s: float  # the least length of a sample
     allocator: Allocator
     empty_caches: bool
+    analyses_cost: bool = True  # which compiles everything once more
 
 
 class Request(FrozenModel):

@@ -173,6 +173,8 @@ class Result(FrozenModel):
         Floating-point operations of one call, where XLA's cost analysis knows them.
     bytes_moved
         Memory traffic of one call in bytes, where XLA's cost analysis knows it.
+    temporary_bytes
+        Memory that a compiled call needs besides its inputs and results, where XLA says so.
     runs
         The samples of each process.
     """
@@ -189,6 +191,7 @@ class Result(FrozenModel):
     working_set_bytes: NonNegativeInt = Field(le=_MAX_NUMBER)
     flops: NonNegativeFloat | None = Field(default=None, le=_MAX_NUMBER)
     bytes_moved: NonNegativeFloat | None = Field(default=None, le=_MAX_NUMBER)
+    temporary_bytes: NonNegativeInt | None = Field(default=None, le=_MAX_NUMBER)
     runs: tuple[ProcessSamples, ...] = Field(min_length=1)
 
     @field_validator("experiment")

@@ -131,7 +131,7 @@ def _versions() -> Mapping[str, str]:
 
 def _flags() -> dict[str, str]:
     names = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
-    flags = {name: str(getattr(jax.config, name)) for name in names}
+    flags = {name: str(getattr(jax.config, name, None)) for name in names}
     xla = os.environ.get("XLA_FLAGS", "")
     if xla:
         # A path, as a flag's value or as the file to read flags from, may identify a person.

@@ -1,0 +1,178 @@
+"""A virtual environment for each release of JAX, made by uv from the package index."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jaxcap
+from jaxcap.measure.processes import Interpreter
+from jaxcap.results.atomic import write_atomically
+
+# Newest first. Old releases fail with NumPy 2, or with SciPy's newer functions, though they don't
+# say so: what is installed has to pass `_TRIAL`.
+_COMPANIONS = (("numpy", "scipy"), ("numpy<2", "scipy<1.14"), ("numpy<2", "scipy<1.13"))
+_TRIAL = (
+    "import jax, jax.scipy.special, numpy, scipy.linalg; x = numpy.ones((9, 9), 'float32'); "
+    "jax.jit(lambda x: jax.numpy.linalg.eigh(x)[0].sum() + numpy.float32(1))(x); "
+    "numpy.asarray(jax.random.normal(jax.random.PRNGKey(0), (9,)))"
+)
+_TRIAL_LIMIT_S = 120.0
+_LOCK = "requirements.txt"
+
+
+class InstallationError(RuntimeError):
+    """A release of JAX that can't be installed here, and why."""
+
+
+@dataclass(frozen=True)
+class ReleaseEnvironment:
+    """A virtual environment that holds a release of JAX.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    requirements
+        What is installed in it, a line such as ``"numpy==1.26.4"`` for each package.
+    """
+
+    folder: Path
+    requirements: str
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """Its Python, which finds this copy of jaxcap and nothing else of this environment."""
+        return Interpreter(str(_executable(self.folder)), (str(_folder_of_jaxcap(self.folder)),))
+
+
+def available_releases(python: str) -> list[str]:
+    """List the releases of jaxlib that the package index has for a Python, newest first.
+
+    pip asks the index, because it knows this machine's mirrors and uv doesn't list versions.
+
+    Raises
+    ------
+    InstallationError
+        If the index can't be reached.
+    """
+    version = python_version(python)
+    command = [sys.executable, "-m", "pip", "index", "versions", "jaxlib"]
+    command += ["--python-version", version, "--only-binary", ":all:"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
+    if not found:
+        raise InstallationError(
+            f"the package index lists no jaxlib for Python {version}: see whether "
+            f"`pip index versions jaxlib` works here ({_last_line(done.stderr)})"
+        )
+    return found[1].split(", ")
+
+
+def python_version(python: str) -> str:
+    """Return the version of a Python, such as ``"3.12.1"``; uv finds it if it isn't a path.
+
+    Raises
+    ------
+    InstallationError
+        If there is none.
+    """
+    path = _run("uv", "python", "find", "--no-project", python)
+    return _run(path, "-c", "import platform; print(platform.python_version())")
+
+
+def install(
+    release: str, folder: Path, *, python: str, requirements: str = ""
+) -> ReleaseEnvironment:
+    """Install a release of JAX, with the newest NumPy and SciPy that it works with.
+
+    Parameters
+    ----------
+    release
+        Of jaxlib and JAX, such as ``"0.4.31"``.
+    folder
+        The virtual environment. One that was installed before is left as it is.
+    python
+        A version, such as ``"3.12"``, or the path of an interpreter.
+    requirements
+        What to install instead, as in a `ReleaseEnvironment`, so that a recording which continues
+        has the same versions as before.
+
+    Raises
+    ------
+    InstallationError
+        If the index has no such release for that Python, or it doesn't run.
+    """
+    lock = folder / _LOCK
+    if not lock.exists() or (requirements and lock.read_text(encoding="utf-8") != requirements):
+        locked = tuple(requirements.splitlines())
+        write_atomically(
+            lock, _install(release, folder, python, (locked,) if locked else _COMPANIONS)
+        )
+    return ReleaseEnvironment(folder, lock.read_text(encoding="utf-8"))
+
+
+def _install(release: str, folder: Path, python: str, choices: Sequence[Sequence[str]]) -> str:
+    """Install the first choice of other packages with which the release runs, and return a lock."""
+    failure = ""
+    for others in choices:
+        _run("uv", "venv", "--clear", "--no-project", "--python", python, str(folder))
+        executable = str(_executable(folder))
+        packages = (f"jax=={release}", f"jaxlib=={release}", "pydantic", *others)
+        try:
+            _run(
+                *("uv", "pip", "install", "--compile-bytecode", "--only-binary", ":all:"),
+                *("--python", executable, *packages),
+            )
+            _run(executable, "-c", _TRIAL, limit_s=_TRIAL_LIMIT_S)
+        except InstallationError as error:
+            failure = str(error)
+            continue
+        _folder_of_jaxcap(folder).mkdir()
+        (_folder_of_jaxcap(folder) / "jaxcap").symlink_to(Path(jaxcap.__file__).parent)
+        return _run("uv", "pip", "freeze", "--python", executable) + "\n"
+    raise InstallationError(f"JAX {release} can't be used with this Python: {failure}")
+
+
+def _executable(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+def _folder_of_jaxcap(folder: Path) -> Path:
+    # The package's own parent may hold other packages, which would hide those of the environment.
+    return folder / "jaxcap-alone"
+
+
+def _run(*command: str, limit_s: float | None = None) -> str:
+    program, *arguments = command
+    try:
+        done = subprocess.run(
+            [_uv() if program == "uv" else program, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=limit_s,
+        )
+    except subprocess.TimeoutExpired:
+        raise InstallationError(f"{program} was stopped after {limit_s:.0f} s") from None
+    except OSError as error:
+        raise InstallationError(f"{program} can't be run: {error.strerror}") from error
+    if done.returncode:
+        raise InstallationError(_last_line(done.stderr) or f"exit code {done.returncode}")
+    return done.stdout.strip()
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1].strip()
+
+
+def _uv() -> str:
+    path = Path(sys.executable).with_name("uv")
+    if found := shutil.which(str(path)) or shutil.which("uv"):
+        return found
+    raise InstallationError("uv isn't installed: python -m pip install 'jaxcap[releases]'")

@@ -1,0 +1,129 @@
+"""Files of a recording of releases: one of results for each release, and one of failures.
+
+They lie in the folder ``releases`` of a machine, beside the recorded experiments, and are files of
+results like those. A file ``requirements-<release>.txt`` says what was installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results.atomic import write_atomically
+from jaxcap.results.base import PrintableText
+from jaxcap.results.environment import Environment
+
+#: The name of the experiment in the files.
+EXPERIMENT = "releases"
+#: The suffix of a release's name when it is installed once more, to see what differs without a cause.
+TWIN = " twin"
+#: Stands for all benchmarks of a release.
+ALL = "all benchmarks"
+
+_Failures = TypeAdapter(dict[PrintableText, dict[PrintableText, PrintableText]])
+
+
+def version_key(release: str) -> tuple[int, ...]:
+    """Order releases by their version; a twin comes right after its release."""
+    version = release.removesuffix(TWIN)
+    return (*map(int, re.findall(r"\d+", version)), -1, int(release.endswith(TWIN)))
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """The folder that holds what was recorded of the releases on one machine."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, machine_folder: Path) -> ReleaseFiles:
+        """Return the files that lie in the folder of a machine."""
+        return cls(machine_folder / EXPERIMENT)
+
+    def path(self, release: str) -> Path:
+        """Return where the results of a release are kept."""
+        return self.folder / f"{release.replace(TWIN, '-twin')}.json"
+
+    def releases(self) -> list[str]:
+        """List the releases with results, oldest first; a twin follows its release."""
+        names = [path.stem.replace("-twin", TWIN) for path in self.folder.glob("*.*.json")]
+        return sorted(names, key=version_key)
+
+    def load(self, release: str) -> ResultSet | None:
+        """Read the results of a release, if there are any.
+
+        Raises
+        ------
+        OSError, ResultsError
+            If the file can't be read, isn't valid or holds something else.
+        """
+        path = self.path(release)
+        if not path.exists():
+            return None
+        results = ResultSet.load(path)
+        jaxlib = results.environment.versions.get("jaxlib")
+        if jaxlib != release.removesuffix(TWIN) or set(results.by_experiment()) != {EXPERIMENT}:
+            raise ResultsError(
+                f"{path} is not where it belongs: it has to hold the experiment {EXPERIMENT!r} under "
+                f"jaxlib {release.removesuffix(TWIN)}"
+            )
+        return results
+
+    def save(self, release: str, results: ResultSet) -> None:
+        """Write the results of a release, in place of what was there."""
+        results.save(self.path(release))
+
+    def environment(self) -> Environment | None:
+        """Return the machine that the files were recorded on; None if there are none yet."""
+        for release in self.releases():
+            if results := self.load(release):
+                return results.environment
+        return None
+
+    @property
+    def _failures_path(self) -> Path:
+        return self.folder / "failures.json"
+
+    def failures(self) -> Mapping[str, Mapping[str, str]]:
+        """Read why something couldn't be measured, by release and benchmark.
+
+        Raises
+        ------
+        ResultsError
+            If the file isn't valid.
+        """
+        path = self._failures_path
+        if not path.exists():
+            return {}
+        try:
+            return _Failures.validate_json(path.read_bytes(), strict=True)
+        except ValidationError as error:
+            raise ResultsError(
+                f"{path} doesn't say by release and benchmark what failed: delete it, and record "
+                "again"
+            ) from error
+
+    def note_failures(self, failures: Mapping[str, Mapping[str, str]]) -> None:
+        """Write down what couldn't be measured, in place of what was there."""
+        if failures or self._failures_path.exists():
+            write_atomically(
+                self._failures_path,
+                _Failures.dump_json(dict(failures), indent=1).decode() + "\n",  # type: ignore[arg-type]
+            )
+
+    def requirements(self, release: str) -> str:
+        """Return what was installed beside a release when it was recorded; empty if it wasn't."""
+        path = self._requirements_path(release)
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    def save_requirements(self, release: str, requirements: str) -> None:
+        """Write down what is installed beside a release."""
+        write_atomically(self._requirements_path(release), requirements)
+
+    def _requirements_path(self, release: str) -> Path:
+        return self.folder / f"requirements-{release.removesuffix(TWIN)}.txt"

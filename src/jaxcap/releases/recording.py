@@ -1,0 +1,262 @@
+"""Record the benchmarks under many releases of JAX on this machine.
+
+Each process is a fresh one under one release, and the releases take turns in random order, again
+and again, so that an hour in which the machine is slow affects all of them alike. After each process
+its results are saved: what is interrupted continues there.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from jaxcap.measure.digest import digest
+from jaxcap.measure.machine import description
+from jaxcap.measure.machine.lock import measuring_alone
+from jaxcap.measure.processes import Interpreter, ProcessError
+from jaxcap.measure.turns import measure_in_turns
+from jaxcap.measure.worker import Task
+from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.benchmarks.benchmark import JAX
+from jaxcap.releases.environments import InstallationError, ReleaseEnvironment, install
+from jaxcap.releases.files import ALL, EXPERIMENT, TWIN, ReleaseFiles
+from jaxcap.results import Device, ProcessSamples, Result, ResultSet
+
+# In each process: few and short samples, because processes differ far more than samples do.
+SAMPLE_S, BUDGET_S = 0.004, 0.03
+# A process that doesn't answer for so long hangs. Compiling takes seconds.
+LIMIT_S = 240.0
+# A release that fails at more benchmarks doesn't work here.
+MAX_FAILURES = 10
+
+#: Programs whose whole run is timed, by the name of the benchmark.
+PROGRAMS = {
+    "import of JAX": "import jax",
+    "import of JAX, and a first result": "import jax; (jax.numpy.ones(3) + 1).block_until_ready()",
+}
+
+
+@dataclass
+class Recording:
+    """A recording of releases, which may have been begun earlier.
+
+    Attributes
+    ----------
+    files
+        Where it is saved.
+    environments
+        The folder of the virtual environments.
+    python
+        See `jaxcap.releases.environments.install`.
+    processes
+        How many fresh processes measure each benchmark under each release.
+    benchmarks
+        Names of those to be measured.
+    on_event
+        Called with a sentence for each release that is ready, or fails.
+    """
+
+    files: ReleaseFiles
+    environments: Path
+    python: str
+    processes: int = 5
+    benchmarks: Sequence[str] = (*PROGRAMS, *BENCHMARKS)
+    on_event: Callable[[str], object] = lambda _: None
+    _failures: dict[str, dict[str, str]] = field(default_factory=dict, init=False)
+
+    def missing(self, release: str) -> list[str]:
+        """List the benchmarks that have not been measured in all processes."""
+        kept = self.files.load(release)
+        runs = {
+            result.parameters["benchmark"]: len(result.runs)
+            for result in kept or ()
+            if result.code == _code(str(result.parameters["benchmark"]))
+        }
+        failures = self._failures.get(release, {})
+        return [
+            benchmark
+            for benchmark in self.benchmarks
+            if runs.get(benchmark, 0) < self.processes and not {benchmark, ALL} & failures.keys()
+        ]
+
+    def install(self, releases: Sequence[str]) -> dict[str, ReleaseEnvironment]:
+        """Make the environments of all releases; those that can't be made are noted as failures."""
+        made = {}
+        for release in releases:
+            try:
+                made[release] = install(
+                    release.removesuffix(TWIN),
+                    self.environments / release.replace(TWIN, "-twin"),
+                    python=self.python,
+                    requirements=self.files.requirements(release),
+                )
+            except InstallationError as error:
+                self._note(release, ALL, str(error))
+            else:
+                self.on_event(f"JAX {release} is ready")
+                self.files.save_requirements(release, made[release].requirements)
+        return made
+
+    def run(
+        self,
+        environments: dict[str, ReleaseEnvironment],
+        on_progress: Callable[[float], object] = lambda _: None,
+    ) -> None:
+        """Measure what is missing, and save the results of each process when it ends.
+
+        Parameters
+        ----------
+        environments
+            By release, as `install` returns them.
+        on_progress
+            Called after each process with the share of the processes that have ended.
+
+        Raises
+        ------
+        BusyError
+            If another recording or build is measuring on this machine.
+        OSError
+            If a file can't be written.
+        ValueError
+            If the files were recorded on another machine.
+        """
+        with measuring_alone():
+            self._require_same_machine()
+            for done, release in self._turns(environments):
+                self._measure(release, environments[release])
+                on_progress(done)
+            self.files.note_failures(self._failures)
+
+    def _require_same_machine(self) -> None:
+        recorded = self.files.environment()
+        if recorded and not recorded.is_same_hardware(description.capture()):
+            raise ValueError(
+                f"{self.files.folder} was recorded on another machine ({recorded.device}), and times "
+                "of two machines don't mix: choose another folder"
+            )
+
+    def _turns(self, releases: Iterable[str]) -> Iterator[tuple[float, str]]:
+        """Yield the share of the processes that will have run, and the release whose turn it is.
+
+        In each round the releases come in a new random order, until none misses anything.
+        """
+        shuffle = random.Random().shuffle
+        for round_ in range(self.processes):
+            order = [release for release in releases if self.missing(release)]
+            shuffle(order)
+            for number, release in enumerate(order, start=1):
+                yield (round_ + number / len(order)) / self.processes, release
+
+    def _measure(self, release: str, environment: ReleaseEnvironment) -> None:
+        """Measure what a release misses in one process, and begin again without what fails."""
+        while names := self.missing(release):
+            programs = [name for name in names if name in PROGRAMS]
+            points = [name for name in names if name not in PROGRAMS]
+            try:
+                measured = self._measure_in_process(release, environment, points)
+                times_s = {name: _time_program(environment.interpreter, name) for name in programs}
+            except ProcessError as error:
+                works = len(self._failures.get(release, ())) < MAX_FAILURES
+                benchmark = points[error.point] if works and error.point is not None else ALL
+                self._note(release, benchmark, str(error))
+            else:
+                self._save(release, measured, times_s)
+                return
+
+    def _measure_in_process(
+        self, release: str, environment: ReleaseEnvironment, benchmarks: Sequence[str]
+    ) -> ResultSet | None:
+        """Measure benchmarks in one fresh process; None if there are none."""
+        if not benchmarks:
+            return None
+        task = Task(
+            name=EXPERIMENT,
+            reference="jaxcap.releases.benchmarks:prepare",
+            points=tuple({"benchmark": name} for name in benchmarks),
+            sample_s=SAMPLE_S,
+            allocator="steady",
+            empty_caches=False,
+            analyses_cost=self.files.load(release) is None,
+        )
+        results = measure_in_turns(
+            task,
+            processes=1,
+            budget_s=BUDGET_S,
+            code="",
+            interpreter=environment.interpreter,
+            limit_s=LIMIT_S,
+            on_progress=lambda _: None,
+        )
+        return results.subset(
+            result.model_copy(update={"code": _code(str(result.parameters["benchmark"]))})
+            for result in results
+        )
+
+    def _save(self, release: str, measured: ResultSet | None, times_s: Mapping[str, float]) -> None:
+        """Add what a process measured to the file of the release."""
+        kept = self.files.load(release)
+        latest = measured or kept
+        assert latest, "programs are timed after everything else"
+        results = {result.key: result for result in kept or ()}
+        device = latest.environment.device
+        for new in (*(measured or ()), *(_of_program(*item, device) for item in times_s.items())):
+            old = results.get(new.key)
+            if old and old.code == new.code:
+                results[new.key] = old.model_copy(update={"runs": old.runs + new.runs})
+            else:
+                results[new.key] = new
+        self.files.save(release, latest.subset(results.values()))
+
+    def _note(self, release: str, benchmark: str, failure: str) -> None:
+        self._failures.setdefault(release, {})[benchmark] = failure
+        self.files.note_failures(self._failures)
+        self.on_event(f"JAX {release}, {benchmark}: {failure}")
+
+
+def _code(benchmark: str) -> str:
+    """Return the digest of the code of a benchmark, which is that of its module."""
+    if benchmark in PROGRAMS:
+        return sha256(PROGRAMS[benchmark].encode()).hexdigest()[:12]
+    return digest(BENCHMARKS[benchmark].prepare.__module__)
+
+
+def _time_program(interpreter: Interpreter, name: str) -> float:
+    """Return the seconds that a program takes from its start to its end."""
+    start_s = time.perf_counter()
+    try:
+        subprocess.run(
+            [interpreter.executable, "-c", PROGRAMS[name]],
+            capture_output=True,
+            check=True,
+            timeout=LIMIT_S,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ProcessError(f"{PROGRAMS[name]!r} failed: {error}") from error
+    return time.perf_counter() - start_s
+
+
+def _of_program(name: str, seconds: float, device: Device) -> Result:
+    run = ProcessSamples(
+        first_call_s=seconds,
+        calls_per_sample=1,
+        samples_s=(seconds,),
+        dispatch_s=(seconds,),
+        minor_faults=(),
+    )
+    return Result(
+        experiment=EXPERIMENT,
+        variant=JAX,
+        parameters={"benchmark": name},
+        device=device,
+        comparison=uuid4().hex[:12],
+        code=_code(name),
+        allocator="default",
+        working_set_bytes=0,
+        runs=(run,),
+    )
