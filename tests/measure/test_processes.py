@@ -73,10 +73,10 @@ def test_failed_process_is_reported_with_its_last_line(
         process.ask("prepare")
 
 
-def test_a_process_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_hangs_is_stopped() -> None:
     message = r"experiment 'broken' was stopped after .* without an answer"
     with started("prepare_and_hang") as process:
-        monkeypatch.setattr(processes, "ANSWER_LIMIT_S", 0.5)
+        process.limit_s = 0.5
         with pytest.raises(ProcessError, match=message):
             process.ask("prepare")
 
@@ -90,7 +90,7 @@ def test_a_process_that_hangs_is_reported_however_long_it_takes_to_stop_it(
 
     kill = subprocess.Popen.kill
     with started("prepare_and_hang") as process:
-        monkeypatch.setattr(processes, "ANSWER_LIMIT_S", 0.1)
+        process.limit_s = 0.1
         monkeypatch.setattr(subprocess.Popen, "kill", kill_slowly)
         with pytest.raises(ProcessError, match="was stopped after"):
             process.ask("prepare")

@@ -74,6 +74,8 @@ class WorkerProcess:
         From the last answer.
     variants
         Names of the variants at each point, once they are prepared.
+    limit_s
+        Seconds after which a process that doesn't answer counts as hanging.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class WorkerProcess:
         limit_s: float = ANSWER_LIMIT_S,
     ) -> None:
         self._experiment = experiment
-        self._limit_s = limit_s
+        self.limit_s = limit_s
         self._errors = TemporaryFile()  # noqa: SIM115 (closed with the context)
         self._process = subprocess.Popen(
             [interpreter.executable, "-P", "-m", "jaxcap.measure.worker"],
@@ -124,14 +126,14 @@ class WorkerProcess:
         """
         assert self._process.stdout
         start_s = time.monotonic()
-        timer = Timer(self._limit_s, self._process.kill)
+        timer = Timer(self.limit_s, self._process.kill)
         timer.start()
         try:
             line = self._process.stdout.readline()
         finally:
             timer.cancel()  # a timer that runs on would keep an interrupted program alive
         if not line.endswith("\n"):  # the process ended, perhaps while it was writing
-            raise ProcessError(self._failure(hangs=time.monotonic() - start_s >= self._limit_s))
+            raise ProcessError(self._failure(hangs=time.monotonic() - start_s >= self.limit_s))
         answer = Answer.model_validate_json(line)
         self.cpu_s, self.memory_bytes = answer.cpu_s, answer.memory_bytes
         return answer
@@ -144,7 +146,7 @@ class WorkerProcess:
     def _failure(self, *, hangs: bool) -> str:
         if hangs:
             return (
-                f"experiment {self._experiment!r} was stopped after {self._limit_s:,.0f} s in a "
+                f"experiment {self._experiment!r} was stopped after {self.limit_s:,.0f} s in a "
                 "fresh process without an answer: measure it in this process to see where it hangs"
             )
         code = self._process.wait()
