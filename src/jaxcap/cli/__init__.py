@@ -21,6 +21,7 @@ from jaxcap.cli.measure import autograd, dispatch, jit, scipy, xla
 from jaxcap.cli.mnist import mnist
 from jaxcap.cli.options import InputError
 from jaxcap.cli.record import record
+from jaxcap.cli.releases import releases
 from jaxcap.cli.results import results
 from jaxcap.cli.store import store
 from jaxcap.measure.machine.lock import BusyError
@@ -47,6 +48,7 @@ SECTIONS = {
     "Measure": (xla, jit, scipy, autograd, dispatch),
     "Train": (mnist,),
     "Record": (record, store),
+    "Releases of JAX": (releases,),
     "Results": (results,),
     "This installation": (doctor, completion),
 }

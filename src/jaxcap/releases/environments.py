@@ -26,6 +26,13 @@ _TRIAL_LIMIT_S = 120.0
 _LOCK = "requirements.txt"
 
 
+def default_folder() -> Path:
+    """Return where environments are made: the user's cache."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("jaxcap", appauthor=False) / "releases"
+
+
 class InstallationError(RuntimeError):
     """A release of JAX that can't be installed here, and why."""
 
@@ -87,7 +94,7 @@ def python_version(python: str) -> str:
 
 
 def install(
-    release: str, folder: Path, *, python: str, requirements: str = ""
+    release: str, folder: Path, *, python: str, extra: str = "", requirements: str = ""
 ) -> ReleaseEnvironment:
     """Install a release of JAX, with the newest NumPy and SciPy that it works with.
 
@@ -99,6 +106,8 @@ def install(
         The virtual environment. One that was installed before is left as it is.
     python
         A version, such as ``"3.12"``, or the path of an interpreter.
+    extra
+        Of JAX, such as ``"cuda12"`` for a GPU.
     requirements
         What to install instead, as in a `ReleaseEnvironment`, so that a recording which continues
         has the same versions as before.
@@ -110,20 +119,20 @@ def install(
     """
     lock = folder / _LOCK
     if not lock.exists() or (requirements and lock.read_text(encoding="utf-8") != requirements):
-        locked = tuple(requirements.splitlines())
-        write_atomically(
-            lock, _install(release, folder, python, (locked,) if locked else _COMPANIONS)
-        )
+        jax = f"jax[{extra}]=={release}" if extra else f"jax=={release}"
+        base = (jax, f"jaxlib=={release}", "pydantic")
+        choices = [requirements.split()] if requirements else [(*base, *c) for c in _COMPANIONS]
+        write_atomically(lock, _install(release, folder, python, choices))
+    _show_jaxcap(folder)
     return ReleaseEnvironment(folder, lock.read_text(encoding="utf-8"))
 
 
 def _install(release: str, folder: Path, python: str, choices: Sequence[Sequence[str]]) -> str:
-    """Install the first choice of other packages with which the release runs, and return a lock."""
+    """Install the first choice of packages with which the release runs, and return a lock."""
     failure = ""
-    for others in choices:
+    for packages in choices:
         _run("uv", "venv", "--clear", "--no-project", "--python", python, str(folder))
         executable = str(_executable(folder))
-        packages = (f"jax=={release}", f"jaxlib=={release}", "pydantic", *others)
         try:
             _run(
                 *("uv", "pip", "install", "--compile-bytecode", "--only-binary", ":all:"),
@@ -133,8 +142,6 @@ def _install(release: str, folder: Path, python: str, choices: Sequence[Sequence
         except InstallationError as error:
             failure = str(error)
             continue
-        _folder_of_jaxcap(folder).mkdir()
-        (_folder_of_jaxcap(folder) / "jaxcap").symlink_to(Path(jaxcap.__file__).parent)
         return _run("uv", "pip", "freeze", "--python", executable) + "\n"
     raise InstallationError(f"JAX {release} can't be used with this Python: {failure}")
 
@@ -146,6 +153,15 @@ def _executable(folder: Path) -> Path:
 def _folder_of_jaxcap(folder: Path) -> Path:
     # The package's own parent may hold other packages, which would hide those of the environment.
     return folder / "jaxcap-alone"
+
+
+def _show_jaxcap(folder: Path) -> None:
+    """Let an environment find this copy of jaxcap, which may not be the one that made it."""
+    link, package = _folder_of_jaxcap(folder) / "jaxcap", Path(jaxcap.__file__).parent
+    if link.resolve() != package.resolve():
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(package, target_is_directory=True)
 
 
 def _run(*command: str, limit_s: float | None = None) -> str:

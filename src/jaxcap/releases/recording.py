@@ -52,22 +52,23 @@ class Recording:
         Where it is saved.
     environments
         The folder of the virtual environments.
-    python
+    python, extra
         See `jaxcap.releases.environments.install`.
     processes
         How many fresh processes measure each benchmark under each release.
     benchmarks
         Names of those to be measured.
-    on_event
-        Called with a sentence for each release that is ready, or fails.
+    on_failure
+        Called with a sentence for each failure.
     """
 
     files: ReleaseFiles
     environments: Path
     python: str
+    extra: str = ""
     processes: int = 5
     benchmarks: Sequence[str] = (*PROGRAMS, *BENCHMARKS)
-    on_event: Callable[[str], object] = lambda _: None
+    on_failure: Callable[[str], object] = lambda _: None
     _failures: dict[str, dict[str, str]] = field(default_factory=dict, init=False)
 
     def missing(self, release: str) -> list[str]:
@@ -85,7 +86,7 @@ class Recording:
             if runs.get(benchmark, 0) < self.processes and not {benchmark, ALL} & failures.keys()
         ]
 
-    def install(self, releases: Sequence[str]) -> dict[str, ReleaseEnvironment]:
+    def install(self, releases: Iterable[str]) -> dict[str, ReleaseEnvironment]:
         """Make the environments of all releases; those that can't be made are noted as failures."""
         made = {}
         for release in releases:
@@ -94,12 +95,12 @@ class Recording:
                     release.removesuffix(TWIN),
                     self.environments / release.replace(TWIN, "-twin"),
                     python=self.python,
+                    extra=self.extra,
                     requirements=self.files.requirements(release),
                 )
             except InstallationError as error:
                 self._note(release, ALL, str(error))
             else:
-                self.on_event(f"JAX {release} is ready")
                 self.files.save_requirements(release, made[release].requirements)
         return made
 
@@ -216,7 +217,7 @@ class Recording:
     def _note(self, release: str, benchmark: str, failure: str) -> None:
         self._failures.setdefault(release, {})[benchmark] = failure
         self.files.note_failures(self._failures)
-        self.on_event(f"JAX {release}, {benchmark}: {failure}")
+        self.on_failure(f"JAX {release}, {benchmark}: {failure}")
 
 
 def _code(benchmark: str) -> str:
