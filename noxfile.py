@@ -116,14 +116,14 @@ def linkcheck(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the package, with coverage."""
-    install(session, "tests", extra="mnist", editable=True)
+    install(session, "tests", extra="mnist,releases", editable=True)
     run_tests(session, "--cov")
 
 
 @nox.session(default=False, python=NEWER_PYTHONS)
 def compat(session: nox.Session) -> None:
     """Run the tests on a newer Python, with the newest JAX for it, and without PyTorch."""
-    install(session, "tests-without-pytorch", extra="mnist", editable=True)
+    install(session, "tests-without-pytorch", extra="mnist,releases", editable=True)
     run_tests(session)
 
 

@@ -27,6 +27,8 @@ from jaxcap.releases.benchmarks.benchmark import JAX
 from jaxcap.releases.environments import InstallationError, ReleaseEnvironment, install
 from jaxcap.releases.files import ALL, EXPERIMENT, TWIN, ReleaseFiles
 from jaxcap.results import Device, ProcessSamples, Result, ResultSet
+from jaxcap.results.atomic import write_atomically
+from jaxcap.results.files import ENVIRONMENT_FILE
 
 # In each process: few and short samples, because processes differ far more than samples do.
 SAMPLE_S, BUDGET_S = 0.004, 0.03
@@ -128,19 +130,23 @@ class Recording:
             If the files were recorded on another machine.
         """
         with measuring_alone():
-            self._require_same_machine()
+            self._claim_folder()
             for done, release in self._turns(environments):
                 self._measure(release, environments[release])
                 on_progress(done)
             self.files.note_failures(self._failures)
 
-    def _require_same_machine(self) -> None:
-        recorded = self.files.environment()
-        if recorded and not recorded.is_same_hardware(description.capture()):
+    def _claim_folder(self) -> None:
+        """Note that the folder is this machine's, unless another machine has recorded there."""
+        recorded, now = self.files.environment(), description.capture()
+        if recorded and not recorded.is_same_hardware(now):
             raise ValueError(
                 f"{self.files.folder} was recorded on another machine ({recorded.device}), and times "
                 "of two machines don't mix: choose another folder"
             )
+        machine_file = self.files.folder.with_name(ENVIRONMENT_FILE)
+        if not machine_file.exists():
+            write_atomically(machine_file, now.model_dump_json(indent=1) + "\n")
 
     def _turns(self, releases: Iterable[str]) -> Iterator[tuple[float, str]]:
         """Yield the share of the processes that will have run, and the release whose turn it is.

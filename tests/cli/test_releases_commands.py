@@ -1,0 +1,138 @@
+"""The commands about releases: what they refuse, and what they say about what happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from fakes import ENVIRONMENT, make_result, make_run, make_set
+
+from jaxcap.cli import cli
+from jaxcap.measure.machine import description, lock
+from jaxcap.releases import environments, recording
+from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
+from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+from jaxcap.results import ResultSet
+
+SCAN = "scan of 1,000 small steps"
+
+
+@pytest.fixture(autouse=True)
+def index(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The releases that the index has; installing and measuring them is pretended."""
+    available = ["0.10.0", "0.6.0", "0.5.0"]
+
+    def install(release: str, folder: Path, **_: Any) -> ReleaseEnvironment:
+        if release not in available:
+            raise InstallationError(f"there is no version of jaxlib=={release}")
+        return ReleaseEnvironment(folder, f"jaxlib=={release}\n")
+
+    monkeypatch.setattr(environments, "available_releases", lambda _: available)
+    monkeypatch.setattr(recording, "install", install)
+    monkeypatch.setattr(recording.Recording, "_measure_in_process", measure)
+    monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
+    monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
+    return available
+
+
+def measure(_: Any, release: str, __: Any, benchmarks: list[str]) -> ResultSet:
+    results = make_set(
+        *(
+            make_result(
+                *("JAX", make_run()),
+                experiment=EXPERIMENT,
+                parameters={"benchmark": name},
+                code=recording._code(name),
+            )
+            for name in benchmarks
+        )
+    )
+    versions = {"jaxlib": release.removesuffix(" twin")}
+    environment = ENVIRONMENT.model_copy(update={"versions": versions})
+    return results.model_copy(update={"environment": environment})
+
+
+def releases(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["releases", *map(str, arguments)], catch_exceptions=False)
+
+
+def record(folder: Path, *arguments: object) -> Result:
+    options = ("--folder", folder, "--environments", folder, "--processes", 2, "--benchmark", SCAN)
+    return releases("record", *options, *arguments)
+
+
+def test_all_releases_are_recorded_and_the_newest_twice(tmp_path: Path) -> None:
+    result = record(tmp_path)
+    assert result.exit_code == 0, result.output
+    files = ReleaseFiles.of(tmp_path / "test-cpu")
+    assert files.releases() == ["0.5.0", "0.6.0", "0.10.0", "0.10.0 twin"]
+    assert result.stdout == f"recorded 4 releases in {files.folder}\n"
+
+
+def test_the_list_says_what_is_recorded(tmp_path: Path) -> None:
+    record(tmp_path, "0.6.0", "0.4.0")
+    lines = releases("list", "--folder", tmp_path).stdout.splitlines()
+    cells = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("  0.")}
+    assert list(cells) == ["0.10.0", "0.6.0", "0.5.0"]
+    assert cells["0.6.0"][:2] == ["1", "2"]
+    assert cells["0.5.0"][:2] == ["0", "0"]
+
+
+def test_what_could_not_be_installed_is_said(tmp_path: Path) -> None:
+    result = record(tmp_path, "0.4.0", "0.6.0")
+    assert result.exit_code == 0
+    assert "JAX 0.4.0, all benchmarks" in result.stdout
+    assert "there is no version of jaxlib==0.4.0" in result.stdout
+
+
+def test_if_nothing_could_be_recorded_it_fails(tmp_path: Path) -> None:
+    result = record(tmp_path, "0.4.0")
+    assert result.exit_code == 1
+    assert "Error: no release was recorded" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("newest",), "'newest' is not a release of JAX: name one such as 0.4.31"),
+        (("--benchmark", "skan*"), "no benchmark matches 'skan*': choose from import of JAX;"),
+        (("--processes", "0"), "0 is not in the range x>=1"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_installed(
+    arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    result = releases("record", "--folder", tmp_path, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_an_index_one_sentence_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> list[str]:
+        raise InstallationError("the package index lists no jaxlib for Python 3.12")
+
+    monkeypatch.setattr(environments, "available_releases", fail)
+    for command in ("list", "record"):
+        result = releases(command, "--folder", tmp_path)
+        assert result.exit_code == 2
+        assert result.stderr == (
+            "Error: --python 3.12: the package index lists no jaxlib for Python 3.12\n"
+        )
+
+
+def test_another_machine_records_beside_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, "0.6.0")
+    file = tmp_path / "test-cpu" / "releases" / "0.6.0.json"
+    before = file.read_bytes()
+    other = ENVIRONMENT.model_copy(update={"cores": 64})
+    monkeypatch.setattr(description, "capture", lambda: other)
+    assert record(tmp_path, "0.6.0").exit_code == 0
+    assert file.read_bytes() == before
+    assert (tmp_path / "test-cpu-2" / "releases" / "0.6.0.json").exists()

@@ -1,0 +1,251 @@
+"""Recording releases: who measures when, what is kept, and what is left out."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jaxlib
+import pytest
+from fakes import ENVIRONMENT, make_result, make_run, make_set
+
+from jaxcap.measure.machine import description, lock
+from jaxcap.measure.processes import Interpreter, ProcessError
+from jaxcap.measure.worker import Task
+from jaxcap.releases import environments, recording
+from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
+from jaxcap.releases.files import ALL, EXPERIMENT, ReleaseFiles
+from jaxcap.releases.recording import PROGRAMS, Recording
+from jaxcap.results import ResultSet
+
+SCAN, SORT = "scan of 1,000 small steps", "sort of 10,000 numbers"
+RELEASES = ("0.4.31", "0.5.0", "0.6.0")
+
+
+@pytest.fixture(autouse=True)
+def own_lock(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    monkeypatch.delenv("JAXCAP_LOCK_HELD", raising=False)
+    monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
+    """The release and the benchmarks of each process, which are pretended."""
+    processes: list[tuple[str, list[str]]] = []
+
+    def measure(task: Task, *, interpreter: Interpreter, **_: Any) -> ResultSet:
+        release = Path(interpreter.executable).parts[-3]
+        names = [str(point["benchmark"]) for point in task.points]
+        processes.append((release, names))
+        results = make_set(*(of_benchmark(name) for name in names))
+        versions = {"jaxlib": release.removesuffix("-twin")}
+        return results.model_copy(
+            update={"environment": ENVIRONMENT.model_copy(update={"versions": versions})}
+        )
+
+    monkeypatch.setattr(recording, "measure_in_turns", measure)
+    monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
+    return processes
+
+
+def of_benchmark(name: str) -> Any:
+    return make_result("JAX", make_run(), experiment=EXPERIMENT, parameters={"benchmark": name})
+
+
+def failing_at(name: str, *releases: str, then: Callable[..., ResultSet]) -> Callable[..., Any]:
+    """Measure, but fail to prepare a benchmark under some releases."""
+
+    def measure(task: Task, *, interpreter: Interpreter, **options: Any) -> ResultSet:
+        names = [point["benchmark"] for point in task.points]
+        if name in names and Path(interpreter.executable).parts[-3] in releases:
+            error = ProcessError("killed")
+            error.point = names.index(name)
+            raise error
+        return then(task, interpreter=interpreter, **options)
+
+    return measure
+
+
+def made(folder: Path, *releases: str) -> dict[str, ReleaseEnvironment]:
+    return {
+        release: ReleaseEnvironment(folder / release.replace(" ", "-"), "") for release in releases
+    }
+
+
+def recorder(
+    folder: Path, *, processes: int = 3, benchmarks: Sequence[str] = (SCAN, SORT)
+) -> Recording:
+    return Recording(
+        ReleaseFiles.of(folder), folder, "3.12", processes=processes, benchmarks=benchmarks
+    )
+
+
+def runs(folder: Path, release: str) -> dict[str, int]:
+    results = ReleaseFiles.of(folder).load(release)
+    assert results is not None
+    return {str(result.parameters["benchmark"]): len(result.runs) for result in results}
+
+
+def test_each_round_has_one_process_of_each_release_in_an_order_of_its_own(
+    tmp_path: Path, measured: list[tuple[str, list[str]]]
+) -> None:
+    releases = [f"0.5.{patch}" for patch in range(20)]
+    shares: list[float] = []
+    recorder(tmp_path).run(made(tmp_path, *releases), shares.append)
+    order = [release for release, _ in measured]
+    rounds = [order[start : start + 20] for start in (0, 20, 40)]
+    assert all(sorted(round_) == sorted(releases) for round_ in rounds)
+    assert len({tuple(round_) for round_ in rounds}) == 3
+    assert shares == pytest.approx([number / 60 for number in range(1, 61)])
+    assert runs(tmp_path, "0.5.7") == {SCAN: 3, SORT: 3}
+
+
+def test_what_was_interrupted_continues_there(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    environments_made = made(tmp_path, *RELEASES)
+    with pytest.raises(KeyboardInterrupt):
+        recorder(tmp_path).run(environments_made, interrupt)
+    assert len(measured) == 5
+    recorder(tmp_path).run(environments_made)
+    assert Counter(release for release, _ in measured) == dict.fromkeys(RELEASES, 3)
+    recorder(tmp_path).run(environments_made)
+    assert len(measured) == 9
+
+
+def test_more_processes_and_other_benchmarks_are_added(
+    tmp_path: Path, measured: list[tuple[str, list[str]]]
+) -> None:
+    environments_made = made(tmp_path, "0.5.0")
+    recorder(tmp_path, processes=2, benchmarks=[SCAN]).run(environments_made)
+    recorder(tmp_path, processes=3).run(environments_made)
+    assert runs(tmp_path, "0.5.0") == {SCAN: 3, SORT: 3}
+    assert [names for _, names in measured[2:]] == [[SCAN, SORT], [SORT], [SORT]]
+
+
+def test_a_changed_benchmark_is_measured_again(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder(tmp_path, processes=2).run(made(tmp_path, "0.5.0"))
+    digest = recording.digest
+    changed = BENCHMARKS[SORT].prepare.__module__
+    monkeypatch.setattr(
+        recording, "digest", lambda module: "new" if module == changed else digest(module)
+    )
+    recorder(tmp_path, processes=2).run(made(tmp_path, "0.5.0"))
+    assert [names for _, names in measured[2:]] == [[SORT], [SORT]]
+    assert runs(tmp_path, "0.5.0") == {SCAN: 2, SORT: 2}
+
+
+def test_a_benchmark_that_fails_is_noted_and_left_out(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = recording.measure_in_turns
+    monkeypatch.setattr(recording, "measure_in_turns", failing_at(SORT, "0.5.0", then=works))
+    recorder(tmp_path).run(made(tmp_path, *RELEASES))
+    files = ReleaseFiles.of(tmp_path)
+    assert files.failures() == {"0.5.0": {SORT: "killed"}}
+    assert runs(tmp_path, "0.5.0") == {SCAN: 3}
+    assert runs(tmp_path, "0.6.0") == {SCAN: 3, SORT: 3}
+    monkeypatch.setattr(recording, "measure_in_turns", works)
+    recorder(tmp_path).run(made(tmp_path, *RELEASES))
+    assert files.failures() == {}
+    assert runs(tmp_path, "0.5.0") == {SCAN: 3, SORT: 3}
+
+
+def test_a_release_at_which_all_fails_is_left_out(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = recording.measure_in_turns
+
+    def crash(task: Task, *, interpreter: Interpreter, **options: Any) -> ResultSet:
+        if "0.5.0" in interpreter.executable:
+            raise ProcessError("illegal instruction")
+        return works(task, interpreter=interpreter, **options)
+
+    monkeypatch.setattr(recording, "measure_in_turns", crash)
+    recorder(tmp_path).run(made(tmp_path, *RELEASES))
+    files = ReleaseFiles.of(tmp_path)
+    assert files.failures() == {"0.5.0": {ALL: "illegal instruction"}}
+    assert files.releases() == ["0.4.31", "0.6.0"]
+
+
+def test_a_release_that_cannot_be_installed_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def install(release: str, folder: Path, **_: Any) -> ReleaseEnvironment:
+        if release == "0.5.0":
+            raise InstallationError("no wheel")
+        return ReleaseEnvironment(folder, f"jax=={release}\n")
+
+    failures: list[str] = []
+    monkeypatch.setattr(recording, "install", install)
+    recorder_ = recorder(tmp_path)
+    recorder_.on_failure = failures.append
+    assert list(recorder_.install((*RELEASES, "0.6.0 twin"))) == ["0.4.31", "0.6.0", "0.6.0 twin"]
+    assert failures == ["JAX 0.5.0, all benchmarks: no wheel"]
+    assert ReleaseFiles.of(tmp_path).requirements("0.6.0 twin") == "jax==0.6.0\n"
+
+
+def test_a_twin_is_a_release_of_its_own(
+    tmp_path: Path, measured: list[tuple[str, list[str]]]
+) -> None:
+    recorder(tmp_path).run(made(tmp_path, "0.6.0", "0.6.0 twin", "0.10.0"))
+    assert ReleaseFiles.of(tmp_path).releases() == ["0.6.0", "0.6.0 twin", "0.10.0"]
+    assert len(measured) == 9
+
+
+def test_another_machines_recording_is_not_continued(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder(tmp_path).run(made(tmp_path, "0.5.0"))
+    other = ENVIRONMENT.model_copy(update={"cores": 64})
+    monkeypatch.setattr(description, "capture", lambda: other)
+    with pytest.raises(ValueError, match="was recorded on another machine"):
+        recorder(tmp_path, processes=5).run(made(tmp_path, "0.5.0"))
+    assert runs(tmp_path, "0.5.0") == {SCAN: 3, SORT: 3}
+
+
+def test_this_jax_is_measured_like_any_other_release(tmp_path: Path) -> None:
+    version = jaxlib.__version__
+
+    class Here(ReleaseEnvironment):
+        interpreter = Interpreter()
+
+    program = next(iter(PROGRAMS))
+    recording_ = recorder(tmp_path, processes=2, benchmarks=[program, SCAN])
+    recording_.run({version: Here(tmp_path, "")})
+    results = ReleaseFiles.of(tmp_path).load(version)
+    assert results is not None
+    by_benchmark = {result.parameters["benchmark"]: result for result in results}
+    assert by_benchmark.keys() == {program, SCAN}
+    scan, started = by_benchmark[SCAN], by_benchmark[program]
+    assert len(scan.runs) == len(started.runs) == 2
+    assert scan.temporary_bytes is not None
+    # The program imports JAX, which takes longer than a compiled loop.
+    assert started.time.value > scan.time.value
+
+
+def test_the_oldest_release_on_the_index_is_measured(tmp_path: Path) -> None:
+    try:
+        releases = environments.available_releases(sys.executable)
+    except InstallationError as error:
+        pytest.skip(f"the package index can't be reached: {error}")
+    oldest = next(r for r in reversed(releases) if tuple(map(int, r.split("."))) >= (0, 4, 18))
+    recording_ = Recording(
+        ReleaseFiles.of(tmp_path), tmp_path / "made", sys.executable, processes=1, benchmarks=[SCAN]
+    )
+    recording_.run(recording_.install([oldest]))
+    assert ReleaseFiles.of(tmp_path).failures() == {}
+    results = ReleaseFiles.of(tmp_path).load(oldest)
+    assert results is not None
+    assert results.environment.versions["jax"] == oldest
+    assert f"jaxlib=={oldest}\n" in ReleaseFiles.of(tmp_path).requirements(oldest)
