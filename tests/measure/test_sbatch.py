@@ -62,6 +62,15 @@ def test_each_task_records_the_gpu_of_its_index(
     ]
 
 
+def test_a_task_records_releases_if_that_is_asked_for(commands: Path) -> None:
+    variables = {"CUDA_VISIBLE_DEVICES": "0,1", "SLURM_ARRAY_TASK_ID": "1"}
+    done = task(commands, RECORD, "releases", "0.5.3", **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1] == (
+        "1 PCI_BUS_ID false jaxcap releases record --folder docs/recorded --extra cuda12 0.5.3"
+    )
+
+
 @pytest.mark.parametrize(
     ("variables", "said"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def test_a_python_that_is_not_there_is_named() -> None:
 def test_without_uv_it_is_said_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environments.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(InstallationError, match=r"uv isn't installed: .*jaxcap\[releases\]"):
         install("0.6.0", tmp_path / "made", python="3.12")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jaxlib
 import pytest
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 
+from jaxcap.measure.digest import digest
 from jaxcap.measure.machine import description, lock
 from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.worker import Task
@@ -135,7 +136,6 @@ def test_a_changed_benchmark_is_measured_again(
     tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder(tmp_path, processes=2).run(made(tmp_path, "0.5.0"))
-    digest = recording.digest
     changed = BENCHMARKS[SORT].prepare.__module__
     monkeypatch.setattr(
         recording, "digest", lambda module: "new" if module == changed else digest(module)
@@ -148,7 +148,7 @@ def test_a_changed_benchmark_is_measured_again(
 def test_a_benchmark_that_fails_is_noted_and_left_out(
     tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works = recording.measure_in_turns
+    works: Callable[..., ResultSet] = getattr(recording, "measure_in_turns")  # noqa: B009
     monkeypatch.setattr(recording, "measure_in_turns", failing_at(SORT, "0.5.0", then=works))
     recorder(tmp_path).run(made(tmp_path, *RELEASES))
     files = ReleaseFiles.of(tmp_path)
@@ -164,7 +164,7 @@ def test_a_benchmark_that_fails_is_noted_and_left_out(
 def test_a_release_at_which_all_fails_is_left_out(
     tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works = recording.measure_in_turns
+    works: Callable[..., ResultSet] = getattr(recording, "measure_in_turns")  # noqa: B009
 
     def crash(task: Task, *, interpreter: Interpreter, **options: Any) -> ResultSet:
         if "0.5.0" in interpreter.executable:
@@ -215,7 +215,7 @@ def test_another_machines_recording_is_not_continued(
 
 
 def test_this_jax_is_measured_like_any_other_release(tmp_path: Path) -> None:
-    version = jaxlib.__version__
+    version = metadata.version("jaxlib")
 
     class Here(ReleaseEnvironment):
         interpreter = Interpreter()
