@@ -48,10 +48,12 @@ def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
 def on_html_page_context(
     app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the topics of a page and the script of its chart."""
+    """Add the topics of a page and the scripts of its charts."""
     context["topics"] = {topic: nodes.make_id(topic) for topic in PAGES.get(page, ())}
     if doctree is not None and "jaxcap-explore" in context["body"]:
         app.add_js_file("explore.js", loading_method="defer")
+    if doctree is not None and 'class="jaxcap-releases"' in context["body"]:
+        app.add_js_file("releases.js", loading_method="defer")
 
 
 def _inline(translator: HTML5Translator, node: nodes.math) -> None:

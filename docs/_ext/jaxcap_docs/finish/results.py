@@ -9,12 +9,13 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from jaxcap.releases.files import EXPERIMENT
 from jaxcap.report.exports import as_csv
 from jaxcap.results import ResultSet, json_schema
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
-from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.downloads import releases_folder, results_folder
 from jaxcap_docs.sources import make_if_changed, package_files
 
 INDEX = "index.json"
@@ -23,7 +24,7 @@ INDEX = "index.json"
 def write(app: Sphinx) -> None:
     """Serve all results under ``results/``, unless they are the same as in the last build."""
     folders = (page_records.RECORDS, page_records.RECORDED)
-    sources = (path for folder in folders for path in folder.rglob("*.json"))
+    sources = (path for folder in folders for path in folder.rglob("*.*"))
     target = app.outdir / "results"
     write_all = partial(_write_all, target)
     make_if_changed(app, target / INDEX, (*sources, *package_files()), write_all)
@@ -37,6 +38,9 @@ def _write_all(target: Path) -> None:
         for machine in page_records.recordings()
         for name, results in machine.sets.items()
     ]
+    for path in page_records.RECORDED.glob(f"*/{EXPERIMENT}/*"):
+        served = target / releases_folder(path.parent) / path.name
+        write_atomically(served, path.read_text(encoding="utf-8"))
     for name, content in (("schema.json", json_schema()), (INDEX, index)):
         write_atomically(target / name, json.dumps(content, indent=1) + "\n")
 

@@ -2,7 +2,8 @@
 
 `quotes` has roles and directives for any page, and `tutorials`, `exercises` and `commands` complete
 the pages that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the
-results section what all machines measured, and `history` what is kept of a build. All of them use
+results section what all machines measured, `releases` what was recorded of JAX's releases, and
+`history` what is kept of a build. All of them use
 `elements`, and say in `dependencies` from which files they are made. `reference` adjusts how objects are
 documented.
 
@@ -22,6 +23,7 @@ from jaxcap_docs.read import (
     history,
     quotes,
     reference,
+    releases,
     rooflines,
     then_and_now,
     tutorials,
@@ -33,6 +35,7 @@ def setup(app: Sphinx) -> None:
     reference.setup(app)
     app.connect("config-inited", commands.on_config_inited)
     app.connect("builder-inited", experiments.on_builder_inited)  # before pages are looked for
+    app.connect("builder-inited", releases.on_builder_inited)
     app.add_role("measured", quotes.MeasuredRole())
     app.add_role("evidence", quotes.MeasuredRole(in_full=True))
     app.add_directive("provenance", quotes.Provenance)
@@ -43,6 +46,8 @@ def setup(app: Sphinx) -> None:
     app.add_directive("headline", experiments.Headline)
     app.add_directive("history", history.History)
     app.add_directive("machines", experiments.Machines)
+    app.add_directive("releases", releases.ReleasesPart)
+    app.add_directive("releases-topic", releases.ReleasesTopic)
     app.add_directive("rooflines", rooflines.Rooflines)
     app.add_directive("then-and-now", then_and_now.ThenAndNow)
     app.connect("env-get-outdated", dependencies.on_env_get_outdated)

@@ -1,0 +1,426 @@
+"""What changed from release to release: ratios with intervals, and which of them count as changes.
+
+The processes of two releases are independent, and each gives one number: its median, or its first
+call. Their logarithms are compared by Welch's test. So many comparisons are made that some would
+look like changes by chance; therefore their p-values are corrected together, so that at most
+`FALSE_SHARE` of what is called a change is expected to be none.
+
+This module needs no JAX.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from math import exp, inf, isnan, log, nan, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy import special, stats
+
+from jaxcap.releases.files import TWIN, ReleaseFiles, version_key
+from jaxcap.results import Result, ResultSet
+from jaxcap.results.statistics import CONFIDENCE, Estimate
+
+if TYPE_CHECKING:  # the benchmarks import JAX
+    from jaxcap.releases.benchmarks.benchmark import Quantity
+
+#: What is compared of a benchmark.
+QUANTITIES: tuple[Quantity, ...] = ("time", "first call", "temporary memory")
+
+#: Smaller differences don't count, however certain they are.
+LEAST_CHANGE = 1.1
+#: The share of the changes that may be none: the false discovery rate.
+FALSE_SHARE = 0.05
+#: A benchmark has modes if the processes of a release differ by this factor.
+MODE_FACTOR = 1.5
+# Deviation of logarithms below which no clock can see: equal numbers would have no deviation at all.
+_LEAST_DEVIATION = 1e-3
+
+JAX, NUMPY = "JAX", "NumPy"
+#: The topic of benchmarks that the package doesn't have any more.
+OTHER = "others"
+
+
+@dataclass(frozen=True)
+class Series:
+    """A quantity of a benchmark under all releases that measured it on one machine.
+
+    Attributes
+    ----------
+    benchmark, topic, variant
+        As in the files, where the topic is that of the benchmark.
+    quantity
+        What is compared.
+    estimates
+        By release, oldest first; in seconds, or in bytes.
+    """
+
+    benchmark: str
+    topic: str
+    variant: str
+    quantity: Quantity
+    estimates: Mapping[str, Estimate]
+
+    @property
+    def releases(self) -> list[str]:
+        """Those that measured it, oldest first, without the twin."""
+        return [release for release in self.estimates if not release.endswith(TWIN)]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the numbers are counted, not measured."""
+        return self.quantity == "temporary memory"
+
+    @cached_property
+    def logs(self) -> Mapping[str, np.ndarray]:
+        """The logarithms of what each process measured, by release."""
+        return {release: np.log(e.medians) for release, e in self.estimates.items()}
+
+    @cached_property
+    def deviation(self) -> tuple[float, int]:
+        """The pooled standard deviation of the logarithms in a release, and its degrees of freedom."""
+        groups = [logs for logs in self.logs.values() if len(logs) > 1]
+        freedom = sum(len(logs) - 1 for logs in groups)
+        if not freedom:
+            return nan, 0
+        squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in groups)
+        return max(sqrt(squares / freedom), _LEAST_DEVIATION), freedom
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether processes of one release differ by `MODE_FACTOR` or more."""
+        ranges = [np.ptp(logs) for logs in self.logs.values() if len(logs)]
+        return max(ranges, default=0.0) >= log(MODE_FACTOR)
+
+    def compare(self, before: str, after: str) -> Comparison:
+        """Compare two releases that measured it."""
+        ratio = self.estimates[after].value / self.estimates[before].value
+        if self.is_exact:
+            return Comparison(self, before, after, ratio, ratio, ratio, float(ratio == 1))
+        low, high, p = _compare_logs(self.logs[before], self.logs[after], *self.deviation)
+        # With few processes the median may lie beside the mean that the interval is about.
+        return Comparison(self, before, after, ratio, min(low, ratio), max(high, ratio), p)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A benchmark under two releases.
+
+    Attributes
+    ----------
+    series, before, after
+        What is compared: the second release with the first.
+    ratio, low, high
+        How many times as long it takes, or as much memory, with the interval of that. The interval is
+        infinite where a release was measured by one process.
+    p
+        The probability of so large a difference without a cause; nan where it can't be estimated.
+    adjusted_p
+        The same, corrected for all comparisons that were made together.
+    """
+
+    series: Series
+    before: str
+    after: str
+    ratio: float
+    low: float
+    high: float
+    p: float
+    adjusted_p: float = nan
+
+    @property
+    def factor(self) -> float:
+        """The ratio in the direction in which it is at least 1."""
+        return max(self.ratio, 1 / self.ratio)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it counts: large enough, certain enough, and not a matter of modes."""
+        if isnan(self.adjusted_p) or self.factor < LEAST_CHANGE:
+            return False
+        if self.series.has_modes and self._ranges_overlap:
+            return False
+        return self.adjusted_p <= FALSE_SHARE
+
+    @property
+    def _ranges_overlap(self) -> bool:
+        before, after = self.series.logs[self.before], self.series.logs[self.after]
+        return bool(before.min() <= after.max() and after.min() <= before.max())
+
+    @property
+    def words(self) -> str:
+        """The difference, such as ``"3.1 times slower"`` or ``"12 % less memory"``."""
+        exact = self.series.is_exact
+        worse, better = ("more memory", "less memory") if exact else ("slower", "faster")
+        if self.ratio == 1:
+            return "the same"
+        direction = worse if self.ratio > 1 else better
+        if self.factor < 2:
+            share = self.ratio - 1 if self.ratio > 1 or exact else 1 / self.ratio - 1
+            return f"{100 * abs(share):.0f} % {direction}"
+        return f"{self.factor:.{1 if self.factor < 10 else 0}f} times {direction}"
+
+    @property
+    def interval(self) -> str:
+        """The interval of the ratio, such as ``"2.9 to 3.3"``; empty if there is none."""
+        if not 0 < self.low < self.high < inf:
+            return ""
+        return f"{self.low:.3g} to {self.high:.3g}"
+
+
+def adjust(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """Correct the p-values of comparisons for their number, by Benjamini and Hochberg's procedure."""
+    comparisons = list(comparisons)
+    known = [c for c in comparisons if not isnan(c.p)]
+    if not known:
+        return comparisons
+    adjusted = stats.false_discovery_control([c.p for c in known], method="bh")
+    p_of = {id(c): float(p) for c, p in zip(known, adjusted, strict=True)}
+    return [replace(c, adjusted_p=p_of.get(id(c), nan)) for c in comparisons]
+
+
+@dataclass(frozen=True)
+class Releases:
+    """What was recorded of the releases on one machine.
+
+    Attributes
+    ----------
+    files
+        Where it was read.
+    sets
+        By release, oldest first; a twin follows its release.
+    topics
+        The topic of each benchmark, in the order in which pages show them.
+    quantities
+        What each benchmark is about; the time if it isn't given.
+    """
+
+    files: ReleaseFiles
+    sets: Mapping[str, ResultSet]
+    topics: Mapping[str, str]
+    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+
+    @classmethod
+    def load(
+        cls, files: ReleaseFiles, topics: Mapping[str, str], quantities: Mapping[str, Quantity]
+    ) -> Self | None:
+        """Read all files; None if there are none.
+
+        Raises
+        ------
+        OSError, ResultsError
+            If one can't be read, isn't valid or holds something else.
+        """
+        sets = {name: results for name in files.releases() if (results := files.load(name))}
+        releases = cls(files, sets, topics, quantities)
+        return releases if releases.names else None
+
+    @property
+    def names(self) -> list[str]:
+        """The releases, oldest first, without the twin."""
+        return [name for name in self.sets if not name.endswith(TWIN)]
+
+    @property
+    def newest(self) -> str:
+        """The release that others are compared with."""
+        return self.names[-1]
+
+    @property
+    def twin(self) -> str | None:
+        """The newest release as it was measured once more, if it was."""
+        return next((name for name in self.sets if name.endswith(TWIN)), None)
+
+    @property
+    def processes(self) -> tuple[int, int]:
+        """The smallest and the largest number of processes that measured a benchmark."""
+        counts = [len(result.runs) for results in self.sets.values() for result in results]
+        return min(counts), max(counts)
+
+    @cached_property
+    def series(self) -> list[Series]:
+        """All quantities of all benchmarks and variants, by topic."""
+        found: dict[tuple[str, str, Quantity], dict[str, Estimate]] = {}
+        for release, results in self.sets.items():
+            for result in results:
+                for quantity in QUANTITIES:
+                    if estimate := _estimate(result, quantity):
+                        key = str(result.parameters["benchmark"]), result.variant, quantity
+                        found.setdefault(key, {})[release] = estimate
+        order = list(self.topics)
+        series = [
+            Series(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, estimates)
+            for (benchmark, variant, quantity), estimates in found.items()
+        ]
+        known = [one for one in series if one.benchmark in self.topics]
+        known.sort(key=lambda one: order.index(one.benchmark))
+        return known + [one for one in series if one.benchmark not in self.topics]
+
+    def of_jax(self, quantity: Quantity | None = None) -> list[Series]:
+        """Return the series of JAX of a quantity, or of what each benchmark is about."""
+        return [
+            series
+            for series in self.series
+            if series.variant == JAX
+            and series.quantity == (quantity or self.quantities.get(series.benchmark, "time"))
+        ]
+
+    def control_of(self, series: Series) -> Series | None:
+        """Return the same benchmark without JAX, if there is one."""
+        for other in self.series:
+            same = other.benchmark == series.benchmark and other.quantity == series.quantity
+            if same and other.variant == NUMPY:
+                return other
+        return None
+
+    def by_topic(self) -> dict[str, list[Series]]:
+        """Split the series of what each benchmark is about by topic."""
+        topics: dict[str, list[Series]] = {}
+        for series in self.of_jax():
+            topics.setdefault(series.topic, []).append(series)
+        return topics
+
+    @cached_property
+    def steps(self) -> list[Comparison]:
+        """Each benchmark under each two releases that follow each other."""
+        return adjust(
+            series.compare(before, after)
+            for series in self.of_jax()
+            for before, after in pairwise(series.releases)
+        )
+
+    @cached_property
+    def changes(self) -> list[Comparison]:
+        """The steps that count as changes and are JAX's own, the largest first."""
+        changes = [c for c in self.steps if c.is_change and not self._control_moved(c)]
+        return sorted(changes, key=lambda c: c.factor, reverse=True)
+
+    @property
+    def moved_with_control(self) -> list[Comparison]:
+        """The steps that would count as changes, had the same without JAX not changed with them."""
+        return [c for c in self.steps if c.is_change and self._control_moved(c)]
+
+    def _control_moved(self, change: Comparison) -> bool:
+        """Tell whether NumPy's time changed there too: in the same direction, and half as much."""
+        control = self.control_of(change.series)
+        if not control or not {change.before, change.after} <= control.estimates.keys():
+            return False
+        same = control.compare(change.before, change.after)
+        return same.p <= FALSE_SHARE and log(same.ratio) / log(change.ratio) >= 0.5
+
+    @cached_property
+    def regressions(self) -> list[Comparison]:
+        """The newest release beside the best earlier one, where it is slower; the worst first."""
+        everything = adjust(
+            series.compare(release, self.newest)
+            for series in self.of_jax()
+            if self.newest in series.estimates
+            for release in series.releases[:-1]
+        )
+        worst: dict[str, Comparison] = {}
+        for one in everything:
+            name = one.series.benchmark
+            if one.ratio > 1 and one.is_change and not self._control_moved(one):
+                worst[name] = max(one, worst.get(name, one), key=lambda c: c.ratio)
+        return sorted(worst.values(), key=lambda c: c.ratio, reverse=True)
+
+    @cached_property
+    def then_and_now(self) -> list[Comparison]:
+        """Each benchmark under the oldest and under the newest release."""
+        oldest = self.names[0]
+        return adjust(
+            series.compare(oldest, self.newest)
+            for series in self.of_jax()
+            if oldest != self.newest and {oldest, self.newest} <= series.estimates.keys()
+        )
+
+    @cached_property
+    def without_cause(self) -> list[Comparison]:
+        """The newest release and its twin, which differ by chance alone."""
+        twin = self.twin
+        return adjust(
+            series.compare(twin.removesuffix(TWIN), twin)
+            for series in self.of_jax()
+            if twin
+            and {twin, twin.removesuffix(TWIN)} <= series.estimates.keys()
+            and not series.is_exact
+        )
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What somebody found out about a change, written by hand.
+
+    Attributes
+    ----------
+    release
+        The first one with the change.
+    topic, benchmark
+        What changed: one of the two is empty.
+    cause
+        A sentence.
+    link
+        Where it is shown.
+    """
+
+    release: str
+    topic: str
+    benchmark: str
+    cause: str
+    link: str
+
+    def explains(self, change: Comparison) -> bool:
+        """Tell whether a change is of this kind, and the release lies between those compared."""
+        series = change.series
+        is_meant = series.benchmark == self.benchmark or series.topic == self.topic
+        order = [version_key(name) for name in (change.before, self.release, change.after)]
+        return is_meant and order[0] < order[1] <= order[2]
+
+
+def causes() -> list[Cause]:
+    """Read what is known of causes."""
+    path = Path(__file__).with_name("causes.csv")
+    with path.open(encoding="utf-8", newline="") as file:
+        return [Cause(**row) for row in csv.DictReader(file)]
+
+
+def _estimate(result: Result, quantity: Quantity) -> Estimate | None:
+    """Return a quantity of a result, if it was measured and a logarithm can be taken of it."""
+    if quantity == "temporary memory":
+        if not result.temporary_bytes or result.variant != JAX:
+            return None  # most need none, which is nothing to compare
+        return Estimate(*3 * (float(result.temporary_bytes),), 1.0, "bytes", "counted")
+    estimate = result.time if quantity == "time" else result.first_call
+    return estimate if min(estimate.medians) > 0 else None
+
+
+def _compare_logs(
+    before: np.ndarray, after: np.ndarray, deviation: float, freedom: int
+) -> tuple[float, float, float]:
+    """Return the ends of the interval of a ratio, and the probability of its size without a cause.
+
+    Both come from whichever says less: Welch's test of the two releases, or a test with the
+    deviation of the benchmark in all releases. The former alone would find that two releases differ
+    if by chance all processes of one of them came out alike, as with modes they do.
+    """
+    if min(len(before), len(after)) < 2:
+        return 0.0, inf, nan
+    difference = float(after.mean() - before.mean())
+    variances = [
+        max(float(logs.var(ddof=1)), _LEAST_DEVIATION**2) / len(logs) for logs in (before, after)
+    ]
+    own = sum(variances) ** 2 / sum(
+        variance**2 / (len(logs) - 1)
+        for variance, logs in zip(variances, (before, after), strict=True)
+    )
+    errors: Sequence[tuple[float, float]] = [
+        (sqrt(sum(variances)), own),
+        (deviation * sqrt(1 / len(before) + 1 / len(after)), freedom),
+    ]
+    reach = max(error * special.stdtrit(df, (1 + CONFIDENCE) / 2) for error, df in errors)
+    p = max(2 * special.stdtr(df, -abs(difference) / error) for error, df in errors)
+    return exp(difference - reach), exp(difference + reach), float(p)

@@ -1,0 +1,167 @@
+"""Figures of the releases: a map of all benchmarks, and the course of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import log2, nan
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
+
+from jaxcap.releases.comparison import Comparison, Releases, Series
+from jaxcap.releases.files import TWIN
+from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math
+
+#: Colours of what is faster and slower than under the newest release, with what is equal between
+#: them: all are as legible on a light page as on a dark one, for all kinds of colour vision.
+FASTER, EQUAL, SLOWER = "#0072B2", "#c9ccd1", "#D55E00"
+#: Larger factors have the colour of this one.
+MAX_FACTOR = 4.0
+
+
+def heat_map(releases: Releases) -> Figure:
+    """Draw for each benchmark and release how many times as long it took as under the newest."""
+    series = releases.of_jax()
+    names = releases.names
+    ratios = np.array([_logs_to_newest(one, names, releases.newest) for one in series])
+    colours = LinearSegmentedColormap.from_list("releases", [FASTER, EQUAL, SLOWER])
+    reach = log2(MAX_FACTOR)
+    with plt.rc_context({**STYLE, "font.size": 8, "axes.grid": False}):
+        height = 1.6 + 0.17 * len(series)
+        figure, axes = plt.subplots(figsize=(8.1, height))
+        cells = axes.pcolormesh(
+            ratios, cmap=colours, vmin=-reach, vmax=reach, edgecolor="none", rasterized=True
+        )
+        axes.invert_yaxis()
+        axes.set_yticks(np.arange(len(series)) + 0.5, [escape_math(s.benchmark) for s in series])
+        step = -(-len(names) // 44)
+        shown = range((len(names) - 1) % step, len(names), step)  # the newest is always labelled
+        axes.set_xticks([n + 0.5 for n in shown], [names[n] for n in shown], rotation=90)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        row = 0
+        for topic, group in groupby(series, key=lambda one: one.topic):
+            if row:
+                axes.axhline(row, color=INK, linewidth=0.8)
+            count = len(list(group))
+            axes.annotate(
+                topic, (1.01, row + count / 2), xycoords=("axes fraction", "data"), va="center"
+            )
+            row += count
+        factors = [1 / MAX_FACTOR, 0.5, 1, 2, MAX_FACTOR]
+        bar = figure.colorbar(
+            cells,
+            ax=axes,
+            location="top",
+            ticks=[log2(f) for f in factors],
+            aspect=50,
+            shrink=0.6,
+            pad=0.01,
+        )
+        bar.set_label(f"times as long, or as much memory, as under JAX {releases.newest}")
+        bar.ax.set_xticklabels(["¼ or less", "½", "the same", "2", "4 or more"])
+        bar.outline.set_visible(False)  # type: ignore[operator]
+    figure.set_label(
+        f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
+        "compared with the newest. The tables below list the largest differences"
+    )
+    return figure
+
+
+def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) -> Figure:
+    """Draw a benchmark under all releases: the median, and a dot for what each process measured.
+
+    Parameters
+    ----------
+    series
+        What is drawn.
+    changes
+        Those of this series, which the title names.
+    names
+        All releases, oldest first, so that all figures have the same axis.
+    """
+    places = {name: place for place, name in enumerate(names)}
+    measured = [name for name in series.releases if name in places]
+    x = [places[name] for name in measured]
+    estimates = [series.estimates[name] for name in measured]
+    colour = COLOURS[0]
+    with plt.rc_context({**STYLE, "font.size": 9}):
+        figure, axes = plt.subplots(figsize=(6.4, 2.7))
+        values = np.full(len(names), nan)  # the line is broken where a release is missing
+        values[x] = [estimate.value for estimate in estimates]
+        axes.plot(values, color=colour, linewidth=1.4)
+        # What is counted has no processes.
+        seen = [estimate.medians or (estimate.value,) for estimate in estimates]
+        low, high = [min(one) for one in seen], [max(one) for one in seen]
+        axes.vlines(x, low, high, color=colour, linewidth=1)
+        dots = [(place, one) for place, ones in zip(x, seen, strict=True) for one in ones]
+        axes.plot(*zip(*dots, strict=True), ".", color=colour, markersize=4)
+        for change in changes:
+            if change.after in places:
+                edge = (places[change.before] + places[change.after]) / 2
+                slower = SLOWER if change.ratio > 1 else FASTER
+                axes.axvline(edge, color=slower, linewidth=1, linestyle=":")
+        axes.annotate(
+            f" {estimates[-1].short}", (x[-1], estimates[-1].value), va="center", color=INK
+        )
+        least, most = min(low), max(high)
+        if most > 5 * least:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.set_ylim(least / 1.3, most * 1.3)
+        else:
+            axes.yaxis.set_major_locator(MaxNLocator(5))
+            axes.set_ylim(0, most * 1.1)
+        axes.yaxis.set_major_formatter(EngFormatter("B" if series.is_exact else "s"))
+        step = -(-len(names) // 15)
+        shown = range((len(names) - 1) % step, len(names), step)
+        axes.set_xticks(list(shown), [names[n] for n in shown], rotation=45, ha="right")
+        axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
+        axes.grid(axis="x", visible=False)
+        axes.axhline(estimates[-1].value, color=GRID, linewidth=0.8, linestyle="--")
+        axes.set_title(escape_math(finding(series, changes)), fontsize=10)
+    first, last = measured[0], measured[-1]
+    figure.set_label(
+        f"{series.benchmark}: {estimates[0].short} under {first}, {estimates[-1].short} under {last}"
+    )
+    return figure
+
+
+def finding(series: Series, changes: Sequence[Comparison]) -> str:
+    """State what became of a benchmark, such as ``"3.1 times slower since 0.4.33"``.
+
+    Parameters
+    ----------
+    series
+        The benchmark.
+    changes
+        Its changes, in any order.
+    """
+    if len(series.releases) < 2:
+        return "measured under one release"
+    if not series.is_exact and series.deviation[1] == 0:
+        return "one process each: no change can be told from noise"
+    if not changes:
+        return "no change" + (", but two modes" if series.has_modes else "")
+    ordered = sorted(changes, key=lambda c: series.releases.index(c.after))
+    if len(ordered) == 1:
+        return f"{ordered[0].words} since {ordered[0].after}"
+    if len(ordered) == 2:
+        return "; ".join(f"{change.words} in {change.after}" for change in ordered)
+    largest = max(changes, key=lambda c: c.factor)
+    return f"{len(changes)} changes, the largest in {largest.after}: {largest.words}"
+
+
+def _logs_to_newest(series: Series, names: Sequence[str], newest: str) -> list[float]:
+    """Return the binary logarithm of the ratio to the newest release, by release; nan if unknown."""
+    now = series.estimates.get(newest)
+    return [
+        log2(then.value / now.value) if now and (then := series.estimates.get(name)) else nan
+        for name in names
+        if not name.endswith(TWIN)
+    ]

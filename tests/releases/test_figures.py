@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from releases_made_up import MODES, NAMES, REGRESSES, UNCHANGED, record
+
+from jaxcap.releases import figures
+from jaxcap.releases.comparison import Releases, Series
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Releases:
+    topics = {UNCHANGED: "reductions", REGRESSES: "loops"}
+    found = Releases.load(record(tmp_path_factory.mktemp("machine") / "releases"), topics, {})
+    assert found
+    return found
+
+
+def series(releases: Releases, benchmark: str) -> Series:
+    return next(one for one in releases.of_jax() if one.benchmark == benchmark)
+
+
+def finding(releases: Releases, benchmark: str) -> str:
+    changes = [change for change in releases.changes if change.series.benchmark == benchmark]
+    return figures.finding(series(releases, benchmark), changes)
+
+
+def test_titles_state_what_was_found(releases: Releases) -> None:
+    assert finding(releases, REGRESSES) == "3.0 times slower since 0.4.33"
+    assert finding(releases, UNCHANGED) == "no change"
+    assert finding(releases, MODES) == "no change, but two modes"
+
+
+def test_title_of_one_process_claims_nothing(tmp_path: Path) -> None:
+    releases = Releases.load(record(tmp_path / "releases", processes=1), {}, {})
+    assert releases
+    assert "no change can be told from noise" in finding(releases, REGRESSES)
+
+
+def test_heat_map_names_all_benchmarks_and_releases(releases: Releases) -> None:
+    axes = figures.heat_map(releases).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == NAMES
+    assert [label.get_text() for label in axes.get_yticklabels()][:2] == [UNCHANGED, REGRESSES]
+
+
+def test_course_has_a_dot_for_each_process(releases: Releases) -> None:
+    figure = figures.course(series(releases, REGRESSES), releases.changes, NAMES)
+    line, dots, *_ = figure.axes[0].get_lines()
+    assert len(line.get_xdata()) == len(NAMES)  # type: ignore[arg-type]
+    assert len(dots.get_xdata()) == 5 * len(NAMES)  # type: ignore[arg-type]
+    assert "under 0.4.31" in str(figure.get_label())
+
+
+def test_course_of_memory_has_no_processes(releases: Releases) -> None:
+    memory, *_ = releases.of_jax("temporary memory")
+    figure = figures.course(memory, [], NAMES)
+    assert figure.axes[0].get_title(loc="left") == "no change"
