@@ -20,8 +20,8 @@ from jaxcap.releases.benchmarks.benchmark import JAX, NUMPY, Benchmark, Variants
 
 Function = Callable[..., Any]
 
-# Newer releases have it at the top, and no release has both.
-_enable_x64: Any = getattr(jax if hasattr(jax, "enable_x64") else jax.experimental, "enable_x64")
+# Old releases have ``enable_x64`` in ``jax.experimental`` only, new ones at the top only.
+_HOME_OF_X64: Any = jax if hasattr(jax, "enable_x64") else jax.experimental
 
 
 def _normal(*shape: int, dtype: Any = np.float32) -> Any:
@@ -34,11 +34,11 @@ def _compiled(fn: Function, *arrays: Any) -> Function:
 
 def _compiled_in_float64(fn: Function, *arrays: Any) -> Function:
     """Prepare a call in double precision, which the setting has to surround."""
-    with _enable_x64(True):
+    with _HOME_OF_X64.enable_x64(True):
         call = _compiled(fn, *arrays)
 
     def call_in_float64() -> Any:
-        with _enable_x64(True):
+        with _HOME_OF_X64.enable_x64(True):
             return call()
 
     return call_in_float64
