@@ -61,7 +61,7 @@ def words(verdicts: Mapping[str, Verdict]) -> list[str]:
 def test_variants_of_a_benchmark_agree(name: str) -> None:
     variants = prepare(name)
     assert next(iter(variants)) == JAX
-    results = {variant: jax.block_until_ready(fn()) for variant, fn in variants.items()}
+    results = {variant: jax.tree.map(np.asarray, fn()) for variant, fn in variants.items()}
     expected: Any = results.pop(JAX)
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(expected))
     if name in DIFFERENT:
@@ -98,7 +98,7 @@ class TestReleases:
     def test_are_compared_with_the_last_good_one(self) -> None:
         recorded = in_releases(
             **{"0_4_33": [10 * MS] * 3, "0_4_9": [5 * MS] * 3, "0_4_31": [MS] * 3},
-            **{"0_12_0": [2 * MS] * 3, "0_5_0": [1.1 * MS] * 3},
+            **{"0_12_0": [3 * MS] * 3, "0_5_0": [1.1 * MS] * 3},
         )
         verdicts = judge(IN_LOOP, recorded)
         assert list(verdicts) == ["0.4.9", "0.4.31", "0.4.33", "0.5.0", "0.12.0"]
@@ -137,7 +137,7 @@ class TestReleases:
 class TestAlternatives:
     @pytest.mark.parametrize(
         ("time_s", "word"),
-        [(9 * MS, "reproduced"), (2 * MS, "smaller"), (MS, "not seen"), (0.1 * MS, "not seen")],
+        [(9 * MS, "reproduced"), (2.2 * MS, "smaller"), (MS, "not seen"), (0.1 * MS, "not seen")],
     )
     def test_are_compared_in_the_same_process(self, time_s: float, word: str) -> None:
         name = BESIDE_NUMPY.benchmark
@@ -175,7 +175,7 @@ def verdict(slowdown: float, *, spread: float = 1.01) -> Verdict:
 
 
 # Reproduced, smaller, not seen and undecided.
-R, S, N, U = verdict(9), verdict(2), verdict(1), verdict(4, spread=3)
+R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,8 @@ R, S, N, U = verdict(9), verdict(2), verdict(1), verdict(4, spread=3)
         ([N, R, U, N], "reproduced in 0.2, fixed by 0.4"),
         ([N, R, S, N], "reproduced in 0.2, smaller than reported in 0.3, fixed in 0.4"),
         ([N, R, R, N, R, R], "reproduced from 0.2 to 0.3, fixed in 0.4, reproduced since 0.5"),
-        ([N, N, U], "not seen here"),
+        ([N, N], "not seen here"),
+        ([N, N, U], "not seen in 2 of 3 releases, undecided in the others"),
         ([U, U], "undecided"),
     ],
 )

@@ -87,15 +87,15 @@ class Verdict:
     def word(self) -> Word:
         """The verdict, which holds for the whole interval of the speed-up.
 
-        It is ``"smaller"`` where something is slower by so much less than reported that it doesn't
-        count as reproduced, and ``"undecided"`` where the interval is too wide.
+        ``"smaller"`` is less than the threshold, though at least a quarter of the reported factor on
+        a log scale. It is ``"undecided"`` where the interval includes the threshold.
         """
         least, most = 1 / self.speedup.high, 1 / self.speedup.low
         if self.speedup.confidence < CONFIDENCE or least < self.threshold <= most:
             return "undecided"
         if least >= self.threshold:
             return "reproduced"
-        return "smaller" if least >= NO_DIFFERENCE else "not seen"
+        return "smaller" if least >= max(sqrt(self.threshold), NO_DIFFERENCE) else "not seen"
 
 
 def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, Verdict]:
@@ -184,7 +184,9 @@ def summary(verdicts: Mapping[str, Verdict]) -> str:
             # Where the release before is undecided, it may have been fixed there already.
             before = releases[releases.index(span[0]) - 1]
             phrases.append(f"fixed {_in_or_by(before, verdicts)} {span[0]}")
-    return ", ".join(phrases) or "not seen here"
+    if phrases or len(decided) == len(releases):
+        return ", ".join(phrases) or "not seen here"
+    return f"not seen in {len(decided)} of {len(releases)} releases, undecided in the others"
 
 
 def _span(span: Sequence[str], releases: Sequence[str]) -> str:
