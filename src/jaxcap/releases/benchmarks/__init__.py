@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from jaxcap.releases.benchmarks import arrays, calls, linear_algebra, loops, programs
+from jaxcap.releases.benchmarks import arrays, calls, issues, linear_algebra, loops, programs
 from jaxcap.releases.benchmarks.benchmark import Benchmark, Variants
 
 BENCHMARKS: dict[str, Benchmark] = {
     benchmark.name: benchmark
-    for module in (calls, arrays, linear_algebra, loops, programs)
+    for module in (calls, arrays, linear_algebra, loops, programs, issues)
     for benchmark in module.BENCHMARKS
 }
 

@@ -1,0 +1,201 @@
+"""Replays of public issues: that they run here, and which verdicts results lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from fakes import make_result, make_run, make_set
+
+from jaxcap.releases.benchmarks import BENCHMARKS, prepare
+from jaxcap.releases.benchmarks.benchmark import JAX, NUMPY
+from jaxcap.releases.benchmarks.issues import BENCHMARKS as OF_ISSUES
+from jaxcap.releases.replays import REPLAYS, Replay, Verdict, judge, summary
+from jaxcap.results import Result, ResultSet
+from jaxcap.results.statistics import Speedup
+
+MS = 1e-3
+LOOP = "while_loop of 10,000 maxima"
+COMPILATION = "compilation of an update of a new array"
+
+# Random numbers, and alternatives that are not the same computation.
+DIFFERENT = {
+    "shuffle of 20,000 numbers",
+    "three random numbers from a new key",
+    "transposed convolution of four images",
+    "vmap of 3,000 updates under a condition",
+    "vmap of 3,000 updates in a while_loop",
+}
+
+IN_LOOP = Replay(thread="a/b#1", report="A loop.", benchmark=LOOP, factor=16, good="0.4.31")
+BESIDE_NUMPY = Replay(
+    thread="a/b#2", report="A sort.", benchmark="argsort of columns", factor=9, alternative=NUMPY
+)
+COMPILING = Replay(
+    thread="a/b#3", report="A list.", benchmark=COMPILATION, factor=9, alternative="array"
+)
+
+
+def measured(benchmark: str, *times_s: float, variant: str = JAX, **changes: Any) -> Result:
+    """Make a result with one process for each time."""
+    runs = [make_run([time_s] * 6) for time_s in times_s]
+    return make_result(variant, *runs, parameters={"benchmark": benchmark}, **changes)
+
+
+def in_releases(**times_s: Sequence[float]) -> dict[str, ResultSet]:
+    """Make the results of a loop by release, each in a comparison of its own."""
+    return {
+        name.replace("_", "."): make_set(measured(LOOP, *times, comparison=name))
+        for name, times in times_s.items()
+    }
+
+
+def words(verdicts: Mapping[str, Verdict]) -> list[str]:
+    return [verdict.word for verdict in verdicts.values()]
+
+
+@pytest.mark.parametrize("name", [benchmark.name for benchmark in OF_ISSUES])
+def test_variants_of_a_benchmark_agree(name: str) -> None:
+    variants = prepare(name)
+    assert next(iter(variants)) == JAX
+    results = {variant: jax.tree.map(np.asarray, fn()) for variant, fn in variants.items()}
+    expected: Any = results.pop(JAX)
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(expected))
+    if name in DIFFERENT:
+        return
+    for result in results.values():
+        np.testing.assert_allclose(result, expected, rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize("replay", REPLAYS, ids=lambda r: f"{r.thread} {r.benchmark} {r.good}")
+def test_a_replay_says_what_it_compares(replay: Replay) -> None:
+    assert BENCHMARKS[replay.benchmark].quantity != "temporary memory"  # which has no verdicts
+    assert bool(replay.good) != bool(replay.alternative)
+    assert replay.factor > 1
+    assert replay.report.endswith(".")
+    if replay.alternative:
+        assert replay.alternative in prepare(replay.benchmark)
+
+
+def test_each_benchmark_of_issues_replays_one() -> None:
+    assert {replay.benchmark for replay in REPLAYS} == {benchmark.name for benchmark in OF_ISSUES}
+
+
+def test_the_address_is_that_of_the_thread() -> None:
+    assert IN_LOOP.url == "https://github.com/a/b/issues/1"
+
+
+@pytest.mark.parametrize(("factor", "threshold"), [(16, 4), (1.4, 1.25)])
+def test_half_of_the_reported_factor_is_enough(factor: float, threshold: float) -> None:
+    replay = Replay(thread="a/b#1", report="", benchmark=LOOP, factor=factor, good="0.4.31")
+    assert replay.threshold == threshold
+
+
+class TestReleases:
+    def test_are_compared_with_the_last_good_one(self) -> None:
+        recorded = in_releases(
+            **{"0_4_33": [10 * MS] * 3, "0_4_9": [5 * MS] * 3, "0_4_31": [MS] * 3},
+            **{"0_12_0": [3 * MS] * 3, "0_5_0": [1.1 * MS] * 3},
+        )
+        verdicts = judge(IN_LOOP, recorded)
+        assert list(verdicts) == ["0.4.9", "0.4.31", "0.4.33", "0.5.0", "0.12.0"]
+        assert words(verdicts) == ["reproduced", "not seen", "reproduced", "not seen", "smaller"]
+        assert verdicts["0.4.33"].speedup.value == pytest.approx(0.1)
+
+    def test_use_the_one_before_if_the_last_good_one_is_missing(self) -> None:
+        recorded = in_releases(**{"0_4_18": [5 * MS] * 3, "0_4_30": [MS] * 3, "0_4_33": [MS] * 3})
+        recorded["0.4.31"] = make_set(measured("another", MS))
+        assert words(judge(IN_LOOP, recorded)) == ["reproduced", "not seen", "not seen"]
+
+    def test_that_are_all_newer_have_no_verdict(self) -> None:
+        verdicts = judge(IN_LOOP, in_releases(**{"0_4_33": [MS] * 3}))
+        assert verdicts == {}
+        assert summary(verdicts) == "not measured"
+
+    def test_are_undecided_where_processes_differ_too_much(self) -> None:
+        recorded = in_releases(**{"0_4_31": [MS] * 3, "0_4_33": [2 * MS, 10 * MS, 30 * MS]})
+        assert words(judge(IN_LOOP, recorded)) == ["not seen", "undecided"]
+
+    def test_leave_the_drift_of_the_machine_out(self) -> None:
+        # In each round all take twice as long as in the one before.
+        drift = np.array([1, 2, 4, 8]) * MS
+        recorded = in_releases(**{"0_4_31": list(drift), "0_4_33": list(5 * drift)})
+        assert judge(IN_LOOP, recorded)["0.4.33"].word == "reproduced"
+
+    def test_may_have_fewer_processes(self) -> None:
+        recorded = in_releases(**{"0_4_31": [MS] * 5, "0_4_33": [9 * MS] * 2})
+        assert judge(IN_LOOP, recorded)["0.4.33"].word == "reproduced"
+
+    def test_twins_are_left_out(self) -> None:
+        recorded = in_releases(**{"0_4_31": [MS] * 3, "0_4_31 twin": [MS] * 3})
+        assert list(judge(IN_LOOP, recorded)) == ["0.4.31"]
+
+
+class TestAlternatives:
+    @pytest.mark.parametrize(
+        ("time_s", "word"),
+        [(9 * MS, "reproduced"), (2.2 * MS, "smaller"), (MS, "not seen"), (0.1 * MS, "not seen")],
+    )
+    def test_are_compared_in_the_same_process(self, time_s: float, word: str) -> None:
+        name = BESIDE_NUMPY.benchmark
+        results = make_set(measured(name, *[time_s] * 3), measured(name, *[MS] * 3, variant=NUMPY))
+        verdicts = judge(BESIDE_NUMPY, {"0.4.31": results})
+        assert verdicts["0.4.31"].word == word
+        assert verdicts["0.4.31"].speedup.value == pytest.approx(MS / time_s)
+
+    def test_that_were_not_measured_have_no_verdict(self) -> None:
+        results = make_set(measured(BESIDE_NUMPY.benchmark, MS))
+        assert judge(BESIDE_NUMPY, {"0.4.31": results}) == {}
+
+    def test_are_compared_by_their_first_calls_where_compilation_is_slow(self) -> None:
+        def result(variant: str, first_call_s: float) -> Result:
+            runs = [make_run([MS], first_call_s=first_call_s)] * 3
+            return make_result(variant, *runs, parameters={"benchmark": COMPILATION})
+
+        results = make_set(result(JAX, 0.9), result("array", 0.1))
+        assert words(judge(COMPILING, {"0.4.31": results})) == ["reproduced"]
+
+    def test_of_a_single_first_call_are_undecided(self) -> None:
+        runs = make_run([MS], first_call_s=9.0), make_run([MS], first_call_s=0.1)
+        results = make_set(
+            *(
+                make_result(variant, run, parameters={"benchmark": COMPILATION})
+                for variant, run in zip((JAX, "array"), runs, strict=True)
+            )
+        )
+        assert words(judge(COMPILING, {"0.4.31": results})) == ["undecided"]
+
+
+def verdict(slowdown: float, *, spread: float = 1.01) -> Verdict:
+    ratios = [[1 / slowdown * spread**n] for n in (-1, 0, 1)]
+    return Verdict(Speedup.from_runs(ratios), threshold=4)
+
+
+# Reproduced, smaller, not seen and undecided.
+R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "expected"),
+    [
+        ([N, R, R, N, N], "reproduced from 0.2 to 0.3, fixed in 0.4"),
+        ([N, R, N], "reproduced in 0.2, fixed in 0.3"),
+        ([R, R, N], "reproduced up to 0.2, fixed in 0.3"),
+        ([N, R, R], "reproduced since 0.2"),
+        ([N, N, R], "reproduced in 0.3"),
+        ([R, R, R], "reproduced in all releases"),
+        ([R, U, R], "reproduced in all releases"),
+        ([N, R, U, N], "reproduced in 0.2, fixed by 0.4"),
+        ([N, R, S, N], "reproduced in 0.2, smaller than reported in 0.3, fixed in 0.4"),
+        ([N, R, R, N, R, R], "reproduced from 0.2 to 0.3, fixed in 0.4, reproduced since 0.5"),
+        ([N, N], "not seen here"),
+        ([N, N, U], "not seen in 2 of 3 releases, undecided in the others"),
+        ([U, U], "undecided"),
+    ],
+)
+def test_a_summary_names_the_releases(sequence: Sequence[Verdict], expected: str) -> None:
+    verdicts = {f"0.{number}": each for number, each in enumerate(sequence, start=1)}
+    assert summary(verdicts) == expected
