@@ -2,14 +2,15 @@
 
 Each release under test is measured by a few fresh processes, then by a few more, until a confidence
 interval decides, or a limit is reached. The logarithms of what processes measure are compared by
-Welch's t intervals, because releases may differ in how much processes scatter. The rate of errors
-of a whole search is at most `ERROR_RATE`: it is divided by the number of comparisons of a search,
-and of looks at the numbers in each (Bonferroni's correction; Jennison and Turnbull, 2000).
+Yuen's t intervals of trimmed means, because releases may differ in how much their processes scatter,
+and because a process may be far off on a busy machine. The rate of errors of a whole search is at most
+`ERROR_RATE`: it is divided by the number of comparisons of a search, and of looks at the numbers in
+each (Bonferroni's correction; Jennison and Turnbull, 2000).
 
 References
 ----------
-B. L. Welch, "The generalization of 'Student's' problem when several different population variances
-are involved", Biometrika 34 (1947), 28-35.
+K. K. Yuen, "The two-sample trimmed t for unequal population variances", Biometrika 61 (1974),
+165-170.
 
 C. Jennison and B. W. Turnbull, "Group Sequential Methods with Applications to Clinical Trials",
 Chapman & Hall (2000).
@@ -21,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, exp, log, log2, sqrt
 from statistics import fmean, variance
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import scipy
 
@@ -31,10 +32,13 @@ from jaxcap.results.base import FrozenModel
 
 #: The probability that anything a search says is wrong, at most.
 ERROR_RATE = 0.05
-#: How many processes measure each release before the next look at the numbers.
-PROCESSES = 3
+#: How many processes measure each release before the next look at the numbers. Where processes have two
+#: modes, three would too often be all of one mode, and look as if they didn't scatter at all.
+PROCESSES = 4
 #: How often a comparison looks at its numbers, at most.
 LOOKS = 4
+#: The share of the processes that is left out at either end, once that is a whole process.
+TRIMMED = 0.2
 
 #: What a search ends with. ``"gradual"`` means that no single release changed it by the threshold.
 Verdict = Literal["found", "no change", "gradual", "undecided"]
@@ -220,19 +224,35 @@ class _Comparison:
 
     def _interval(self, weights: Mapping[str, float]) -> tuple[float, float, float]:
         """Return a weighted sum of the releases' mean logarithms, and the ends of its interval."""
-        logs = {release: [log(value) for value in self.values[release]] for release in weights}
-        middle = sum(weight * fmean(logs[release]) for release, weight in weights.items())
-        parts = [
-            w**2 * variance(logs[release]) / len(logs[release]) for release, w in weights.items()
-        ]
+        samples = {release: _Trimmed.of(self.values[release]) for release in weights}
+        middle = sum(weight * samples[release].mean for release, weight in weights.items())
+        parts = [weight**2 * samples[release].error_2 for release, weight in weights.items()]
         if not sum(parts):
             return middle, middle, middle
         # Welch's degrees of freedom.
         freedom = sum(parts) ** 2 / sum(
-            part**2 / (len(logs[release]) - 1) for release, part in zip(weights, parts, strict=True)
+            part**2 / sample.freedom for part, sample in zip(parts, samples.values(), strict=True)
         )
         reach = scipy.special.stdtrit(freedom, 1 - self.error_rate / 2) * sqrt(sum(parts))
         return middle, middle - reach, middle + reach
+
+
+class _Trimmed(NamedTuple):
+    """The mean of logarithms without the outer ones, its squared standard error and its freedom."""
+
+    mean: float
+    error_2: float
+    freedom: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> _Trimmed:
+        logs = sorted(map(log, values))
+        cut = int(TRIMMED * len(logs))
+        inner = logs[cut : len(logs) - cut]
+        winsorized = [inner[0]] * cut + inner + [inner[-1]] * cut
+        freedom = len(inner) - 1
+        squares = variance(winsorized) * (len(logs) - 1)
+        return cls(fmean(inner), squares / (freedom * len(inner)), freedom)
 
 
 @dataclass
