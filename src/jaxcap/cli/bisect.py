@@ -182,10 +182,10 @@ def bisect(
         try:
             outcome = search(releases, trials, threshold=threshold, on_comparison=on_comparison)
         except ReleaseError as error:
+            end = "--bad" if error.release == (bad or releases[-1]) else "--good"
             raise InputError(
-                f"JAX {error.release} can't be compared with other releases: {error}. Name another "
-                f"{'one with --good or --bad' if error.release in releases else 'one'}, or correct "
-                "the function"
+                f"JAX {error.release} can't be compared with other releases: {error}. Correct the "
+                f"function, or name another release with {end}"
             ) from error
     run.show(_table(outcome, trials, quantity))
     run.show(*_sentences(outcome, trials, function, threshold, words))
@@ -263,10 +263,7 @@ def _sentences(
     between = f"between JAX {older} and {newer}"
     match outcome.verdict:
         case "found":
-            yield (
-                f"{function} {words.verb} {_factor(ratio, words)} under JAX {newer} than under "
-                f"{older}, the release before it."
-            )
+            yield f"{function} {words.verb} {_factor(ratio, words)} under JAX {newer} than under {older}."
         case "no change":
             yield (
                 f"No change found {between}: a factor of {ratio.value:.3g} ({ratio.low:.3g} to "
