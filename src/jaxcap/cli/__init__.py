@@ -16,6 +16,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from jaxcap import __version__
+from jaxcap.cli.bisect import bisect
 from jaxcap.cli.doctor import doctor
 from jaxcap.cli.measure import autograd, dispatch, jit, scipy, xla
 from jaxcap.cli.mnist import mnist
@@ -48,7 +49,7 @@ SECTIONS = {
     "Measure": (xla, jit, scipy, autograd, dispatch),
     "Train": (mnist,),
     "Record": (record, store),
-    "Releases of JAX": (releases,),
+    "Releases of JAX": (releases, bisect),
     "Results": (results,),
     "This installation": (doctor, completion),
 }

@@ -23,7 +23,8 @@ _TRIAL = (
     "numpy.asarray(jax.random.normal(jax.random.PRNGKey(0), (9,)))"
 )
 _TRIAL_LIMIT_S = 120.0
-_LOCK = "requirements.txt"
+#: What an environment holds is written down in this file when it is complete.
+LOCK = "requirements.txt"
 
 
 def default_folder() -> Path:
@@ -99,7 +100,13 @@ def python_version(python: str) -> str:
 
 
 def install(
-    release: str, folder: Path, *, python: str, extra: str = "", requirements: str = ""
+    release: str,
+    folder: Path,
+    *,
+    python: str,
+    extra: str = "",
+    requirements: str = "",
+    packages: Sequence[str] = (),
 ) -> ReleaseEnvironment:
     """Install a release of JAX, with the newest NumPy and SciPy that it works with.
 
@@ -116,16 +123,18 @@ def install(
     requirements
         What to install instead, as in a `ReleaseEnvironment`, so that a recording which continues
         has the same versions as before.
+    packages
+        What to install besides, as uv takes it, such as ``"equinox<0.12"``.
 
     Raises
     ------
     InstallationError
         If the index has no such release for that Python, or it doesn't run.
     """
-    lock = folder / _LOCK
+    lock = folder / LOCK
     if not lock.exists() or (requirements and lock.read_text(encoding="utf-8") != requirements):
         jax = f"jax[{extra}]=={release}" if extra else f"jax=={release}"
-        base = (jax, f"jaxlib=={release}", "pydantic")
+        base = (jax, f"jaxlib=={release}", "pydantic", *packages)
         choices = [requirements.split()] if requirements else [(*base, *c) for c in _COMPANIONS]
         write_atomically(lock, _install(release, folder, python, choices))
     _show_jaxcap(folder)

@@ -1,0 +1,388 @@
+"""The command that finds the release of JAX in which a function changed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from rich.filesize import decimal
+
+from jaxcap.cli.options import DASH, Function, InputError, quiet_option, require_writable
+from jaxcap.cli.output import write
+from jaxcap.cli.run import CommandRun
+from jaxcap.measure.machine.lock import measuring_alone
+from jaxcap.measure.progress import progress_bar
+from jaxcap.results import ResultsError
+from jaxcap.results.statistics import CONFIDENCE, Estimate
+from jaxcap.results.tables import Table
+
+if TYPE_CHECKING:
+    from jaxcap.releases.bisection import Outcome, Ratio
+    from jaxcap.releases.trials import FunctionTrials
+
+
+class Words(NamedTuple):
+    """How a sentence says that a quantity is larger or smaller, as in "is 2.1 times slower"."""
+
+    verb: str
+    more: str
+    less: str
+
+
+CHANGELOG = "https://docs.jax.dev/en/latest/changelog.html#:~:text=jax%20{release}"
+ISSUES = "https://github.com/jax-ml/jax/issues?q=is%3Aissue+%22{release}%22+slow"
+
+# By the name of a quantity on the command line: that of a benchmark, and how sentences compare it.
+QUANTITIES = {
+    "time": ("time", Words("is", "slower", "faster")),
+    "first-call": ("first call", Words("is", "slower to call first", "faster to call first")),
+    "temporary-memory": (
+        "temporary memory",
+        Words("needs", "more temporary memory", "less temporary memory"),
+    ),
+}
+
+
+def _file_option(name: str, description: str) -> Callable[[Function], Function]:
+    return click.option(
+        name,
+        metavar="FILE",
+        type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+        help=f"{description}; - is standard output.",
+    )
+
+
+def _require_factor(_: click.Context, __: click.Parameter, factor: float) -> float:
+    if not 1 < factor < float("inf"):
+        raise click.BadParameter(f"{factor} is not a factor above 1, such as 1.1.")
+    return factor
+
+
+@click.command(
+    epilog="Example: jaxcap bisect script.py:step --setup script.py:make_inputs --good 0.4.31"
+)
+@click.argument("function", metavar="SCRIPT.PY:FUNCTION")
+@click.option("--setup", default="", help="Another function, which returns a tuple of arguments.")
+@click.option(
+    "--good", metavar="RELEASE", help="Where it was well; by default, the oldest release."
+)
+@click.option("--bad", metavar="RELEASE", help="Where it isn't; by default, the newest release.")
+@click.option(
+    "--quantity",
+    type=click.Choice(tuple(QUANTITIES)),
+    default="time",
+    show_default=True,
+    help="Of a call. Temporary memory needs a function that jax.jit returned.",
+)
+@click.option(
+    "--threshold",
+    metavar="FACTOR",
+    type=float,
+    default=1.1,
+    show_default=True,
+    callback=_require_factor,
+    help="Smaller changes don't count.",
+)
+@click.option(
+    "--with",
+    "packages",
+    metavar="PACKAGE",
+    multiple=True,
+    help="What the script imports besides JAX, NumPy and SciPy; repeatable.",
+)
+@click.option(
+    "--python",
+    default="3.12",
+    show_default=True,
+    help="Runs the releases: a version, or the path of an interpreter.",
+)
+@click.option(
+    "--environments",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to install the releases; by default, in the user's cache.",
+)
+@click.option(
+    "--limit",
+    "limit_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="A process that takes longer to answer is taken to hang.",
+)
+@click.option(
+    "--recorded",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of recorded releases, in which to look for benchmarks that changed as well.",
+)
+@_file_option("--json", "Save what was found, and how")
+@_file_option("--csv", "Save what each process measured, in seconds or bytes")
+@quiet_option
+def bisect(
+    function: str,
+    setup: str,
+    good: str | None,
+    bad: str | None,
+    quantity: str,
+    threshold: float,
+    packages: Sequence[str],
+    python: str,
+    environments: Path | None,
+    limit_s: float,
+    recorded: Path | None,
+    json: Path | None,
+    csv: Path | None,
+    quiet: bool,
+) -> None:
+    """Find the release of JAX in which your function got slower, or faster.
+
+    The function is that of a script, or of a module, as in package.module:function. It is called as
+    it is, so apply jax.jit where you mean it. uv installs the releases that are needed. Fresh
+    processes of the releases that are compared take turns, until their difference is certain.
+    """
+    run = CommandRun(json=DASH if DASH in (json, csv) else None, quiet=quiet)
+    for path, option in (json, "--json"), (csv, "--csv"):
+        if path:
+            require_writable(path, option)
+    for reference, option in (function, "the function"), (setup, "--setup"):
+        _require_reference(reference, option)
+    from jaxcap.releases.bisection import ReleaseError, most_comparisons
+    from jaxcap.releases.bisection import bisect as search
+    from jaxcap.releases.environments import default_folder
+    from jaxcap.releases.trials import FunctionTrials
+
+    name, words = QUANTITIES[quantity]
+    with progress_bar(hidden=quiet) as bar, measuring_alone():
+        task = bar.add_task("looking for releases", total=None)
+
+        def on_comparison(_: Sequence[str]) -> None:
+            bar.advance(task)
+
+        def on_progress(doing: str) -> None:
+            bar.update(task, description=doing, refresh=True)
+
+        trials = FunctionTrials(
+            function,
+            setup,
+            name,  # type: ignore[arg-type]
+            environments or default_folder(),
+            python,
+            packages,
+            limit_s,
+            on_progress,
+        )
+        releases = _choose(trials, good, bad)
+        bar.update(task, total=most_comparisons(len(releases)), completed=-1)
+        try:
+            outcome = search(releases, trials, threshold=threshold, on_comparison=on_comparison)
+        except ReleaseError as error:
+            end = "--bad" if error.release == (bad or releases[-1]) else "--good"
+            raise InputError(
+                f"JAX {error.release} can't be compared with other releases: {error}. Correct the "
+                f"function, or name another release with {end}"
+            ) from error
+    run.show(_table(outcome, trials, quantity))
+    run.show(*_sentences(outcome, trials, function, threshold, words))
+    same: Mapping[str, Ratio] | None = None
+    if recorded and outcome.verdict == "found":
+        same = _same_changes(recorded, outcome, name, threshold)
+        run.show(_words_of_benchmarks(same, words))
+    if json:
+        found = _as_json(outcome, trials, threshold, same)
+        write(json, found)
+    if csv:
+        write(csv, _as_csv(outcome))
+
+
+def _require_reference(reference: str, option: str) -> None:
+    place, _, name = reference.rpartition(":")
+    if not reference and option == "--setup":
+        return
+    if not place or not name.isidentifier():
+        raise InputError(
+            f"{reference!r} names no function: write script.py:function or package.module:function"
+        )
+    if place.endswith(".py") and not Path(place).is_file():
+        raise InputError(f"there is no script {place}: give the path of one")
+
+
+def _choose(trials: FunctionTrials, good: str | None, bad: str | None) -> Sequence[str]:
+    """List the releases from one end to the other, oldest first, without asking for JAX."""
+    from jaxcap.releases.environments import InstallationError, available_releases
+    from jaxcap.releases.files import version_key
+
+    where = f"on the package index for Python {trials.python}"
+    try:
+        known = available_releases(trials.python)
+    except InstallationError as error:
+        known = trials.installed()
+        where = f"installed in {trials.environments}, and others aren't available ({error})"
+    known = sorted(known, key=version_key)
+    for release in filter(None, (good, bad)):
+        if release not in known:
+            raise InputError(f"JAX {release} is not {where}: choose from {', '.join(known) or '-'}")
+    if len(known) < 2:
+        raise InputError(f"fewer than two releases of JAX are {where}")
+    first, last = sorted((good or known[0], bad or known[-1]), key=version_key)
+    if first == last:
+        raise InputError(f"--good and --bad are both JAX {first}: name two releases")
+    return known[known.index(first) : known.index(last) + 1]
+
+
+def _table(outcome: Outcome, trials: FunctionTrials, quantity: str) -> Table:
+    rows = []
+    for step in outcome.steps:
+        medians = [_median(values, quantity) for values in step.values.values()]
+        processes = len(next(iter(step.values.values())))
+        rows.append((", ".join(step.values), ", ".join(medians), str(processes)))
+    headers = ("compared releases", quantity.replace("-", " "), "processes of each")
+    return Table(f"Measured on {trials.device}", headers, rows)
+
+
+def _median(values: Sequence[float], quantity: str) -> str:
+    if quantity == "temporary-memory":
+        return decimal(round(median(values)))
+    return Estimate(median(values), min(values), max(values), CONFIDENCE, "s", "").short
+
+
+def _sentences(
+    outcome: Outcome,
+    trials: FunctionTrials,
+    function: str,
+    threshold: float,
+    words: Words,
+) -> Iterator[str]:
+    """Yield what was found, and what a reader needs to judge it."""
+    older, newer, ratio = outcome.older, outcome.newer, outcome.ratio
+    between = f"between JAX {older} and {newer}"
+    match outcome.verdict:
+        case "found":
+            yield f"{function} {words.verb} {_factor(ratio, words)} under JAX {newer} than under {older}."
+        case "no change":
+            yield (
+                f"No change found {between}: a factor of {ratio.value:.3g} ({ratio.low:.3g} to "
+                f"{ratio.high:.3g}), and less than {threshold:g} doesn't count."
+            )
+        case "gradual":
+            yield (
+                f"It changed in small steps: the largest one seemed to be {between}, and it is only a "
+                f"factor of {ratio.value:.3g} ({ratio.low:.3g} to {ratio.high:.3g})."
+            )
+        case "undecided":
+            yield (
+                f"Undecided {between}: a factor of {ratio.value:.3g} ({ratio.low:.3g} to "
+                f"{ratio.high:.3g}). Let nothing else run and repeat the command, or choose a larger "
+                "--threshold."
+            )
+    yield (
+        f"All of this holds with a confidence of {outcome.confidence:.0%}, by {outcome.processes} "
+        "fresh processes."
+    )
+    for step in outcome.steps:
+        if step.has_several_changes:
+            first, middle, last = step.values
+            yield (
+                f"It changed more than once: JAX {middle} is like neither {first} nor {last}. The "
+                "larger change was followed."
+            )
+    for release, reason in outcome.skipped.items():
+        yield f"JAX {release} was skipped: {reason}"
+    if outcome.verdict == "found":
+        yield from _leads(outcome, trials)
+
+
+def _leads(outcome: Outcome, trials: FunctionTrials) -> Iterator[str]:
+    """Yield where the cause may be."""
+    if changes := _other_changes(
+        *(trials.made[r].requirements for r in (outcome.older, outcome.newer))
+    ):
+        yield f"Other packages changed with JAX, and may be the cause: {', '.join(changes)}."
+    yield f"What JAX says of that release: {CHANGELOG.format(release=outcome.newer)}"
+    yield f"What others say of it: {ISSUES.format(release=outcome.newer)}"
+
+
+def _other_changes(older: str, newer: str) -> list[str]:
+    """List the packages, other than JAX, whose versions differ between two environments."""
+    before, after = (
+        dict(line.split("==", 1) for line in text.splitlines() if "==" in line)
+        for text in (older, newer)
+    )
+    return [
+        f"{name} {before.get(name, '(none)')} to {after.get(name, '(none)')}"
+        for name in sorted(before.keys() | after.keys())
+        if name not in ("jax", "jaxlib") and before.get(name) != after.get(name)
+    ]
+
+
+def _factor(ratio: Ratio, words: Words) -> str:
+    """Return a ratio in its direction, such as ``"2.1 times slower (2.0 to 2.2)"``."""
+    more = words.more
+    estimate = Estimate(ratio.value, ratio.low, ratio.high, CONFIDENCE, "", "")
+    if ratio.value < 1:
+        estimate, more = estimate.ratio_of(1), words.less
+    return f"{estimate.short} times {more} ({estimate.range})"
+
+
+def _same_changes(
+    folder: Path, outcome: Outcome, quantity: Any, threshold: float
+) -> Mapping[str, Ratio] | None:
+    """Find the recorded benchmarks that changed between the same releases; None if none is there."""
+    from jaxcap.releases.bisection import changed_benchmarks
+    from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+
+    changes: dict[str, Ratio] | None = None
+    try:
+        for releases in sorted(folder.rglob(EXPERIMENT)):
+            older, newer = map(ReleaseFiles(releases).load, (outcome.older, outcome.newer))
+            if older and newer:
+                changed = changed_benchmarks(older, newer, quantity=quantity, threshold=threshold)
+                changes = (changes or {}) | changed
+    except ResultsError as error:
+        raise InputError(f"--recorded {folder}: {error}") from error
+    return changes
+
+
+def _words_of_benchmarks(changes: Mapping[str, Ratio] | None, words: Words) -> str:
+    if changes is None:
+        return "The recordings don't hold both of these releases."
+    if not changes:
+        return "No recorded benchmark changed between these two releases."
+    listed = (f"{name}, {_factor(ratio, words)}" for name, ratio in changes.items())
+    return f"Recorded benchmarks that changed as well: {'; '.join(listed)}."
+
+
+def _as_json(
+    outcome: Outcome, trials: FunctionTrials, threshold: float, same: Mapping[str, Ratio] | None
+) -> str:
+    content = {
+        "function": trials.function,
+        "setup": trials.setup,
+        "quantity": trials.quantity,
+        "threshold": threshold,
+        "python": trials.python,
+        "device": str(trials.device),
+        "processes": outcome.processes,
+        **outcome.model_dump(),
+        "requirements": {
+            release: environment.requirements.split()
+            for release, environment in trials.made.items()
+        },
+        "changed_benchmarks": same and {name: ratio.model_dump() for name, ratio in same.items()},
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _as_csv(outcome: Outcome) -> str:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(("comparison", "release", "process", "value"))
+    for number, step in enumerate(outcome.steps, start=1):
+        for release, values in step.values.items():
+            table.writerows((number, release, i, value) for i, value in enumerate(values, start=1))
+    return text.getvalue()

@@ -1,0 +1,60 @@
+"""The reader's own function, in the process that measures it, under any release of JAX."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jaxcap.measure.sampling import Variants
+
+VARIANT = "function"
+
+
+def prepare(function: str, setup: str) -> Variants:
+    """Find a function, and bind the arguments that ``setup`` returns, unless it is empty.
+
+    Both are named as ``"script.py:function"`` or ``"package.module:function"``. Modules are looked
+    for in the current folder, too.
+    """
+    arguments = _find(setup)() if setup else ()
+    if not isinstance(arguments, tuple):
+        raise TypeError(
+            f"{setup} returned an object of type {type(arguments).__name__}, not a tuple of arguments"
+        )
+    return {VARIANT: partial(_find(function), *arguments)}
+
+
+def _find(reference: str) -> Any:
+    place, _, name = reference.rpartition(":")
+    module = _script(Path(place)) if place.endswith(".py") else _module(place)
+    try:
+        found = attrgetter(name)(module)
+    except AttributeError:
+        raise AttributeError(f"{place} has no function {name!r}") from None
+    if not callable(found):
+        raise TypeError(f"{reference} is not a function")
+    return found
+
+
+@cache
+def _script(path: Path) -> ModuleType:
+    """Run a script as a module, whose name is that of no other."""
+    sys.path.insert(0, str(path.parent.resolve()))  # as Python does when it runs a script
+    spec = spec_from_file_location(str(path), path)
+    assert spec
+    assert spec.loader
+    module = sys.modules[str(path)] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    return import_module(name)

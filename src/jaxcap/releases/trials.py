@@ -1,0 +1,188 @@
+"""Measure the reader's own function in fresh processes of several releases that take turns."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from jaxcap.measure.processes import ProcessError, WorkerProcess
+from jaxcap.measure.worker import Task
+from jaxcap.releases.benchmarks.benchmark import Quantity
+from jaxcap.releases.bisection import ReleaseError
+from jaxcap.releases.environments import LOCK, InstallationError, ReleaseEnvironment, install
+from jaxcap.results import Device, Result
+
+# In each process, as in a recording of releases: few and short samples, because processes differ far
+# more than samples do. Rounds end when they have taken so long together, per process.
+SAMPLE_S, BUDGET_S = 0.004, 0.3
+MIN_ROUNDS, MAX_ROUNDS = 4, 12
+# Logarithms need positive numbers. No clock sees a shorter time, and a program that needs no temporary
+# memory counts as one that needs a byte.
+LEAST_S, LEAST_BYTES = 1e-9, 1
+
+DEFAULT_PYTHON = "3.12"
+
+_Workers = Sequence[tuple[str, WorkerProcess]]
+
+
+@dataclass
+class FunctionTrials:
+    """What `jaxcap.releases.bisection.bisect` calls to measure a function.
+
+    Attributes
+    ----------
+    function, setup
+        See `jaxcap.releases.functions.prepare`.
+    quantity
+        What is measured of a call.
+    environments
+        The folder of the virtual environments.
+    python
+        See `jaxcap.releases.environments.install`.
+    packages
+        What the function needs besides JAX, NumPy and SciPy.
+    limit_s
+        Seconds after which a process that doesn't answer counts as hanging.
+    on_progress
+        Called with what is being done.
+    """
+
+    function: str
+    setup: str
+    quantity: Quantity
+    environments: Path
+    python: str = DEFAULT_PYTHON
+    packages: Sequence[str] = ()
+    limit_s: float = 300.0
+    on_progress: Callable[[str], object] = lambda _: None
+    #: Environments by release, and where the function ran, once that is known.
+    made: dict[str, ReleaseEnvironment] = field(default_factory=dict, init=False)
+    device: Device | None = field(default=None, init=False)
+
+    def __call__(self, releases: Sequence[str], processes: int) -> Mapping[str, Sequence[float]]:
+        """Measure in so many fresh processes of each release, all of them alive at once.
+
+        Raises
+        ------
+        ReleaseError
+            If a release can't be installed, or the function fails or hangs under it.
+        """
+        environments = {release: self._environment(release) for release in releases}
+        task = Task(
+            name="bisect",
+            reference="jaxcap.releases.functions:prepare",
+            points=({"function": self.function, "setup": self.setup},),
+            sample_s=SAMPLE_S,
+            allocator="steady",
+            empty_caches=False,
+        )
+        self.on_progress(f"measuring {', '.join(releases)}")
+        with ExitStack() as stack:
+            workers = [
+                (release, stack.enter_context(self._worker(environment)))
+                for release, environment in environments.items()
+                for _ in range(processes)
+            ]
+            for _, worker in workers:
+                worker.send(task)
+            self._measure(workers)
+            values: dict[str, list[float]] = {release: [] for release in releases}
+            for release, worker in workers:
+                results = worker.ask("report").results
+                assert results, "a report has results"
+                values[release].append(self._value(release, results[0]))
+                self.device = results[0].device
+            return values
+
+    def folder(self, release: str) -> Path:
+        """Return where a release is installed: a folder for each Python and set of packages."""
+        if self.python == DEFAULT_PYTHON and not self.packages:
+            return self.environments / release  # which recordings share
+        key = sha256("\n".join((self.python, *sorted(self.packages))).encode()).hexdigest()
+        return self.environments / f"{release}-{key[:8]}"
+
+    def installed(self) -> list[str]:
+        """List the releases that are installed already."""
+        names = (path.parent.name for path in self.environments.glob(f"*/{LOCK}"))
+        releases = {name.partition("-")[0] for name in names if "twin" not in name}
+        return [release for release in releases if (self.folder(release) / LOCK).exists()]
+
+    def _environment(self, release: str) -> ReleaseEnvironment:
+        if release not in self.made:
+            self.on_progress(f"installing {release}")
+            try:
+                self.made[release] = install(
+                    release, self.folder(release), python=self.python, packages=self.packages
+                )
+            except InstallationError as error:
+                raise ReleaseError(release, str(error)) from error
+        return self.made[release]
+
+    def _worker(self, environment: ReleaseEnvironment) -> WorkerProcess:
+        return WorkerProcess("bisect", "", environment.interpreter, limit_s=self.limit_s)
+
+    def _measure(self, workers: _Workers) -> None:
+        """Let workers prepare and measure, one at a time and in random order."""
+        workers = list(workers)
+        shuffle = random.Random().shuffle  # the user's own random state stays as it is
+        shuffle(workers)
+        for release, worker in workers:
+            with self._naming(release):
+                worker.answer()
+        for release, worker in workers:
+            with self._naming(release):
+                worker.ask("prepare")
+                if self.quantity == "temporary memory":
+                    worker.ask("analyse")
+        if self.quantity == "time":
+            for release, worker in workers:
+                with self._naming(release):
+                    worker.ask("calibrate")
+        # Whatever the quantity, a result needs a sample.
+        most, least = (MAX_ROUNDS, MIN_ROUNDS) if self.quantity == "time" else (1, 1)
+        start_s = time.perf_counter()
+        for number in range(most):
+            if number >= least and time.perf_counter() - start_s > BUDGET_S * len(workers):
+                break
+            shuffle(workers)
+            for release, worker in workers:
+                with self._naming(release):
+                    worker.ask("measure")
+
+    @contextmanager
+    def _naming(self, release: str) -> Iterator[None]:
+        """Say under which release a process failed."""
+        try:
+            yield
+        except ProcessError as error:
+            raise ReleaseError(release, self._reason(str(error))) from error
+
+    def _reason(self, failure: str) -> str:
+        if "without an answer" in failure:
+            return f"it was stopped after {self.limit_s:,.0f} s without an answer"
+        # The last line that the process printed, which names the module of the error, and which may
+        # be an error of ours about one of the function's.
+        printed = re.sub(r"^.*? \(exit code -?\d+\): ", "", failure)
+        printed = re.sub(r"^\S+: variant '\w+' raised ", "", printed)
+        return re.sub(r"^[\w.]+\.(?=\w+: )", "", printed)
+
+    def _value(self, release: str, result: Result) -> float:
+        match self.quantity:
+            case "time":
+                return max(result.time.value, LEAST_S)
+            case "first call":
+                return max(result.runs[0].first_call_s, LEAST_S)
+            case "temporary memory":
+                if result.temporary_bytes is None:
+                    raise ReleaseError(
+                        release,
+                        "XLA says nothing of the temporary memory: the function must be one that "
+                        "jax.jit returned",
+                    )
+                return max(result.temporary_bytes, LEAST_BYTES)
