@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import re
+import shutil
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +21,7 @@ from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
 from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
 from jaxcap.results import ResultSet
 
-SCAN = "scan of 1,000 small steps"
+SCAN, SORT = "scan of 1,000 small steps", "sort of 10,000 numbers"
 
 
 @pytest.fixture(autouse=True)
@@ -136,3 +141,79 @@ def test_another_machine_records_beside_the_first(
     assert record(tmp_path, "0.6.0").exit_code == 0
     assert file.read_bytes() == before
     assert (tmp_path / "test-cpu-2" / "releases" / "0.6.0.json").exists()
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A folder of recordings in which the scan is three times slower from 0.6.0 on, the sort isn't."""
+    files = ReleaseFiles.of(tmp_path / "test-cpu")
+    for release, scan_s in {"0.5.0": 1e-3, "0.6.0": 3e-3, "0.10.0": 3e-3}.items():
+        results = make_set(of_benchmark(SCAN, scan_s), of_benchmark(SORT, 2e-3))
+        environment = ENVIRONMENT.model_copy(update={"versions": {"jaxlib": release}})
+        files.save(release, results.model_copy(update={"environment": environment}))
+    return tmp_path
+
+
+def of_benchmark(name: str, seconds: float) -> Any:
+    runs = [make_run([seconds * noise] * 6) for noise in (0.98, 0.99, 1.0, 1.01, 1.02)]
+    return make_result("JAX", *runs, experiment=EXPERIMENT, parameters={"benchmark": name})
+
+
+def test_a_benchmark_is_shown_under_all_releases(recorded: Path) -> None:
+    result = releases("show", SCAN, "--folder", recorded, "--format", "json")
+    rows = json.loads(result.stdout)
+    assert [row["release"] for row in rows] == ["0.5.0", "0.6.0", "0.10.0"]
+    assert rows[0]["value"] == pytest.approx(1e-3)
+    assert rows[0]["ratio"] == pytest.approx(1 / 3)
+    assert rows[0]["ratio_low"] < 1 / 3 < rows[0]["ratio_high"]
+    table = releases("show", SCAN, "--folder", recorded).stdout
+    assert "ratio to 0.10.0" in table
+    assert re.search(r"0\.6\.0 +3\.0 ms +5 +1 ", table)
+
+
+def test_two_releases_are_compared_with_the_largest_change_first(recorded: Path) -> None:
+    result = releases("compare", "0.5.0", "0.6.0", "--folder", recorded, "--format", "csv")
+    scan, sort = csv.DictReader(StringIO(result.stdout))
+    assert (scan["benchmark"], scan["is_change"]) == (SCAN, "True")
+    assert (sort["benchmark"], sort["is_change"]) == (SORT, "False")
+    table = releases("compare", "0.5.0", "0.6.0", "--folder", recorded).stdout
+    assert "3.0 times slower" in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "skan"), "'skan' is not recorded in"),
+        (("compare", "0.5.0", "0.7.0"), "0.7.0 is not recorded in"),
+        (("show", SCAN, "--machine", "h200"), "and none is h200: choose --machine from test-cpu"),
+    ],
+)
+def test_what_is_not_recorded_is_said(
+    arguments: tuple[str, ...], message: str, recorded: Path
+) -> None:
+    result = releases(*arguments, "--folder", recorded)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_with_recordings_of_several_machines_one_is_chosen(recorded: Path) -> None:
+    shutil.copytree(recorded / "test-cpu", recorded / "other")
+    result = releases("show", SCAN, "--folder", recorded)
+    assert result.exit_code == 2
+    assert "releases of 2 machines: choose --machine from other, test-cpu" in result.stderr
+    assert releases("show", SCAN, "--folder", recorded, "--machine", "other").exit_code == 0
+
+
+def test_without_a_recording_it_is_said_how_to_make_one(tmp_path: Path) -> None:
+    result = releases("show", SCAN, "--folder", tmp_path)
+    assert result.exit_code == 2
+    assert "record them by jaxcap releases record" in result.stderr
+
+
+def test_a_damaged_file_is_named(recorded: Path) -> None:
+    file = recorded / "test-cpu" / "releases" / "0.6.0.json"
+    file.write_text("{", encoding="utf-8")
+    for arguments in (("show", SCAN), ("list",)):
+        result = releases(*arguments, "--folder", recorded)
+        assert result.exit_code == 2
+        assert f"{file} is not valid JSON" in result.stderr

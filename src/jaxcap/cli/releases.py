@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import json
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +20,8 @@ from jaxcap.results import ResultsError
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
+    from jaxcap.releases.benchmarks.benchmark import Quantity
+    from jaxcap.releases.comparison import Comparison, Releases
     from jaxcap.releases.environments import ReleaseEnvironment
     from jaxcap.releases.files import ReleaseFiles
 
@@ -33,6 +38,22 @@ _python = click.option(
     show_default=True,
     help="Runs the releases: a version, or the path of an interpreter.",
 )
+_machine = click.option(
+    "--machine", metavar="NAME", help="A folder in the folder of recordings, if there are several."
+)
+_quantity = click.option(
+    "--quantity",
+    type=click.Choice(("time", "first call", "temporary memory")),
+    help="By default, what each benchmark is about.",
+)
+_format = click.option(
+    "--format",
+    "kind",
+    type=click.Choice(("table", "csv", "json")),
+    default="table",
+    show_default=True,
+    help="Numbers in csv and json are in seconds or bytes.",
+)
 
 
 @click.group(epilog="Example: jaxcap releases show 'sort of 10,000 numbers'")
@@ -48,12 +69,14 @@ def list_(folder: Path, python: str) -> None:
     from jaxcap.releases.files import version_key
 
     files = _files(folder)
-    recorded = files.releases()
-    available = _available(python)
-    failures = files.failures()
+    try:
+        recorded = {release: files.load(release) for release in files.releases()}
+        failures = files.failures()
+    except (OSError, ResultsError) as error:
+        raise InputError(str(error)) from error
     rows = []
-    for release in sorted({*available, *recorded}, key=version_key, reverse=True):
-        kept = files.load(release) if release in recorded else None
+    for release in sorted({*_available(python), *recorded}, key=version_key, reverse=True):
+        kept = recorded.get(release)
         failed = ", ".join(failures.get(release, ())) or "nothing"
         benchmarks = len({str(result.parameters["benchmark"]) for result in kept or ()})
         processes = min((len(result.runs) for result in kept or ()), default=0)
@@ -140,6 +163,155 @@ def record(
     if not recorder.files.releases():
         raise click.ClickException("no release was recorded: see what failed")
     run.show(f"recorded {len(recorder.files.releases())} releases in {recorder.files.folder}")
+
+
+@releases.command(epilog="Example: jaxcap releases show 'sort of 10,000 numbers'")
+@click.argument("benchmark")
+@_folder
+@_machine
+@_quantity
+@_format
+def show(
+    benchmark: str, folder: Path, machine: str | None, quantity: Quantity | None, kind: str
+) -> None:
+    """Show a benchmark under all releases that were recorded."""
+    recorded = _recorded(folder, machine)
+    series = next((s for s in recorded.of_jax(quantity) if s.benchmark == benchmark), None)
+    if series is None:
+        names = "; ".join(s.benchmark for s in recorded.of_jax(quantity))
+        raise InputError(
+            f"{benchmark!r} is not recorded in {recorded.files.folder}: choose from {names}"
+        )
+    newest = series.releases[-1]
+    caption = f"{benchmark}, {series.quantity}"
+    headers = ("release", series.quantity, "processes", f"ratio to {newest}")
+    rows, records = [], []
+    for release, estimate in series.estimates.items():
+        beside = series.compare(newest, release)
+        processes = len(estimate.medians)
+        rows.append((release, estimate.short, str(processes), _ratio(beside)))
+        records.append(
+            {
+                "release": release,
+                "value": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
+                "processes": processes,
+                **_ratios(beside),
+            }
+        )
+    _show(kind, Table(caption, headers, rows), records)
+
+
+@releases.command(epilog="Example: jaxcap releases compare 0.4.31 0.10.2")
+@click.argument("before")
+@click.argument("after")
+@_folder
+@_machine
+@_quantity
+@_format
+def compare(
+    before: str,
+    after: str,
+    folder: Path,
+    machine: str | None,
+    quantity: Quantity | None,
+    kind: str,
+) -> None:
+    """Compare two releases at all benchmarks, the largest differences first.
+
+    A difference counts from 10 % on, if it is certain even though so many are looked at.
+    """
+    from jaxcap.releases.comparison import adjust
+
+    recorded = _recorded(folder, machine)
+    for release in (before, after):
+        if release not in recorded.sets:
+            raise InputError(
+                f"{release} is not recorded in {recorded.files.folder}: choose from "
+                f"{', '.join(recorded.sets)}"
+            )
+    comparisons = adjust(
+        series.compare(before, after)
+        for series in recorded.of_jax(quantity)
+        if {before, after} <= series.estimates.keys()
+    )
+    comparisons.sort(key=lambda c: c.factor, reverse=True)
+    caption = f"JAX {after} beside {before}"
+    headers = ("benchmark", "quantity", f"ratio to {before}", "conclusion")
+    rows, records = [], []
+    for beside in comparisons:
+        name, about = beside.series.benchmark, beside.series.quantity
+        rows.append(
+            (name, about, _ratio(beside), beside.words if beside.is_change else "undecided")
+        )
+        records.append(
+            {
+                "benchmark": name,
+                "quantity": about,
+                **_ratios(beside),
+                "adjusted_p": beside.adjusted_p,
+                "is_change": beside.is_change,
+            }
+        )
+    _show(kind, Table(caption, headers, rows), records)
+
+
+def _ratio(beside: Comparison) -> str:
+    interval = beside.interval
+    return f"{beside.ratio:.3g} ({interval})" if interval else f"{beside.ratio:.3g}"
+
+
+def _ratios(beside: Comparison) -> Mapping[str, float | None]:
+    """Return the ratio and its interval, whose ends are None if one process leaves them open."""
+    ends = (beside.low, beside.high) if beside.interval else (None, None)
+    return dict(zip(("ratio", "ratio_low", "ratio_high"), (beside.ratio, *ends), strict=True))
+
+
+def _show(kind: str, table: Table, records: Sequence[Mapping[str, object]]) -> None:
+    if kind == "table":
+        display(table)
+    elif kind == "json":
+        click.echo(json.dumps(records, indent=1))
+    else:
+        file = StringIO()
+        writer = csv.DictWriter(file, records[0] if records else ())
+        writer.writeheader()
+        writer.writerows(records)
+        click.echo(file.getvalue(), nl=False)
+
+
+def _recorded(folder: Path, machine: str | None) -> Releases:
+    """Read what is recorded of the releases on a machine."""
+    from jaxcap.releases.benchmarks import BENCHMARKS
+    from jaxcap.releases.comparison import Releases
+    from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+
+    machines = [path.parent.name for path in sorted(folder.glob(f"*/{EXPERIMENT}/"))]
+    if machine is None and len(machines) == 1:
+        (machine,) = machines
+    if machine not in machines:
+        choice = (
+            f"choose --machine from {', '.join(machines)}"
+            if machines
+            else ("record them by jaxcap releases record, or name another --folder")
+        )
+        raise InputError(
+            f"{folder} holds releases of {len(machines)} machines"
+            + (f", and none is {machine}" if machine else "")
+            + f": {choice}"
+        )
+    topics = {name: benchmark.topic for name, benchmark in BENCHMARKS.items()}
+    quantities = {name: benchmark.quantity for name, benchmark in BENCHMARKS.items()}
+    try:
+        recorded = Releases.load(ReleaseFiles.of(folder / machine), topics, quantities)
+    except (OSError, ResultsError) as error:
+        raise InputError(str(error)) from error
+    if recorded is None:
+        raise InputError(
+            f"{folder / machine} has no release: record some by jaxcap releases record"
+        )
+    return recorded
 
 
 def _files(folder: Path) -> ReleaseFiles:
