@@ -31,7 +31,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE
 
 # In each process: few and short samples, because processes differ far more than samples do.
-SAMPLE_S, BUDGET_S = 0.004, 0.03
+SAMPLE_S, BUDGET_S = 0.004, 0.02
 # A process that doesn't answer for so long hangs. Compiling takes seconds.
 LIMIT_S = 240.0
 # A release that fails at more benchmarks doesn't work here.
