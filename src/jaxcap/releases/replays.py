@@ -210,7 +210,7 @@ REPLAYS = (
     Replay(
         thread="jax-ml/jax#26145",
         report="A simulator of neurons takes 11.3 s in 0.5.0, and took 2.1 s in 0.4.31.",
-        benchmark="simulation of 20 neurons in float64",
+        benchmark="simulation of a neuron in float64",
         factor=5.5,
         good="0.4.31",
     ),
