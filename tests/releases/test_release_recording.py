@@ -145,6 +145,15 @@ def test_a_changed_benchmark_is_measured_again(
     assert runs(tmp_path, "0.5.0") == {SCAN: 2, SORT: 2}
 
 
+def test_benchmarks_that_are_gone_stay_in_the_files(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder(tmp_path, processes=2).run(made(tmp_path, "0.5.0"))
+    monkeypatch.delitem(BENCHMARKS, SORT)
+    recorder(tmp_path, benchmarks=[SCAN]).run(made(tmp_path, "0.5.0"))
+    assert runs(tmp_path, "0.5.0") == {SCAN: 3, SORT: 2}
+
+
 def test_a_benchmark_that_fails_is_noted_and_left_out(
     tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

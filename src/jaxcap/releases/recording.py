@@ -79,7 +79,8 @@ class Recording:
         runs = {
             result.parameters["benchmark"]: len(result.runs)
             for result in kept or ()
-            if result.code == _code(str(result.parameters["benchmark"]))
+            if result.parameters["benchmark"] in self.benchmarks
+            and result.code == _code(str(result.parameters["benchmark"]))
         }
         failures = self._failures.get(release, {})
         return [
