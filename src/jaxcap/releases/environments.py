@@ -77,7 +77,7 @@ def available_releases(python: str) -> list[str]:
     if not found:
         raise InstallationError(
             f"the package index lists no jaxlib for Python {version}: see whether "
-            f"`pip index versions jaxlib` works here ({_last_line(done.stderr)})"
+            f"`pip index versions jaxlib` works here ({_reason(done.stderr)})"
         )
     return found[1].split(", ")
 
@@ -90,7 +90,12 @@ def python_version(python: str) -> str:
     InstallationError
         If there is none.
     """
-    path = _run("uv", "python", "find", "--no-project", python)
+    try:
+        path = _run("uv", "python", "find", "--no-project", python)
+    except InstallationError as error:
+        raise InstallationError(
+            f"uv finds no Python {python} here: give the path of one ({error})"
+        ) from error
     return _run(path, "-c", "import platform; print(platform.python_version())")
 
 
@@ -188,12 +193,15 @@ def _run(*command: str, limit_s: float | None = None) -> str:
     except OSError as error:
         raise InstallationError(f"{program} can't be run: {error.strerror}") from error
     if done.returncode:
-        raise InstallationError(_last_line(done.stderr) or f"exit code {done.returncode}")
+        raise InstallationError(_reason(done.stderr) or f"exit code {done.returncode}")
     return done.stdout.strip()
 
 
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or [""])[-1].strip()
+def _reason(output: str) -> str:
+    """Return the line that says what went wrong: uv's error, or the end of a traceback."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line.removeprefix("error:").strip() for line in lines if line.startswith("error:")]
+    return (errors or lines[-1:] or [""])[0]
 
 
 def _uv() -> str:
