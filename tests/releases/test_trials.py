@@ -68,6 +68,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         return FakeEnvironment()
 
     monkeypatch.setattr(trials, "install", install)
+    monkeypatch.setattr(trials, "python_version", lambda python: f"{python}.1")
     monkeypatch.setattr(sys, "path", sys.path.copy())
     path = tmp_path / "script.py"
     path.write_text(SCRIPT, encoding="utf-8")

@@ -223,7 +223,7 @@ def _choose(
     where = f"on the package index for Python {trials.python}"
     try:
         installed = trials.installed()
-        known = available_releases(trials.python)
+        known: Sequence[str] = available_releases(trials.python)
     except InstallationError as error:
         if installed is None:
             raise InputError(f"--python {trials.python}: {error}") from error
@@ -383,7 +383,9 @@ def _as_json(
             release: environment.requirements.split()
             for release, environment in trials.made.items()
         },
-        "changed_benchmarks": same and {name: ratio.model_dump() for name, ratio in same.items()},
+        "changed_benchmarks": (
+            None if same is None else {name: ratio.model_dump() for name, ratio in same.items()}
+        ),
     }
     return json.dumps(content, indent=1) + "\n"
 
