@@ -57,6 +57,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Trials]:
 
     monkeypatch.setattr(trials, "FunctionTrials", Fake)
     monkeypatch.setattr(environments, "available_releases", lambda _: AVAILABLE)
+    monkeypatch.setattr(trials, "python_version", lambda python: f"{python}.1")
     monkeypatch.setattr(lock, "LOCK", tmp_path / "lock")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "script.py").touch()
@@ -161,14 +162,26 @@ def test_without_a_network_installed_releases_are_compared(
     monkeypatch.setattr(environments, "available_releases", unreachable)
     refused = bisect("--environments", tmp_path / "made")
     assert refused.exit_code == 2
-    assert "others aren't available (no network)" in refused.stderr
+    assert "fewer than two releases of JAX are installed in" in refused.stderr
     for release in ("0.5.0", "0.4.33", "0.4.31"):
         folder = tmp_path / "made" / release
         folder.mkdir(parents=True)
         (folder / environments.LOCK).touch()
-    assert "JAX 0.5.0 than under 0.4.33" in bisect("--environments", tmp_path / "made").stdout
+    found = bisect("--environments", tmp_path / "made").stdout
+    assert "are compared: no network." in found
+    assert "JAX 0.5.0 than under 0.4.33" in found
     missing = bisect("--environments", tmp_path / "made", "--bad", "0.9.0")
     assert "JAX 0.9.0 is not installed in" in missing.stderr
+
+
+def test_a_python_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(python: str) -> str:
+        raise InstallationError("uv isn't installed")
+
+    monkeypatch.setattr(trials, "python_version", missing)
+    result = bisect("--python", "3.99")
+    assert result.exit_code == 2
+    assert result.stderr == "Error: --python 3.99: uv isn't installed\n"
 
 
 def test_results_are_saved(tmp_path: Path) -> None:

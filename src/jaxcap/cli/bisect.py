@@ -177,7 +177,7 @@ def bisect(
             limit_s,
             on_progress,
         )
-        releases = _choose(trials, good, bad)
+        releases = _choose(run, trials, good, bad)
         bar.update(task, total=most_comparisons(len(releases)), completed=-1)
         try:
             outcome = search(releases, trials, threshold=threshold, on_comparison=on_comparison)
@@ -212,17 +212,23 @@ def _require_reference(reference: str, option: str) -> None:
         raise InputError(f"there is no script {place}: give the path of one")
 
 
-def _choose(trials: FunctionTrials, good: str | None, bad: str | None) -> Sequence[str]:
-    """List the releases from one end to the other, oldest first, without asking for JAX."""
+def _choose(
+    run: CommandRun, trials: FunctionTrials, good: str | None, bad: str | None
+) -> Sequence[str]:
+    """List the releases from one end to the other, oldest first."""
     from jaxcap.releases.environments import InstallationError, available_releases
     from jaxcap.releases.files import version_key
 
+    installed: Sequence[str] | None = None
     where = f"on the package index for Python {trials.python}"
     try:
-        known = available_releases(trials.python)
+        installed = trials.installed()
+        known: Sequence[str] = available_releases(trials.python)
     except InstallationError as error:
-        known = trials.installed()
-        where = f"installed in {trials.environments}, and others aren't available ({error})"
+        if installed is None:
+            raise InputError(f"--python {trials.python}: {error}") from error
+        known, where = installed, f"installed in {trials.environments}"
+        run.show(f"Only releases that are {where} are compared: {error}.")
     known = sorted(known, key=version_key)
     for release in filter(None, (good, bad)):
         if release not in known:
@@ -247,7 +253,7 @@ def _table(outcome: Outcome, trials: FunctionTrials, quantity: str) -> Table:
 
 def _median(values: Sequence[float], quantity: str) -> str:
     if quantity == "temporary-memory":
-        return decimal(round(median(values)))
+        return decimal(round(median(values)))  # which is at least one byte
     return Estimate(median(values), min(values), max(values), CONFIDENCE, "s", "").short
 
 
@@ -263,7 +269,9 @@ def _sentences(
     between = f"between JAX {older} and {newer}"
     match outcome.verdict:
         case "found":
-            yield f"{function} {words.verb} {_factor(ratio, words)} under JAX {newer} than under {older}."
+            yield (
+                f"{function} {words.verb} {_factor(ratio, words)} under JAX {newer} than under {older}."
+            )
         case "no change":
             yield (
                 f"No change found {between}: a factor of {ratio.value:.3g} ({ratio.low:.3g} to "
@@ -326,6 +334,8 @@ def _factor(ratio: Ratio, words: Words) -> str:
     estimate = Estimate(ratio.value, ratio.low, ratio.high, CONFIDENCE, "", "")
     if ratio.value < 1:
         estimate, more = estimate.ratio_of(1), words.less
+    if estimate.low == estimate.high:  # memory doesn't scatter
+        return f"{estimate.value:.3g} times {more}"
     return f"{estimate.short} times {more} ({estimate.range})"
 
 
@@ -373,7 +383,9 @@ def _as_json(
             release: environment.requirements.split()
             for release, environment in trials.made.items()
         },
-        "changed_benchmarks": same and {name: ratio.model_dump() for name, ratio in same.items()},
+        "changed_benchmarks": (
+            None if same is None else {name: ratio.model_dump() for name, ratio in same.items()}
+        ),
     }
     return json.dumps(content, indent=1) + "\n"
 

@@ -233,7 +233,8 @@ class _Comparison:
         freedom = sum(parts) ** 2 / sum(
             part**2 / sample.freedom for part, sample in zip(parts, samples.values(), strict=True)
         )
-        reach = scipy.special.stdtrit(freedom, 1 - self.error_rate / 2) * sqrt(sum(parts))
+        t = float(scipy.special.stdtrit(freedom, 1 - self.error_rate / 2))
+        reach = t * sqrt(sum(parts))
         return middle, middle - reach, middle + reach
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,7 +16,13 @@ from jaxcap.measure.processes import ProcessError, WorkerProcess
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks.benchmark import Quantity
 from jaxcap.releases.bisection import ReleaseError
-from jaxcap.releases.environments import LOCK, InstallationError, ReleaseEnvironment, install
+from jaxcap.releases.environments import (
+    LOCK,
+    InstallationError,
+    ReleaseEnvironment,
+    install,
+    python_version,
+)
 from jaxcap.results import Device, Result
 
 # In each process, as in a recording of releases: few and short samples, because processes differ far
@@ -102,13 +109,23 @@ class FunctionTrials:
 
     def folder(self, release: str) -> Path:
         """Return where a release is installed: a folder for each Python and set of packages."""
-        if self.python == DEFAULT_PYTHON and not self.packages:
+        if self._minor_version == DEFAULT_PYTHON and not self.packages:
             return self.environments / release  # which recordings share
-        key = sha256("\n".join((self.python, *sorted(self.packages))).encode()).hexdigest()
+        key = sha256("\n".join((self._minor_version, *sorted(self.packages))).encode()).hexdigest()
         return self.environments / f"{release}-{key[:8]}"
 
+    @cached_property
+    def _minor_version(self) -> str:
+        return python_version(self.python).rpartition(".")[0]
+
     def installed(self) -> list[str]:
-        """List the releases that are installed already."""
+        """List the releases that are installed already.
+
+        Raises
+        ------
+        InstallationError
+            If there is no such Python.
+        """
         names = (path.parent.name for path in self.environments.glob(f"*/{LOCK}"))
         releases = {name.partition("-")[0] for name in names if "twin" not in name}
         return [release for release in releases if (self.folder(release) / LOCK).exists()]
