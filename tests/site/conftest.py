@@ -14,6 +14,7 @@ from typing import Any
 
 import made_up
 import pytest
+import releases_made_up
 from bs4 import BeautifulSoup
 from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
@@ -124,6 +125,7 @@ def build_small_site(project: Path) -> None:
     claiming.write_text(made_up.CLAIMING, encoding="utf-8")
     made_up.record_claims(project / "docs" / "recorded")
     made_up.record_everything(project / "docs" / "recorded")
+    releases_made_up.record(project / "docs" / "recorded" / "made-up-cpu" / "releases")
     addresses = {"JAXCAP_SITE_URL": SMALL_URL, "JAXCAP_VERSIONS_URL": VERSIONS_URL}
     done = build(project, made_up.MEASURING_PAGE, made_up.CLAIMING_PAGE, **addresses)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -38,7 +38,7 @@ def heat_map(releases: Releases) -> Figure:
         )
         axes.invert_yaxis()
         axes.set_yticks(np.arange(len(series)) + 0.5, [escape_math(s.benchmark) for s in series])
-        step = -(-len(names) // 44)
+        step = -(-len(names) // 22)
         shown = range((len(names) - 1) % step, len(names), step)  # the newest is always labelled
         axes.set_xticks([n + 0.5 for n in shown], [names[n] for n in shown], rotation=90)
         axes.tick_params(length=0)
@@ -64,7 +64,7 @@ def heat_map(releases: Releases) -> Figure:
         )
         bar.set_label(f"times as long, or as much memory, as under JAX {releases.newest}")
         bar.ax.set_xticklabels(["¼ or less", "½", "the same", "2", "4 or more"])
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
     figure.set_label(
         f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
         "compared with the newest. The tables below list the largest differences"
@@ -123,7 +123,7 @@ def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) 
         axes.set_xticks(list(shown), [names[n] for n in shown], rotation=45, ha="right")
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
-        axes.axhline(estimates[-1].value, color=GRID, linewidth=0.8, linestyle="--")
+        axes.hlines(estimates[-1].value, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
         axes.set_title(escape_math(finding(series, changes)), fontsize=10)
     first, last = measured[0], measured[-1]
     figure.set_label(

@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.releases import comparison, figures
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.comparison import QUANTITIES, Comparison, Releases, Series
+from jaxcap.releases.comparison import JAX, Comparison, Releases, Series
 from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
 from jaxcap.releases.recording import PROGRAMS
 from jaxcap.results import ResultsError
@@ -77,7 +77,7 @@ def recorded() -> list[Releases]:
     return machines
 
 
-class _Directive(SphinxDirective):
+class Directive(SphinxDirective):
     """Shows what the first machine recorded, or says that none has."""
 
     required_arguments = 1
@@ -97,7 +97,7 @@ class _Directive(SphinxDirective):
         raise NotImplementedError
 
 
-class ReleasesPart(_Directive):
+class ReleasesPart(Directive):
     """Show a part of a page about the releases, by its name."""
 
     def show(self, releases: Releases) -> list[nodes.Node]:
@@ -118,7 +118,7 @@ class ReleasesPart(_Directive):
         return parts[name]()
 
 
-class ReleasesTopic(_Directive):
+class ReleasesTopic(Directive):
     """Show all benchmarks of a topic: a plot of each, and a table."""
 
     def show(self, releases: Releases) -> list[nodes.Node]:
@@ -233,13 +233,13 @@ def _map(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
             {
                 "benchmark": series.benchmark,
                 "topic": series.topic,
-                "own": releases.quantities.get(series.benchmark, "time") == quantity,
-                "quantity": quantity,
+                "own": releases.quantities.get(series.benchmark, "time") == series.quantity,
+                "quantity": series.quantity,
                 "href": _address(directive.env, series),
                 "values": [_numbers(series, name) for name in releases.names],
             }
-            for quantity in QUANTITIES
-            for series in releases.of_jax(quantity)
+            for series in releases.series
+            if series.variant == JAX
         ],
     }
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
@@ -275,10 +275,9 @@ def _changes(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
             "benchmark",
             "release",
             "change",
-            "ratio, 95 % interval",
+            "95 % interval of the ratio",
             "before",
             "since",
-            "what is known",
         ),
         [_row_of_change(env, change) for change in changes[:LONGEST]],
     )
@@ -339,7 +338,7 @@ def _then_and_now(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]
         slower = sum(one.is_change and one.ratio > 1 for one in all_of_topic)
         faster = sum(one.is_change and one.ratio < 1 for one in all_of_topic)
         typical = exp(fmean(log(one.ratio) for one in all_of_topic))
-        link = f'<a href="{_prefix(env)}{SECTION}/topics/{slug(topic)}.html">{escape(topic)}</a>'
+        link = f'<a href="{prefix(env)}{SECTION}/topics/{slug(topic)}.html">{escape(topic)}</a>'
         undecided = len(all_of_topic) - slower - faster
         rows.append((link, str(faster), str(undecided), str(slower), f"{typical:.2f}"))
     caption = f"JAX {releases.newest} compared with {releases.names[0]}, on {_device(releases)}"
@@ -409,7 +408,7 @@ def _files(env: BuildEnvironment) -> list[nodes.Node]:
 
 def _links(env: BuildEnvironment, releases: Releases) -> nodes.raw:
     """Link to the files that numbers of a machine come from."""
-    folder = f"{_prefix(env)}results/{releases_folder(releases.files.folder)}"
+    folder = f"{prefix(env)}results/{releases_folder(releases.files.folder)}"
     links = ", ".join(
         f'<a download href="{folder}{releases.files.path(name).name}">{escape(name)}</a>'
         for name in releases.sets
@@ -417,14 +416,14 @@ def _links(env: BuildEnvironment, releases: Releases) -> nodes.raw:
     return raw_html(f"<p>The numbers, by release, as JSON: {links}.</p>")
 
 
-def _prefix(env: BuildEnvironment) -> str:
+def prefix(env: BuildEnvironment) -> str:
     """Return the way from the page that is being read to the site's folder."""
     return "../" * env.docname.count("/")
 
 
 def _address(env: BuildEnvironment, series: Series) -> str:
     page = f"{SECTION}/topics/{slug(series.topic)}.html"
-    return f"{_prefix(env)}{page}#{slug(series.benchmark)}"
+    return f"{prefix(env)}{page}#{slug(series.benchmark)}"
 
 
 def _link(env: BuildEnvironment, series: Series) -> str:

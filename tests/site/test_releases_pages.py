@@ -1,0 +1,91 @@
+"""The pages of JAX's releases, from a made-up recording."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, expect
+from releases_made_up import NAMES, REGRESSES, UNCHANGED
+from sites import Read
+
+from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.results import ResultSet
+from jaxcap.results.files import slug
+
+INDEX, LOOPS = "releases/index", "releases/topics/loops"
+
+
+def rows(page: BeautifulSoup, caption: str) -> list[list[str]]:
+    for table in page.select(".jaxcap-table table"):
+        if caption in table.select_one("caption").get_text():  # type: ignore[union-attr]
+            lines = table.select("tbody tr")
+            return [[cell.get_text() for cell in line.select("th, td")] for line in lines]
+    return []
+
+
+def test_changes_are_listed_with_what_is_known_of_them(read_small: Read) -> None:
+    page = read_small(INDEX)
+    (change,) = rows(page, "from one release to the next")
+    assert change[:3] == [REGRESSES, NAMES[1], "3.0 times slower"]
+    assert "thunk runtime" in page.get_text()
+    (regression,) = rows(page, "1 of 4 benchmarks")
+    assert regression[0] == REGRESSES
+    assert regression[1] == f"3.0 times slower than in {NAMES[0]}"
+
+
+def test_plot_of_a_benchmark_states_the_finding(read_small: Read) -> None:
+    section = read_small(LOOPS).find(id=slug(REGRESSES))
+    assert section.select_one("img")["alt"].startswith("3.0 times slower since 0.4.33")
+
+
+def test_numbers_can_be_downloaded(small_site: Path, read_small: Read) -> None:
+    page = small_site / f"{LOOPS}.html"
+    links = read_small(LOOPS).select("a[download][href$='.json']")
+    assert [link.get_text() for link in links] == [*NAMES, f"{NAMES[-1]} twin"]
+    for link in links:
+        ResultSet.load(page.parent / link["href"])
+
+
+def test_newest_release_is_compared_with_itself(read_small: Read) -> None:
+    text = read_small("releases/noise").get_text()
+    assert f"JAX {NAMES[-1]} was compared with itself in 4 benchmarks. 0 of these" in text
+
+
+def test_topics_without_results_say_so(read_small: Read) -> None:
+    assert "No benchmark of this topic was recorded" in read_small("releases/topics/memory").text
+
+
+def test_map_is_walked_by_the_keyboard(small_site: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((small_site / f"{INDEX}.html").as_uri())
+    expect(page.locator(".jaxcap-releases-static")).to_be_hidden()
+    page.locator("td[tabindex='0']").focus()
+    page.keyboard.press("Home")
+    status = page.locator(".jaxcap-releases-status")
+    expect(status).to_contain_text(f"JAX {NAMES[0]}: ")
+    page.keyboard.press("ArrowRight")
+    expect(status).to_contain_text(f"JAX {NAMES[1]}: ")
+    page.get_by_label("Topic").select_option("loops")
+    expect(page.locator("table[role=grid] tbody tr")).to_have_count(1)
+    page.locator("td[tabindex='0']").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{LOOPS}.html#{slug(REGRESSES)}")
+    page.close()
+
+
+def test_map_can_be_seen_without_scripts(small_site: Path, browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((small_site / f"{INDEX}.html").as_uri())
+    expect(page.locator(".jaxcap-releases-static img:visible")).to_have_count(1)
+    expect(page.locator(".jaxcap-releases")).to_be_hidden()
+    context.close()
+
+
+def test_map_holds_all_quantities(read_small: Read) -> None:
+    data = json.loads(read_small(INDEX).select_one(".jaxcap-releases script").get_text())
+    assert {one["quantity"] for one in data["series"]} == {"time", "first call", "temporary memory"}
+    own = [one for one in data["series"] if one["own"] and one["benchmark"] == UNCHANGED]
+    assert [one["quantity"] for one in own] == [BENCHMARKS[UNCHANGED].quantity]
