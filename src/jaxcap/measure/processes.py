@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
@@ -43,10 +43,6 @@ class ProcessError(RuntimeError):
     point: int | None = None
 
 
-def _own_path() -> tuple[str, ...]:
-    return tuple(path or str(Path.cwd()) for path in sys.path)
-
-
 @dataclass(frozen=True)
 class Interpreter:
     """The Python that runs fresh processes; by default this one.
@@ -56,11 +52,11 @@ class Interpreter:
     executable
         Its file.
     path
-        Folders that it imports from, before its own.
+        Folders that it imports from, before its own; by default those of this process.
     """
 
     executable: str = sys.executable
-    path: tuple[str, ...] = field(default_factory=_own_path)
+    path: tuple[str, ...] = ()
 
 
 class WorkerProcess:
@@ -225,11 +221,12 @@ def _prepare_point(worker: WorkerProcess, point: int) -> tuple[str, ...]:
 
 def _environment(commit: str, interpreter: Interpreter) -> dict[str, str]:
     """Environment variables of a fresh process."""
+    own_path = [path or str(Path.cwd()) for path in sys.path]
     return {
         # Variants of other libraries need memory on a GPU, too.
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(interpreter.path),
+        "PYTHONPATH": os.pathsep.join(interpreter.path or own_path),
         "JAXCAP_COMMIT": commit,
         "JAX_TRACEBACK_FILTERING": "off",  # its note would be the last line
     }
