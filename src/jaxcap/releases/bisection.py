@@ -30,7 +30,7 @@ from jaxcap.releases.benchmarks.benchmark import JAX, Quantity
 from jaxcap.results import ResultSet
 from jaxcap.results.base import FrozenModel
 
-#: The probability that anything a search says is wrong, at most.
+#: The probability that the verdict of a search is wrong, at most.
 ERROR_RATE = 0.05
 #: How many processes measure each release before the next look at the numbers. Where processes have two
 #: modes, three would too often be all of one mode, and look as if they didn't scatter at all.
@@ -108,7 +108,7 @@ class Outcome(FrozenModel):
     ratio
         Of the newer one to the older one, with a confidence of ``confidence``.
     confidence
-        The probability that nothing said of this search is wrong, at least.
+        The probability that the verdict is right, at least.
     steps
         What was compared, in order.
     skipped
