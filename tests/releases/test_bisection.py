@@ -77,6 +77,19 @@ def test_a_change_between_two_neighbours_needs_no_second_comparison() -> None:
     assert len(outcome.steps) == 1
 
 
+def test_a_machine_that_is_slow_for_some_of_the_time_hides_nothing() -> None:
+    quiet, speeds = measuring(times((1, 1.3)), 0.02), iter([1.0, 2.3, 0.9, 1.7] * 2)
+
+    def measure(releases: Sequence[str], processes: int) -> Mapping[str, Sequence[float]]:
+        speed = next(speeds)
+        return {r: [speed * v for v in values] for r, values in quiet(releases, processes).items()}
+
+    # So small a difference from the threshold takes several looks.
+    outcome = bisect(RELEASES[:2], measure, threshold=1.26)
+    assert outcome.verdict == "found"
+    assert outcome.processes > 2 * PROCESSES
+
+
 def test_what_does_not_change_costs_one_comparison() -> None:
     outcome = bisect(RELEASES, measuring(times(), 0.02), threshold=1.1)
     assert outcome.verdict == "no change"

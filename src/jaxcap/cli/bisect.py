@@ -288,10 +288,13 @@ def _sentences(
                 f"{ratio.high:.3g}). Let nothing else run and repeat the command, or choose a larger "
                 "--threshold."
             )
-    yield (
-        f"All of this holds with a confidence of {outcome.confidence:.0%}, by {outcome.processes} "
-        "fresh processes."
-    )
+    if outcome.verdict == "undecided":
+        yield f"That took {outcome.processes} fresh processes."
+    else:
+        yield (
+            f"That verdict has a confidence of {outcome.confidence:.0%}, after {outcome.processes} fresh "
+            "processes."
+        )
     for step in outcome.steps:
         if step.has_several_changes:
             first, middle, last = step.values

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, exp, log, log2, sqrt
-from statistics import fmean, variance
+from statistics import fmean, median, variance
 from typing import Literal, NamedTuple
 
 import scipy
@@ -30,7 +30,7 @@ from jaxcap.releases.benchmarks.benchmark import JAX, Quantity
 from jaxcap.results import ResultSet
 from jaxcap.results.base import FrozenModel
 
-#: The probability that anything a search says is wrong, at most.
+#: The probability that the verdict of a search is wrong, at most.
 ERROR_RATE = 0.05
 #: How many processes measure each release before the next look at the numbers. Where processes have two
 #: modes, three would too often be all of one mode, and look as if they didn't scatter at all.
@@ -108,7 +108,7 @@ class Outcome(FrozenModel):
     ratio
         Of the newer one to the older one, with a confidence of ``confidence``.
     confidence
-        The probability that nothing said of this search is wrong, at least.
+        The probability that the verdict is right, at least.
     steps
         What was compared, in order.
     skipped
@@ -179,8 +179,9 @@ def changed_benchmarks(
     names = [name for name in sets[0] if all(len(values.get(name, ())) > 1 for values in sets)]
     ratios = {}
     for name in names:
-        values = {release: sets[i][name] for i, release in enumerate(("older", "newer"))}
-        ratios[name] = _Comparison(values, ERROR_RATE / len(names)).ratio("older", "newer")
+        comparison = _Comparison(ERROR_RATE / len(names))
+        comparison.add({"older": sets[0][name], "newer": sets[1][name]})
+        ratios[name] = comparison.ratio("older", "newer")
     changed = {name: ratio for name, ratio in ratios.items() if ratio.is_beyond(threshold)}
     return dict(sorted(changed.items(), key=lambda item: -abs(log(item[1].value))))
 
@@ -202,10 +203,22 @@ def _values_by_benchmark(results: ResultSet, quantity: Quantity) -> dict[str, li
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What processes measured, by release, and the error rate of each interval."""
+    """What processes measured, by release, and the error rate of each interval.
 
-    values: Mapping[str, list[float]]
+    The ``logs`` are logarithms relative to the other processes of the same time, so that a machine that
+    is slow for some of the time doesn't look as if processes differed (randomised blocks).
+    """
+
     error_rate: float
+    values: dict[str, list[float]] = field(default_factory=dict)
+    logs: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, measured: Mapping[str, Sequence[float]]) -> None:
+        """Add what as many processes of each release measured at the same time."""
+        level = fmean(median(map(log, values)) for values in measured.values())
+        for release, values in measured.items():
+            self.values.setdefault(release, []).extend(values)
+            self.logs.setdefault(release, []).extend(log(value) - level for value in values)
 
     def ratio(self, older: str, newer: str) -> Ratio:
         value, low, high = self._interval({older: -1.0, newer: 1.0})
@@ -224,7 +237,7 @@ class _Comparison:
 
     def _interval(self, weights: Mapping[str, float]) -> tuple[float, float, float]:
         """Return a weighted sum of the releases' mean logarithms, and the ends of its interval."""
-        samples = {release: _Trimmed.of(self.values[release]) for release in weights}
+        samples = {release: _Trimmed.of(self.logs[release]) for release in weights}
         middle = sum(weight * samples[release].mean for release, weight in weights.items())
         parts = [weight**2 * samples[release].error_2 for release, weight in weights.items()]
         if not sum(parts):
@@ -246,8 +259,8 @@ class _Trimmed(NamedTuple):
     freedom: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> _Trimmed:
-        logs = sorted(map(log, values))
+    def of(cls, logs: Sequence[float]) -> _Trimmed:
+        logs = sorted(logs)
         cut = int(TRIMMED * len(logs))
         inner = logs[cut : len(logs) - cut]
         winsorized = [inner[0]] * cut + inner + [inner[-1]] * cut
@@ -316,12 +329,9 @@ class _Search:
         self, releases: Sequence[str], is_decided: Callable[[_Comparison], bool]
     ) -> _Comparison:
         self.on_comparison(releases)
-        error_rate = ERROR_RATE / self.comparisons / LOOKS
-        comparison = _Comparison({release: [] for release in releases}, error_rate)
+        comparison = _Comparison(ERROR_RATE / self.comparisons / LOOKS)
         for _ in range(LOOKS):
-            measured = self.measure(releases, PROCESSES)
-            for release in releases:
-                comparison.values[release].extend(measured[release])
+            comparison.add(self.measure(releases, PROCESSES))
             if is_decided(comparison):
                 break
         return comparison
