@@ -57,7 +57,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Trials]:
 
     monkeypatch.setattr(trials, "FunctionTrials", Fake)
     monkeypatch.setattr(environments, "available_releases", lambda _: AVAILABLE)
-    monkeypatch.setattr(trials, "python_version", lambda python: f"{python}.1")
+    monkeypatch.setattr(environments, "python_version", lambda python: f"{python}.1")
     monkeypatch.setattr(lock, "LOCK", tmp_path / "lock")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "script.py").touch()
@@ -178,7 +178,7 @@ def test_a_python_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
     def missing(python: str) -> str:
         raise InstallationError("uv isn't installed")
 
-    monkeypatch.setattr(trials, "python_version", missing)
+    monkeypatch.setattr(environments, "python_version", missing)
     result = bisect("--python", "3.99")
     assert result.exit_code == 2
     assert result.stderr == "Error: --python 3.99: uv isn't installed\n"

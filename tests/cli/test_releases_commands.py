@@ -36,6 +36,7 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 
     monkeypatch.setattr(environments, "available_releases", lambda _: available)
     monkeypatch.setattr(recording, "install", install)
+    monkeypatch.setattr(environments, "python_version", lambda _: "3.12.1")
     monkeypatch.setattr(recording.Recording, "_measure_in_process", measure)
     monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
     monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")

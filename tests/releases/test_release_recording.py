@@ -197,6 +197,7 @@ def test_a_release_that_cannot_be_installed_is_noted(
 
     failures: list[str] = []
     monkeypatch.setattr(recording, "install", install)
+    monkeypatch.setattr(environments, "python_version", lambda _: "3.12.1")
     recorder_ = recorder(tmp_path)
     recorder_.on_failure = failures.append
     assert list(recorder_.install((*RELEASES, "0.6.0 twin"))) == ["0.4.31", "0.6.0", "0.6.0 twin"]

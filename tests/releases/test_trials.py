@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jaxcap.measure.processes import Interpreter
-from jaxcap.releases import trials
+from jaxcap.releases import environments, trials
 from jaxcap.releases.benchmarks.benchmark import Quantity
 from jaxcap.releases.bisection import ReleaseError
 from jaxcap.releases.environments import InstallationError
@@ -68,7 +68,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         return FakeEnvironment()
 
     monkeypatch.setattr(trials, "install", install)
-    monkeypatch.setattr(trials, "python_version", lambda python: f"{python}.1")
+    monkeypatch.setattr(environments, "python_version", lambda python: f"{python}.1")
     monkeypatch.setattr(sys, "path", sys.path.copy())
     path = tmp_path / "script.py"
     path.write_text(SCRIPT, encoding="utf-8")

@@ -8,11 +8,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import jaxcap
 from jaxcap.measure.processes import Interpreter
 from jaxcap.results.atomic import write_atomically
+
+DEFAULT_PYTHON = "3.12"
 
 # Newest first. Old releases fail with NumPy 2, or with SciPy's newer functions, though they don't
 # say so: what is installed has to pass `_TRIAL`.
@@ -32,6 +36,35 @@ def default_folder() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("jaxcap", appauthor=False) / "releases"
+
+
+def folder_of(
+    release: str,
+    environments: Path,
+    *,
+    python: str = DEFAULT_PYTHON,
+    extra: str = "",
+    packages: Sequence[str] = (),
+) -> Path:
+    """Return where a release is installed: a folder for each Python and set of packages.
+
+    Parameters
+    ----------
+    environments
+        Holds all of them.
+    release, python, extra, packages
+        See `install`.
+
+    Raises
+    ------
+    InstallationError
+        If there is no such Python.
+    """
+    minor_version = python_version(python).rpartition(".")[0]
+    if minor_version == DEFAULT_PYTHON and not packages and not extra:
+        return environments / release
+    key = sha256("\n".join((minor_version, extra, *sorted(packages))).encode()).hexdigest()
+    return environments / f"{release}-{key[:8]}"
 
 
 class InstallationError(RuntimeError):
@@ -82,6 +115,7 @@ def available_releases(python: str) -> list[str]:
     return found[1].split(", ")
 
 
+@cache
 def python_version(python: str) -> str:
     """Return the version of a Python, such as ``"3.12.1"``; uv finds it if it isn't a path.
 

@@ -24,7 +24,7 @@ from jaxcap.measure.turns import measure_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.benchmarks.benchmark import JAX
-from jaxcap.releases.environments import InstallationError, ReleaseEnvironment, install
+from jaxcap.releases.environments import InstallationError, ReleaseEnvironment, folder_of, install
 from jaxcap.releases.files import ALL, EXPERIMENT, TWIN, ReleaseFiles
 from jaxcap.results import Device, ProcessSamples, Result, ResultSet
 from jaxcap.results.atomic import write_atomically
@@ -94,9 +94,10 @@ class Recording:
         made = {}
         for release in releases:
             try:
+                folder = release.replace(TWIN, "-twin")
                 made[release] = install(
                     release.removesuffix(TWIN),
-                    self.environments / release.replace(TWIN, "-twin"),
+                    folder_of(folder, self.environments, python=self.python, extra=self.extra),
                     python=self.python,
                     extra=self.extra,
                     requirements=self.files.requirements(release),

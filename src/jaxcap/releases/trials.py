@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 
 from jaxcap.measure.processes import ProcessError, WorkerProcess
@@ -17,11 +15,12 @@ from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks.benchmark import Quantity
 from jaxcap.releases.bisection import ReleaseError
 from jaxcap.releases.environments import (
+    DEFAULT_PYTHON,
     LOCK,
     InstallationError,
     ReleaseEnvironment,
+    folder_of,
     install,
-    python_version,
 )
 from jaxcap.results import Device, Result
 
@@ -32,8 +31,6 @@ MIN_ROUNDS, MAX_ROUNDS = 4, 12
 # Logarithms need positive numbers. No clock sees a shorter time, and a program that needs no temporary
 # memory counts as one that needs a byte.
 LEAST_S, LEAST_BYTES = 1e-9, 1
-
-DEFAULT_PYTHON = "3.12"
 
 _Workers = Sequence[tuple[str, WorkerProcess]]
 
@@ -108,15 +105,8 @@ class FunctionTrials:
             return values
 
     def folder(self, release: str) -> Path:
-        """Return where a release is installed: a folder for each Python and set of packages."""
-        if self._minor_version == DEFAULT_PYTHON and not self.packages:
-            return self.environments / release  # which recordings share
-        key = sha256("\n".join((self._minor_version, *sorted(self.packages))).encode()).hexdigest()
-        return self.environments / f"{release}-{key[:8]}"
-
-    @cached_property
-    def _minor_version(self) -> str:
-        return python_version(self.python).rpartition(".")[0]
+        """Return where a release is installed."""
+        return folder_of(release, self.environments, python=self.python, packages=self.packages)
 
     def installed(self) -> list[str]:
         """List the releases that are installed already.
