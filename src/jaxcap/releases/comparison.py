@@ -34,7 +34,7 @@ QUANTITIES: tuple[Quantity, ...] = ("time", "first call", "temporary memory")
 
 #: Smaller differences don't count, however certain they are.
 LEAST_CHANGE = 1.1
-#: The share of the changes that may be none: the false discovery rate.
+#: The false discovery rate, which is the share of the changes that may be none.
 FALSE_SHARE = 0.05
 #: A benchmark has modes if the processes of a release differ by this factor.
 MODE_FACTOR = 1.5
@@ -140,7 +140,7 @@ class Comparison:
 
     @property
     def is_change(self) -> bool:
-        """Whether it counts: large enough, certain enough, and not a matter of modes."""
+        """Whether it is large enough, certain enough, and not a matter of modes."""
         if isnan(self.adjusted_p) or self.factor < LEAST_CHANGE:
             return False
         if self.series.has_modes and self._ranges_overlap:

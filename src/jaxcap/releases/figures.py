@@ -17,7 +17,7 @@ from jaxcap.releases.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math
 
 #: Colours of what is faster and slower than under the newest release, with what is equal between
-#: them: all are as legible on a light page as on a dark one, for all kinds of colour vision.
+#: them, which can be told apart on a light page and on a dark one, by all kinds of colour vision.
 FASTER, EQUAL, SLOWER = "#0072B2", "#c9ccd1", "#D55E00"
 #: Larger factors have the colour of this one.
 MAX_FACTOR = 4.0
