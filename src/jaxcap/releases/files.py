@@ -6,16 +6,15 @@ results like those. A file ``requirements-<release>.txt`` says what was installe
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
 
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.base import PrintableText
 from jaxcap.results.environment import Environment
 
 #: The name of the experiment in the files.
@@ -24,8 +23,6 @@ EXPERIMENT = "releases"
 TWIN = " twin"
 #: Stands for all benchmarks of a release.
 ALL = "all benchmarks"
-
-_Failures = TypeAdapter(dict[PrintableText, dict[PrintableText, PrintableText]])
 
 
 def version_key(release: str) -> tuple[int, ...]:
@@ -87,7 +84,7 @@ class ReleaseFiles:
 
     @property
     def _failures_path(self) -> Path:
-        return self.folder / "failures.json"
+        return self.folder / "failures.csv"
 
     def failures(self) -> Mapping[str, Mapping[str, str]]:
         """Read why something couldn't be measured, by release and benchmark.
@@ -98,23 +95,30 @@ class ReleaseFiles:
             If the file isn't valid.
         """
         path = self._failures_path
+        failures: dict[str, dict[str, str]] = {}
         if not path.exists():
-            return {}
+            return failures
         try:
-            return _Failures.validate_json(path.read_bytes(), strict=True)
-        except ValidationError as error:
+            for release, benchmark, reason in csv.reader(
+                StringIO(path.read_text(encoding="utf-8"))
+            ):
+                failures.setdefault(release, {})[benchmark] = reason
+        except ValueError as error:
             raise ResultsError(
                 f"{path} doesn't say by release and benchmark what failed: delete it, and record "
                 "again"
             ) from error
+        return failures
 
     def note_failures(self, failures: Mapping[str, Mapping[str, str]]) -> None:
         """Write down what couldn't be measured, in place of what was there."""
-        if failures or self._failures_path.exists():
-            write_atomically(
-                self._failures_path,
-                _Failures.dump_json(dict(failures), indent=1).decode() + "\n",  # type: ignore[arg-type]
-            )
+        if not failures and not self._failures_path.exists():
+            return
+        file = StringIO()
+        csv.writer(file, lineterminator="\n").writerows(
+            (release, *failure) for release, part in failures.items() for failure in part.items()
+        )
+        write_atomically(self._failures_path, file.getvalue())
 
     def requirements(self, release: str) -> str:
         """Return what was installed beside a release when it was recorded; empty if it wasn't."""

@@ -9,13 +9,13 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from jaxcap.releases.files import EXPERIMENT
 from jaxcap.report.exports import as_csv
 from jaxcap.results import ResultSet, json_schema
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import releases_folder, results_folder
+from jaxcap_docs.read.releases import recorded
 from jaxcap_docs.sources import make_if_changed, package_files
 
 INDEX = "index.json"
@@ -34,26 +34,33 @@ def _write_all(target: Path) -> None:
     """Write the results of this build and of others, with an index."""
     pages = {name: page for name, (page, _) in page_records.results_of_build().items()}
     index = [
-        _serve(target, results, results_folder(machine), pages[name] if machine.live else None)
+        _serve(
+            *(target, f"{results_folder(machine)}{slug(name)}", results),
+            page=f"tutorials/{pages[name]}.html" if machine.live else None,
+        )
         for machine in page_records.recordings()
         for name, results in machine.sets.items()
     ]
-    for path in page_records.RECORDED.glob(f"*/{EXPERIMENT}/*"):
-        served = target / releases_folder(path.parent) / path.name
-        write_atomically(served, path.read_text(encoding="utf-8"))
+    for releases in recorded():
+        folder = releases_folder(releases.files.folder)
+        for name, results in releases.sets.items():
+            index.append(_serve(target, f"{folder}{releases.files.path(name).stem}", results))
+        for path in (*releases.files.folder.glob("*.txt"), *releases.files.folder.glob("*.csv")):
+            write_atomically(target / folder / path.name, path.read_text(encoding="utf-8"))
     for name, content in (("schema.json", json_schema()), (INDEX, index)):
         write_atomically(target / name, json.dumps(content, indent=1) + "\n")
 
 
-def _serve(target: Path, results: ResultSet, folder: str, page: str | None) -> dict[str, Any]:
-    experiment = results[0].experiment
-    stem = f"{folder}{slug(experiment)}"
+def _serve(
+    target: Path, stem: str, results: ResultSet, *, page: str | None = None
+) -> dict[str, Any]:
+    """Write results as JSON and CSV, and return their entry in the index."""
     results.save(target / f"{stem}.json")
     write_atomically(target / f"{stem}.csv", as_csv(results))
     return {
-        "experiment": experiment,
+        "experiment": results[0].experiment,
         "file": f"{stem}.json",
-        "page": page and f"tutorials/{page}.html",
+        "page": page,
         "device": str(results.environment.device),
         "measured_at": results.environment.measured_at.isoformat(),
         "results": len(results),
