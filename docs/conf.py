@@ -159,7 +159,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|datetime|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Load|Points?|Prepare|Ratio|Seconds|Share|Slowness|Variants|optional)",
+        r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|Seconds|Share|Slowness|Variants|Word|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
     ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from jaxcap.measure.machine import description, lock
 from jaxcap.releases import environments, recording
 from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
 from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
-from jaxcap.results import ResultSet
+from jaxcap.results import Environment, ResultSet
 
 SCAN, SORT = "scan of 1,000 small steps", "sort of 10,000 numbers"
 
@@ -37,27 +38,25 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     monkeypatch.setattr(environments, "available_releases", lambda _: available)
     monkeypatch.setattr(recording, "install", install)
     monkeypatch.setattr(environments, "python_version", lambda _: "3.12.1")
-    monkeypatch.setattr(recording.Recording, "_measure_in_process", measure)
+    monkeypatch.setattr(recording.Recording, "_measure_in_processes", measure)
     monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
     monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
     return available
 
 
-def measure(_: Any, release: str, __: Any, benchmarks: list[str]) -> ResultSet:
+def measure(_: Any, __: Any, names: Sequence[str], benchmarks: Sequence[str]) -> list[ResultSet]:
     results = make_set(
         *(
             make_result(
                 *("JAX", make_run()),
                 experiment=EXPERIMENT,
-                parameters={"benchmark": name},
-                code=recording._code(name),
+                parameters={"benchmark": benchmark},
+                code=recording._code(benchmark),
             )
-            for name in benchmarks
+            for benchmark in benchmarks
         )
     )
-    versions = {"jaxlib": release.removesuffix(" twin")}
-    environment = ENVIRONMENT.model_copy(update={"versions": versions})
-    return results.model_copy(update={"environment": environment})
+    return [results.model_copy(update={"environment": of_release(name)}) for name in names]
 
 
 def releases(*arguments: object) -> Result:
@@ -150,14 +149,19 @@ def recorded(tmp_path: Path) -> Path:
     files = ReleaseFiles.of(tmp_path / "test-cpu")
     for release, scan_s in {"0.5.0": 1e-3, "0.6.0": 3e-3, "0.10.0": 3e-3}.items():
         results = make_set(of_benchmark(SCAN, scan_s), of_benchmark(SORT, 2e-3))
-        environment = ENVIRONMENT.model_copy(update={"versions": {"jaxlib": release}})
-        files.save(release, results.model_copy(update={"environment": environment}))
+        files.save(release, results.model_copy(update={"environment": of_release(release)}))
     return tmp_path
 
 
-def of_benchmark(name: str, seconds: float) -> Any:
+def of_release(release: str) -> Environment:
+    versions = {"jaxlib": release.removesuffix(" twin")}
+    return ENVIRONMENT.model_copy(update={"versions": versions})
+
+
+def of_benchmark(name: str, seconds: float, **changes: Any) -> Any:
     runs = [make_run([seconds * noise] * 6) for noise in (0.98, 0.99, 1.0, 1.01, 1.02)]
-    return make_result("JAX", *runs, experiment=EXPERIMENT, parameters={"benchmark": name})
+    facts = {"experiment": EXPERIMENT, "parameters": {"benchmark": name}}
+    return make_result("JAX", *runs, **facts | changes)
 
 
 def test_a_benchmark_is_shown_under_all_releases(recorded: Path) -> None:
@@ -179,6 +183,29 @@ def test_two_releases_are_compared_with_the_largest_change_first(recorded: Path)
     assert (sort["benchmark"], sort["is_change"]) == (SORT, "False")
     table = releases("compare", "0.5.0", "0.6.0", "--folder", recorded).stdout
     assert "3.0 times slower" in table
+
+
+@pytest.mark.parametrize(("scan_s", "seen"), [(3e-3, 1), (1e-3, 0)])
+def test_the_largest_changes_are_measured_again(
+    scan_s: float, seen: int, recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure_again(
+        _: Any, __: Any, names: Sequence[str], benchmarks: Sequence[str]
+    ) -> list[ResultSet]:
+        assert benchmarks == [SCAN]
+        times_s = {"0.5.0": 1e-3, "0.6.0": scan_s}
+        code = recording._code(SCAN)
+        sets = {name: make_set(of_benchmark(SCAN, times_s[name], code=code)) for name in names}
+        return [
+            results.model_copy(update={"environment": of_release(name)})
+            for name, results in sets.items()
+        ]
+
+    monkeypatch.setattr(recording.Recording, "_measure_in_processes", measure_again)
+    result = releases("confirm", "--folder", recorded, "--environments", recorded)
+    assert result.exit_code == 0, result.output
+    folder = recorded / "test-cpu" / "releases" / "again"
+    assert result.stdout == f"{seen} of 1 changes were seen again: {folder}\n"
 
 
 @pytest.mark.parametrize(

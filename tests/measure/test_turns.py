@@ -15,9 +15,9 @@ from fakes import ENVIRONMENT, FakeClock, make_result, make_run
 from jaxcap.measure import turns
 from jaxcap.measure.machine import description, disturbance
 from jaxcap.measure.machine.disturbance import CpuTimes
-from jaxcap.measure.processes import ProcessError
+from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.timing import MAX_ROUNDS
-from jaxcap.measure.turns import MIN_ROUNDS, measure_in_turns
+from jaxcap.measure.turns import MIN_ROUNDS, measure_each_in_turns, measure_in_turns
 from jaxcap.measure.worker import Action, Answer, Request, Task
 from jaxcap.results import Result, ResultSet
 
@@ -129,7 +129,7 @@ class FakeProcess:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
-    monkeypatch.setattr(turns, "WorkerProcess", lambda *_: FakeProcess(machine))
+    monkeypatch.setattr(turns, "WorkerProcess", lambda *_, **__: FakeProcess(machine))
     monkeypatch.setattr(description, "free_memory_bytes", lambda _: machine.free_bytes)
     monkeypatch.setattr(time, "perf_counter", machine.clock)
     monkeypatch.setattr(time, "process_time", lambda: 0.0)
@@ -170,6 +170,44 @@ class TestPreparation:
     def test_counts_what_a_call_does_in_one_process(self, machine: Machine) -> None:
         measure()
         assert [p for p, action, _ in machine.log if action == "analyse"] == [0]
+
+    @pytest.mark.parametrize(("analysed", "processes"), [("all", [0, 1]), ("none", [])])
+    def test_counts_what_a_call_does_where_that_is_asked_for(
+        self, analysed: str, processes: list[int], machine: Machine
+    ) -> None:
+        measure_each(TASK.model_copy(update={"analysed": analysed}))
+        assert [p for p, action, _ in machine.log if action == "analyse"] == processes
+
+
+def measure_each(task: Task = TASK, budget_s: float = 0.02) -> list[ResultSet]:
+    interpreters = [Interpreter("old/python"), Interpreter("new/python")]
+    return measure_each_in_turns(task, interpreters, budget_s=budget_s, on_progress=lambda _: None)
+
+
+class TestEach:
+    def test_runs_its_own_interpreter_and_gets_what_that_measured(
+        self, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        executables: list[str] = []
+
+        def start(_: str, __: str, interpreter: Interpreter, **___: Any) -> FakeProcess:
+            executables.append(interpreter.executable)
+            return FakeProcess(machine)
+
+        monkeypatch.setattr(turns, "WorkerProcess", start)
+        machine.duration = lambda process, *_: MS * (1 + process)
+        old, new = measure_each()
+        assert executables == ["old/python", "new/python"]
+        assert all(len(result.runs) == 1 for result in (*old, *new))
+        assert {sample for result in old for sample in result.runs[0].samples_s} == {MS}
+        assert {sample for result in new for sample in result.runs[0].samples_s} == {2 * MS}
+
+    def test_is_measured_for_the_whole_budget_however_alike_they_are(
+        self, machine: Machine
+    ) -> None:
+        measure_each(budget_s=0.1)
+        # Two processes, two points, two variants.
+        assert machine.clock.now_s == pytest.approx(0.1 * 8, rel=0.1)
 
 
 class TestOrder:

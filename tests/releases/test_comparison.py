@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import releases_made_up
 from releases_made_up import CONTROL_MOVES, MODES, NAMES, REGRESSES, UNCHANGED, record
 
 from jaxcap.releases import figures
@@ -53,6 +54,27 @@ def test_finds_the_one_change_that_is_there(releases: Releases) -> None:
     assert (change.series.benchmark, change.before, change.after) == (REGRESSES, *NAMES[:2])
     assert change.low < 3 < change.high
     assert change.words == "3.0 times slower"
+
+
+def test_a_change_that_is_seen_again_stays(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases")
+    record(files.again.folder, names=NAMES[:2], seed=1)
+    releases = load(files)
+    (change,) = releases.changes
+    assert releases.is_seen_again(change)
+    assert not releases.not_seen_again
+
+
+def test_a_change_that_is_not_seen_again_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = record(tmp_path / "releases")
+    monkeypatch.setitem(releases_made_up.LEVELS, (REGRESSES, "JAX"), lambda *_: 180e-6)
+    record(files.again.folder, names=NAMES[:2], seed=1)
+    releases = load(files)
+    assert not releases.changes
+    (change,) = releases.not_seen_again
+    assert change.series.benchmark == REGRESSES
 
 
 def test_modes_are_no_change(releases: Releases) -> None:

@@ -23,6 +23,8 @@ from jaxcap.releases.files import ALL, EXPERIMENT, ReleaseFiles
 from jaxcap.releases.recording import PROGRAMS, Recording
 from jaxcap.results import ResultSet
 
+Measure = Callable[..., list[ResultSet]]
+
 SCAN, SORT = "scan of 1,000 small steps", "sort of 10,000 numbers"
 RELEASES = ("0.4.31", "0.5.0", "0.6.0")
 
@@ -38,17 +40,18 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
     """The release and the benchmarks of each process, which are pretended."""
     processes: list[tuple[str, list[str]]] = []
 
-    def measure(task: Task, *, interpreter: Interpreter, **_: Any) -> ResultSet:
-        release = Path(interpreter.executable).parts[-3]
+    def measure(task: Task, interpreters: Sequence[Interpreter], **_: Any) -> list[ResultSet]:
         names = [str(point["benchmark"]) for point in task.points]
-        processes.append((release, names))
-        results = make_set(*(of_benchmark(name) for name in names))
-        versions = {"jaxlib": release.removesuffix("-twin")}
-        return results.model_copy(
-            update={"environment": ENVIRONMENT.model_copy(update={"versions": versions})}
-        )
+        sets = []
+        for release in map(release_of, interpreters):
+            processes.append((release, names))
+            results = make_set(*map(of_benchmark, names))
+            versions = {"jaxlib": release.removesuffix("-twin")}
+            environment = ENVIRONMENT.model_copy(update={"versions": versions})
+            sets.append(results.model_copy(update={"environment": environment}))
+        return sets
 
-    monkeypatch.setattr(recording, "measure_in_turns", measure)
+    monkeypatch.setattr(recording, "measure_each_in_turns", measure)
     monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
     return processes
 
@@ -57,16 +60,22 @@ def of_benchmark(name: str) -> Any:
     return make_result("JAX", make_run(), experiment=EXPERIMENT, parameters={"benchmark": name})
 
 
-def failing_at(name: str, *releases: str, then: Callable[..., ResultSet]) -> Callable[..., Any]:
-    """Measure, but fail to prepare a benchmark under some releases."""
+def release_of(interpreter: Interpreter) -> str:
+    return Path(interpreter.executable).parts[-3]
 
-    def measure(task: Task, *, interpreter: Interpreter, **options: Any) -> ResultSet:
+
+def failing(release: str, reason: str, *, at: str | None = None, otherwise: Measure) -> Measure:
+    """Measure, but fail in the process of a release, perhaps to prepare a benchmark."""
+
+    def measure(task: Task, interpreters: Sequence[Interpreter], **options: Any) -> list[ResultSet]:
         names = [point["benchmark"] for point in task.points]
-        if name in names and Path(interpreter.executable).parts[-3] in releases:
-            error = ProcessError("killed")
-            error.point = names.index(name)
-            raise error
-        return then(task, interpreter=interpreter, **options)
+        for interpreter in interpreters:
+            if release_of(interpreter) == release and (at is None or at in names):
+                error = ProcessError(reason)
+                error.interpreter = interpreter
+                error.point = None if at is None else names.index(at)
+                raise error
+        return otherwise(task, interpreters, **options)
 
     return measure
 
@@ -101,7 +110,8 @@ def test_each_round_has_one_process_of_each_release_in_an_order_of_its_own(
     rounds = [order[start : start + 20] for start in (0, 20, 40)]
     assert all(sorted(round_) == sorted(releases) for round_ in rounds)
     assert len({tuple(round_) for round_ in rounds}) == 3
-    assert shares == pytest.approx([number / 60 for number in range(1, 61)])
+    ends = [start + end for start in (0, 20, 40) for end in (6, 12, 18, 20)]
+    assert shares == pytest.approx([end / 60 for end in ends])
     assert runs(tmp_path, "0.5.7") == {SCAN: 3, SORT: 3}
 
 
@@ -115,7 +125,7 @@ def test_what_was_interrupted_continues_there(
     environments_made = made(tmp_path, *RELEASES)
     with pytest.raises(KeyboardInterrupt):
         recorder(tmp_path).run(environments_made, interrupt)
-    assert len(measured) == 5
+    assert len(measured) == 6
     recorder(tmp_path).run(environments_made)
     assert Counter(release for release, _ in measured) == dict.fromkeys(RELEASES, 3)
     recorder(tmp_path).run(environments_made)
@@ -157,14 +167,15 @@ def test_benchmarks_that_are_gone_stay_in_the_files(
 def test_a_benchmark_that_fails_is_noted_and_left_out(
     tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works: Callable[..., ResultSet] = getattr(recording, "measure_in_turns")  # noqa: B009
-    monkeypatch.setattr(recording, "measure_in_turns", failing_at(SORT, "0.5.0", then=works))
+    works: Measure = getattr(recording, "measure_each_in_turns")  # noqa: B009
+    fails = failing("0.5.0", "killed", at=SORT, otherwise=works)
+    monkeypatch.setattr(recording, "measure_each_in_turns", fails)
     recorder(tmp_path).run(made(tmp_path, *RELEASES))
     files = ReleaseFiles.of(tmp_path)
     assert files.failures() == {"0.5.0": {SORT: "killed"}}
     assert runs(tmp_path, "0.5.0") == {SCAN: 3}
     assert runs(tmp_path, "0.6.0") == {SCAN: 3, SORT: 3}
-    monkeypatch.setattr(recording, "measure_in_turns", works)
+    monkeypatch.setattr(recording, "measure_each_in_turns", works)
     recorder(tmp_path).run(made(tmp_path, *RELEASES))
     assert files.failures() == {}
     assert runs(tmp_path, "0.5.0") == {SCAN: 3, SORT: 3}
@@ -173,14 +184,10 @@ def test_a_benchmark_that_fails_is_noted_and_left_out(
 def test_a_release_at_which_all_fails_is_left_out(
     tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works: Callable[..., ResultSet] = getattr(recording, "measure_in_turns")  # noqa: B009
+    works: Measure = getattr(recording, "measure_each_in_turns")  # noqa: B009
 
-    def crash(task: Task, *, interpreter: Interpreter, **options: Any) -> ResultSet:
-        if "0.5.0" in interpreter.executable:
-            raise ProcessError("illegal instruction")
-        return works(task, interpreter=interpreter, **options)
-
-    monkeypatch.setattr(recording, "measure_in_turns", crash)
+    fails = failing("0.5.0", "illegal instruction", otherwise=works)
+    monkeypatch.setattr(recording, "measure_each_in_turns", fails)
     recorder(tmp_path).run(made(tmp_path, *RELEASES))
     files = ReleaseFiles.of(tmp_path)
     assert files.failures() == {"0.5.0": {ALL: "illegal instruction"}}

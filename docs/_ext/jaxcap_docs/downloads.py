@@ -34,11 +34,6 @@ def results_folder(machine: Recording) -> str:
     return "" if machine.live else f"recorded/{machine.folder}/"
 
 
-def releases_folder(folder: Path) -> str:
-    """Return the folder of what a machine recorded of the releases, from the folder of that."""
-    return f"recorded/{folder.parent.name}/{folder.name}/"
-
-
 def notebook_names(exercise: str) -> tuple[str, str]:
     """Return the names of an exercise's notebooks: to work on, and with solutions."""
     stem = exercise.removeprefix(EXERCISES_FOLDER)

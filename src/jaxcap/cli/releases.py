@@ -61,6 +61,23 @@ def releases() -> None:
     """Measure the same benchmarks under many releases of JAX."""
 
 
+_processes = click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Fresh processes for each release.",
+)
+_environments = click.option(
+    "--environments",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to install the releases; by default, in the user's cache.",
+)
+_extra = click.option(
+    "--extra", default="", help="Of JAX, such as cuda12: what its releases are built for."
+)
+
+
 @releases.command("list", epilog="Example: jaxcap releases list --python 3.12")
 @_folder
 @_python
@@ -90,27 +107,15 @@ def list_(folder: Path, python: str) -> None:
 @click.argument("names", nargs=-1, metavar="[RELEASE]...")
 @_folder
 @_python
-@click.option(
-    "--processes",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Fresh processes for each release.",
-)
+@_processes
 @click.option(
     "--benchmark",
     "patterns",
     multiple=True,
     help="Only benchmarks whose name this pattern matches, as in 'scan*'; repeatable.",
 )
-@click.option(
-    "--environments",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where to install the releases; by default, in the user's cache.",
-)
-@click.option(
-    "--extra", default="", help="Of JAX, such as cuda12: what its releases are built for."
-)
+@_environments
+@_extra
 @quiet_option
 def record(
     names: Sequence[str],
@@ -129,26 +134,87 @@ def record(
     differs between the two is noise. An interrupted command continues where it stopped.
     """
     run = CommandRun(quiet=quiet)
-    start_backend()
-    from jaxcap.releases import recording
-    from jaxcap.releases.environments import default_folder
+    files = _files(folder)
     from jaxcap.releases.files import TWIN, version_key
 
     chosen = sorted(_choose(names, python), key=version_key)
+    benchmarks = _benchmarks(patterns)
+    _record(
+        run,
+        (*chosen, chosen[-1] + TWIN),
+        *(files, environments, python, extra, processes, benchmarks),
+    )
+    run.show(f"recorded {len(files.releases())} releases in {files.folder}")
+
+
+@releases.command(epilog="Example: jaxcap releases confirm --largest 10")
+@_folder
+@_python
+@_processes
+@click.option(
+    "--largest",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How many of the changes to measure again.",
+)
+@_environments
+@_extra
+@quiet_option
+def confirm(
+    folder: Path,
+    python: str,
+    processes: int,
+    largest: int,
+    environments: Path | None,
+    extra: str,
+    quiet: bool,
+) -> None:
+    """Record the largest changes once more, on this machine.
+
+    Of many comparisons, the largest difference is also a lucky one. So the two releases on either
+    side of it are measured again, beside the first recording. A change that isn't seen again is
+    not shown any more.
+    """
+    run = CommandRun(quiet=quiet)
+    files = _files(folder)
+    from jaxcap.releases.files import version_key
+
+    changes = _load(files).changes[:largest]
+    if not changes:
+        run.show(f"{files.folder} has no changes")
+        return
+    chosen = sorted({name for c in changes for name in (c.before, c.after)}, key=version_key)
+    benchmarks = list(dict.fromkeys(change.series.benchmark for change in changes))
+    _record(run, chosen, files.again, environments, python, extra, processes, benchmarks)
+    confirmed = _load(files)
+    seen = sum(bool(confirmed.is_seen_again(change)) for change in changes)
+    run.show(f"{seen} of {len(changes)} changes were seen again: {files.again.folder}")
+
+
+def _record(
+    run: CommandRun,
+    chosen: Sequence[str],
+    files: ReleaseFiles,
+    environments: Path | None,
+    python: str,
+    extra: str,
+    processes: int,
+    benchmarks: Sequence[str],
+) -> None:
+    """Install releases and measure them, with a progress bar; then list what failed."""
+    from jaxcap.releases import recording
+    from jaxcap.releases.environments import default_folder
+
     failures: list[str] = []
     recorder = recording.Recording(
-        _files(folder),
-        environments or default_folder(),
-        python,
-        extra,
-        processes,
-        _benchmarks(patterns),
+        *(files, environments or default_folder(), python, extra, processes, benchmarks),
         on_failure=failures.append,
     )
-    with progress_bar(hidden=quiet) as bar:
+    with progress_bar(hidden=run.quiet) as bar:
         made: dict[str, ReleaseEnvironment] = {}
-        task = bar.add_task("installing", total=len(chosen) + 1)
-        for release in (*chosen, chosen[-1] + TWIN):
+        task = bar.add_task("installing", total=len(chosen))
+        for release in chosen:
             bar.update(task, description=f"installing {release}", refresh=True)
             made |= recorder.install([release])
             bar.advance(task)
@@ -160,9 +226,8 @@ def record(
     if failures:
         rows = [failure.partition(": ")[::2] for failure in failures]
         run.show(Table("What failed", ("release and benchmark", "reason"), rows))
-    if not recorder.files.releases():
+    if not files.releases():
         raise click.ClickException("no release was recorded: see what failed")
-    run.show(f"recorded {len(recorder.files.releases())} releases in {recorder.files.folder}")
 
 
 @releases.command(epilog="Example: jaxcap releases show 'sort of 10,000 numbers'")
@@ -283,8 +348,6 @@ def _show(kind: str, table: Table, records: Sequence[Mapping[str, object]]) -> N
 
 def _recorded(folder: Path, machine: str | None) -> Releases:
     """Read what is recorded of the releases on a machine."""
-    from jaxcap.releases.benchmarks import BENCHMARKS
-    from jaxcap.releases.comparison import Releases
     from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
 
     machines = [path.parent.name for path in sorted(folder.glob(f"*/{EXPERIMENT}/"))]
@@ -301,16 +364,22 @@ def _recorded(folder: Path, machine: str | None) -> Releases:
             + (f", and none is {machine}" if machine else "")
             + f": {choice}"
         )
+    return _load(ReleaseFiles.of(folder / machine))
+
+
+def _load(files: ReleaseFiles) -> Releases:
+    """Read what is recorded."""
+    from jaxcap.releases.benchmarks import BENCHMARKS
+    from jaxcap.releases.comparison import Releases
+
     topics = {name: benchmark.topic for name, benchmark in BENCHMARKS.items()}
     quantities = {name: benchmark.quantity for name, benchmark in BENCHMARKS.items()}
     try:
-        recorded = Releases.load(ReleaseFiles.of(folder / machine), topics, quantities)
+        recorded = Releases.load(files, topics, quantities)
     except (OSError, ResultsError) as error:
         raise InputError(str(error)) from error
     if recorded is None:
-        raise InputError(
-            f"{folder / machine} has no release: record some by jaxcap releases record"
-        )
+        raise InputError(f"{files.folder} has no release: record some by jaxcap releases record")
     return recorded
 
 

@@ -38,9 +38,12 @@ class ProcessError(RuntimeError):
     ----------
     point
         Index of the point that it failed to prepare; None if it failed at something else.
+    interpreter
+        The Python that ran it; None if that isn't known.
     """
 
     point: int | None = None
+    interpreter: Interpreter | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class WorkerProcess:
         limit_s: float = ANSWER_LIMIT_S,
     ) -> None:
         self._experiment = experiment
+        self._interpreter = interpreter
         self.limit_s = limit_s
         self._errors = TemporaryFile()  # noqa: SIM115 (closed with the context)
         self._process = subprocess.Popen(
@@ -129,7 +133,9 @@ class WorkerProcess:
         finally:
             timer.cancel()  # a timer that runs on would keep an interrupted program alive
         if not line.endswith("\n"):  # the process ended, perhaps while it was writing
-            raise ProcessError(self._failure(hangs=time.monotonic() - start_s >= self.limit_s))
+            error = ProcessError(self._failure(hangs=time.monotonic() - start_s >= self.limit_s))
+            error.interpreter = self._interpreter
+            raise error
         answer = Answer.model_validate_json(line)
         self.cpu_s, self.memory_bytes = answer.cpu_s, answer.memory_bytes
         return answer
@@ -177,8 +183,8 @@ def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
         worker.send(Request(action="compile"))
     for worker in workers:
         worker.answer()
-    if task.analyses_cost:
-        workers[0].ask("analyse")
+    for worker in {"all": workers, "first": workers[:1], "none": []}[task.analysed]:
+        worker.ask("analyse")
     # From here on one worker runs at a time, as when they measure, and shows what is stolen from it.
     monitor = Monitor(cpu_s(workers))
     for worker in workers:
@@ -187,7 +193,7 @@ def prepare(workers: list[WorkerProcess], task: Task) -> list[WorkerProcess]:
         warn(
             f"other work takes {monitor.shares[0]:.0%} of the CPU, so times will be too long and "
             "intervals wide: end it, or measure later",
-            stacklevel=4,
+            stacklevel=5,
         )
     return workers
 
@@ -205,7 +211,7 @@ def _prepare_points(workers: list[WorkerProcess], task: Task) -> list[WorkerProc
             warn(
                 f"experiment {task.name!r} was measured in fewer than {len(workers)} processes, "
                 f"because it fits into this machine's memory {number} times",
-                stacklevel=5,
+                stacklevel=6,
             )
             return workers[:number]
     return workers

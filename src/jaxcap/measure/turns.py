@@ -55,16 +55,9 @@ def measure_in_turns(
     processes: int,
     budget_s: float,
     code: str,
-    interpreter: Interpreter | None = None,
-    limit_s: float = ANSWER_LIMIT_S,
     on_progress: Callable[[float], object] | None = None,
 ) -> ResultSet:
     """Measure a task in fresh processes that take turns, and pool what they measured.
-
-    All are alive at once. One at a time measures one round at one point, in random order, so that
-    the rounds of each process and of each point are spread over the whole time. Warns if the
-    machine is too busy to measure on, before and after, and logs how long measuring took, from the
-    first call to the last sample (``measured_s``), and the mean share of other work meanwhile.
 
     Parameters
     ----------
@@ -72,20 +65,68 @@ def measure_in_turns(
         What each process prepares.
     processes
         How many processes. Fewer are used, with a warning, if not all of them fit into memory.
-    budget_s
-        Seconds of sampling for each variant, in each process and at each point, on average. The
-        variants of a point share the time, because all have the same number of samples. Points
-        that are precise early leave their time to the others, and up to as much again is spent on
-        repeating disturbed rounds.
+    budget_s, on_progress
+        See `measure_each_in_turns`. Points that are precise early leave their time to the others.
     code
         Digest of what is measured, for the results.
-    interpreter
-        The Python that runs the processes, by default this one.
+
+    Raises
+    ------
+    ProcessError
+        If a process fails or hangs. All others are ended.
+    """
+    interpreters = [Interpreter()] * processes
+    first, *others = measure_each_in_turns(
+        task, interpreters, budget_s=budget_s, stops_early=True, on_progress=on_progress
+    )
+    for other in others:
+        first.environment.require_same_machine(other.environment)
+    return first.subset(
+        results[0].model_copy(update={"runs": tuple(r.runs[0] for r in results), "code": code})
+        for results in zip(first, *others, strict=True)
+    )
+
+
+def measure_each_in_turns(
+    task: Task,
+    interpreters: Sequence[Interpreter],
+    *,
+    budget_s: float,
+    stops_early: bool = False,
+    limit_s: float = ANSWER_LIMIT_S,
+    on_progress: Callable[[float], object] | None = None,
+) -> list[ResultSet]:
+    """Measure a task in a fresh process of each interpreter, and return what each measured.
+
+    All processes are alive at once. One at a time measures one round at one point, in random order,
+    so that the rounds of each process and of each point are spread over the whole time. Warns if the
+    machine is too busy to measure on, before and after, and logs how long measuring took, from the
+    first call to the last sample (``measured_s``), and the mean share of other work meanwhile.
+
+    Parameters
+    ----------
+    task
+        What each process prepares.
+    interpreters
+        The Python that runs each of the processes.
+    budget_s
+        Seconds of sampling for each variant, in each process and at each point, on average. The
+        variants of a point share the time, because all have the same number of samples. Up to as
+        much again is spent on repeating disturbed rounds.
+    stops_early
+        Whether points at which all speed-ups are precise are measured no longer. They are precise
+        by what all processes say together, so these have to measure the same.
     limit_s
         Seconds after which a process that doesn't answer counts as hanging.
     on_progress
         Called between rounds with the share of the work that is done. By default a bar is shown if
         standard error is a terminal.
+
+    Returns
+    -------
+    list
+        One set for each interpreter, in that order. The last ones are missing, with a warning, if
+        not all processes fit into memory.
 
     Raises
     ------
@@ -95,21 +136,19 @@ def measure_in_turns(
     commit = description.capture().commit or ""  # the same for all, even if one is made meanwhile
     with ExitStack() as stack:
         workers = [
-            stack.enter_context(
-                WorkerProcess(task.name, commit, interpreter or Interpreter(), limit_s=limit_s)
-            )
-            for _ in range(processes)
+            stack.enter_context(WorkerProcess(task.name, commit, interpreter, limit_s=limit_s))
+            for interpreter in interpreters
         ]
         start(workers, task)
         start_s = time.perf_counter()
-        session = _Session(prepare(workers, task), budget_s)
+        session = _Session(prepare(workers, task), budget_s, stops_early=stops_early)
         with progress_bar(hidden=on_progress is not None) as bar:
             shown = bar.add_task(task.name, total=1)
             session.measure(
                 on_progress or (lambda share: bar.update(shown, completed=share, refresh=True))
             )
         session.tell(task.name, time.perf_counter() - start_s)
-        return session.results(code)
+        return list(session.results())
 
 
 class _Round(NamedTuple):
@@ -204,8 +243,11 @@ def _is_precise(estimate: Estimate) -> bool:
 class _Session:
     """The rounds of workers that are warmed up."""
 
-    def __init__(self, workers: Sequence[WorkerProcess], budget_s: float) -> None:
+    def __init__(
+        self, workers: Sequence[WorkerProcess], budget_s: float, *, stops_early: bool
+    ) -> None:
         self._workers = workers
+        self._stops_early = stops_early
         self._points = [
             _Point(
                 index,
@@ -231,7 +273,7 @@ class _Session:
             shuffle(turns)
             for point, process in turns:
                 self._measure_round(point, process)
-            for point in active:
+            for point in active if self._stops_early else ():
                 point.look(self._monitor.shares)
             active = [point for point in active if point.needs_rounds] or self._redistribute()
             left = sum(max(point.left_s, 0) / point.budget_s for point in active)
@@ -300,26 +342,23 @@ class _Session:
             warn(
                 f"other work took {other_work:.0%} of the CPU while experiment {experiment!r} was "
                 f"measured, and disturbed {disturbed:.0%} of its samples: end it, and measure again",
-                stacklevel=4,
+                stacklevel=5,
             )
 
-    def results(self, code: str) -> ResultSet:
-        """Pool what the workers measured."""
-        reports = [worker.ask("report").results for worker in self._workers]
-        first, *others = [results for results in reports if results]
-        for other in others:
-            first.environment.require_same_machine(other.environment)
+    def results(self) -> Iterator[ResultSet]:
+        """Yield what each worker measured, with what disturbed it."""
         points = [point for point in self._points for _ in point.variants]
-        pooled = [
-            results[0].model_copy(update={"runs": tuple(self._runs(point, results)), "code": code})
-            for point, *results in zip(points, first, *others, strict=True)
-        ]
-        return first.subset(pooled)
+        for process, worker in enumerate(self._workers):
+            report = worker.ask("report").results
+            assert report, "a report has results"
+            yield report.subset(
+                result.model_copy(update={"runs": (self._run(point, process, result),)})
+                for point, result in zip(points, report, strict=True)
+            )
 
-    def _runs(self, point: _Point, results: Sequence[Result]) -> Iterator[ProcessSamples]:
-        """Yield the samples of one result in each process, with what disturbed them."""
+    def _run(self, point: _Point, process: int, result: Result) -> ProcessSamples:
+        """Return the samples of a result, with the share of other work beside each."""
         shares = self._monitor.shares
-        for result, rounds in zip(results, point.rounds, strict=True):
-            (run,) = result.runs
-            other_work = tuple(shares[round_.window] for round_ in rounds)
-            yield run.model_copy(update={"other_work": other_work})
+        (run,) = result.runs
+        other_work = tuple(shares[round_.window] for round_ in point.rounds[process])
+        return run.model_copy(update={"other_work": other_work})

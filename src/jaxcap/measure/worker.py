@@ -46,7 +46,8 @@ class Task(FrozenModel):
     sample_s: float  # the least length of a sample
     allocator: Allocator
     empty_caches: bool
-    analyses_cost: bool = True  # which compiles everything once more
+    # The processes that analyse the cost of all calls, which compiles everything once more.
+    analysed: Literal["first", "all", "none"] = "first"
 
 
 class Request(FrozenModel):

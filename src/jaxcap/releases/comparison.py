@@ -198,12 +198,15 @@ class Releases:
         The topic of each benchmark, in the order in which pages show them.
     quantities
         What each benchmark is about; the time if it isn't given.
+    again
+        A second recording of the largest changes, if there is one.
     """
 
     files: ReleaseFiles
     sets: Mapping[str, ResultSet]
     topics: Mapping[str, str]
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    again: Releases | None = None
 
     @classmethod
     def load(
@@ -217,8 +220,9 @@ class Releases:
             If one can't be read, isn't valid or holds something else.
         """
         sets = {name: results for name in files.releases() if (results := files.load(name))}
-        releases = cls(files, sets, topics, quantities)
-        return releases if releases.names else None
+        if not sets:
+            return None
+        return cls(files, sets, topics, quantities, cls.load(files.again, topics, quantities))
 
     @property
     def names(self) -> list[str]:
@@ -295,9 +299,32 @@ class Releases:
 
     @cached_property
     def changes(self) -> list[Comparison]:
-        """The steps that count as changes and are JAX's own, the largest first."""
-        changes = [c for c in self.steps if c.is_change and not self._control_moved(c)]
+        """The steps that count as changes and are JAX's own, the largest first.
+
+        Those that a second recording doesn't show are left out.
+        """
+        changes = [
+            c
+            for c in self.steps
+            if c.is_change and not self._control_moved(c) and self.is_seen_again(c) is not False
+        ]
         return sorted(changes, key=lambda c: c.factor, reverse=True)
+
+    @property
+    def not_seen_again(self) -> list[Comparison]:
+        """The steps that would count as changes, had a second recording shown them as well."""
+        return [c for c in self.steps if c.is_change and self.is_seen_again(c) is False]
+
+    def is_seen_again(self, change: Comparison) -> bool | None:
+        """Tell whether a second recording shows a change too; None if it didn't measure that."""
+        wanted = change.series
+        for series in self.again.of_jax(wanted.quantity) if self.again else ():
+            measured = {change.before, change.after} <= series.estimates.keys()
+            if series.benchmark == wanted.benchmark and measured:
+                second = series.compare(change.before, change.after)
+                same_direction = (second.ratio > 1) == (change.ratio > 1)
+                return same_direction and second.factor >= LEAST_CHANGE and second.p <= FALSE_SHARE
+        return None
 
     @property
     def moved_with_control(self) -> list[Comparison]:

@@ -42,6 +42,11 @@ class ReleaseFiles:
         """Return the files that lie in the folder of a machine."""
         return cls(machine_folder / EXPERIMENT)
 
+    @property
+    def again(self) -> ReleaseFiles:
+        """The files of a second recording of the largest changes."""
+        return ReleaseFiles(self.folder / "again")
+
     def path(self, release: str) -> Path:
         """Return where the results of a release are kept."""
         return self.folder / f"{release.replace(TWIN, '-twin')}.json"

@@ -1,8 +1,9 @@
 """Record the benchmarks under many releases of JAX on this machine.
 
-Each process is a fresh one under one release, and the releases take turns in random order, again
-and again, so that an hour in which the machine is slow affects all of them alike. After each process
-its results are saved: what is interrupted continues there.
+Each process is a fresh one under one release. Processes of some releases, chosen at random, are alive
+at once and take turns, sample by sample; then come those of others, and so on, again and again. So a
+second in which the machine is slow affects several releases alike, and an hour all of them. After each
+batch its results are saved: what is interrupted continues there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from jaxcap.measure.digest import digest
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.processes import Interpreter, ProcessError
-from jaxcap.measure.turns import measure_in_turns
+from jaxcap.measure.turns import measure_each_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.benchmarks.benchmark import JAX
@@ -32,6 +33,8 @@ from jaxcap.results.files import ENVIRONMENT_FILE
 
 # In each process: few and short samples, because processes differ far more than samples do.
 SAMPLE_S, BUDGET_S = 0.004, 0.02
+# So many processes, each of another release, are alive at once and take turns.
+ALIVE = 6
 # A process that doesn't answer for so long hangs. Compiling takes seconds.
 LIMIT_S = 240.0
 # A release that fails at more benchmarks doesn't work here.
@@ -133,8 +136,8 @@ class Recording:
         """
         with measuring_alone():
             self._claim_folder()
-            for done, release in self._turns(environments):
-                self._measure(release, environments[release])
+            for done, batch in self._turns(environments):
+                self._measure(batch, environments)
                 on_progress(done)
             self.files.note_failures(self._failures)
 
@@ -150,40 +153,63 @@ class Recording:
         if not machine_file.exists():
             write_atomically(machine_file, now.model_dump_json(indent=1) + "\n")
 
-    def _turns(self, releases: Iterable[str]) -> Iterator[tuple[float, str]]:
-        """Yield the share of the processes that will have run, and the release whose turn it is.
+    def _turns(self, releases: Iterable[str]) -> Iterator[tuple[float, list[str]]]:
+        """Yield the share of the processes that will have run, and the releases of the next batch.
 
-        In each round the releases come in a new random order, until none misses anything.
+        In each round the releases come in a new random order, until none misses anything. Those of a
+        batch miss the same benchmarks.
         """
         shuffle = random.Random().shuffle
-        for round_ in range(self.processes):
-            order = [release for release in releases if self.missing(release)]
+        total = done = 0
+        while waiting := {release: m for release in releases if (m := self.missing(release))}:
+            total = total or self.processes * len(waiting)
+            order = list(waiting)
             shuffle(order)
-            for number, release in enumerate(order, start=1):
-                yield (round_ + number / len(order)) / self.processes, release
+            while order:
+                alike = [release for release in order if waiting[release] == waiting[order[0]]]
+                batch = alike[:ALIVE]
+                order = [release for release in order if release not in batch]
+                done = min(done + len(batch), total)
+                yield done / total, batch
 
-    def _measure(self, release: str, environment: ReleaseEnvironment) -> None:
-        """Measure what a release misses in one process, and begin again without what fails."""
-        while names := self.missing(release):
-            programs = [name for name in names if name in PROGRAMS]
-            points = [name for name in names if name not in PROGRAMS]
-            try:
-                measured = self._measure_in_process(release, environment, points)
-                times_s = {name: _time_program(environment.interpreter, name) for name in programs}
-            except ProcessError as error:
+    def _measure(
+        self, releases: Sequence[str], environments: Mapping[str, ReleaseEnvironment]
+    ) -> None:
+        """Measure what some releases miss, by a process of each; note it if one of them fails."""
+        names = self.missing(releases[0])
+        points = [name for name in names if name not in PROGRAMS]
+        interpreters = [environments[release].interpreter for release in releases]
+        try:
+            for release, measured in zip(
+                releases, self._measure_in_processes(interpreters, releases, points), strict=False
+            ):
+                times_s = {
+                    name: _time_program(environments[release].interpreter, name)
+                    for name in names
+                    if name in PROGRAMS
+                }
+                self._save(release, measured, times_s)
+        except ProcessError as error:
+            failed = [
+                release
+                for release, interpreter in zip(releases, interpreters, strict=True)
+                if error.interpreter in (None, interpreter)
+            ]
+            for release in failed:
                 works = len(self._failures.get(release, ())) < MAX_FAILURES
                 benchmark = points[error.point] if works and error.point is not None else ALL
                 self._note(release, benchmark, str(error))
-            else:
-                self._save(release, measured, times_s)
-                return
 
-    def _measure_in_process(
-        self, release: str, environment: ReleaseEnvironment, benchmarks: Sequence[str]
-    ) -> ResultSet | None:
-        """Measure benchmarks in one fresh process; None if there are none."""
+    def _measure_in_processes(
+        self,
+        interpreters: Sequence[Interpreter],
+        releases: Sequence[str],
+        benchmarks: Sequence[str],
+    ) -> Sequence[ResultSet | None]:
+        """Measure benchmarks in a fresh process of each interpreter; None if there are none."""
         if not benchmarks:
-            return None
+            return [None] * len(interpreters)
+        is_new = any(self.files.load(release) is None for release in releases)
         task = Task(
             name=EXPERIMENT,
             reference="jaxcap.releases.benchmarks:prepare",
@@ -191,21 +217,18 @@ class Recording:
             sample_s=SAMPLE_S,
             allocator="steady",
             empty_caches=False,
-            analyses_cost=self.files.load(release) is None,
+            analysed="all" if is_new else "none",
         )
-        results = measure_in_turns(
-            task,
-            processes=1,
-            budget_s=BUDGET_S,
-            code="",
-            interpreter=environment.interpreter,
-            limit_s=LIMIT_S,
-            on_progress=lambda _: None,
+        sets = measure_each_in_turns(
+            task, interpreters, budget_s=BUDGET_S, limit_s=LIMIT_S, on_progress=lambda _: None
         )
-        return results.subset(
-            result.model_copy(update={"code": _code(str(result.parameters["benchmark"]))})
-            for result in results
-        )
+        return [
+            results.subset(
+                result.model_copy(update={"code": _code(str(result.parameters["benchmark"]))})
+                for result in results
+            )
+            for results in sets
+        ]
 
     def _save(self, release: str, measured: ResultSet | None, times_s: Mapping[str, float]) -> None:
         """Add what a process measured to the file of the release."""

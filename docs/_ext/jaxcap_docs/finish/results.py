@@ -14,8 +14,8 @@ from jaxcap.results import ResultSet, json_schema
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
-from jaxcap_docs.downloads import releases_folder, results_folder
-from jaxcap_docs.read.releases import recorded
+from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.read.releases import recorded, served_folder
 from jaxcap_docs.sources import make_if_changed, package_files
 
 INDEX = "index.json"
@@ -42,11 +42,12 @@ def _write_all(target: Path) -> None:
         for name, results in machine.sets.items()
     ]
     for releases in recorded():
-        folder = releases_folder(releases.files.folder)
-        for name, results in releases.sets.items():
-            index.append(_serve(target, f"{folder}{releases.files.path(name).stem}", results))
-        for path in (*releases.files.folder.glob("*.txt"), *releases.files.folder.glob("*.csv")):
-            write_atomically(target / folder / path.name, path.read_text(encoding="utf-8"))
+        for part in filter(None, (releases, releases.again)):
+            files, folder = part.files, served_folder(part.files)
+            for name, results in part.sets.items():
+                index.append(_serve(target, f"{folder}{files.path(name).stem}", results))
+            for path in (*files.folder.glob("*.txt"), *files.folder.glob("*.csv")):
+                write_atomically(target / folder / path.name, path.read_text(encoding="utf-8"))
     for name, content in (("schema.json", json_schema()), (INDEX, index)):
         write_atomically(target / name, json.dumps(content, indent=1) + "\n")
 

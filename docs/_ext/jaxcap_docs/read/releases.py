@@ -25,7 +25,6 @@ from jaxcap.releases.recording import PROGRAMS
 from jaxcap.results import ResultsError
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
-from jaxcap_docs.downloads import releases_folder
 from jaxcap_docs.read.dependencies import note_files
 from jaxcap_docs.read.elements import note, plot, raw_html, stamp
 from jaxcap_docs.sources import make_if_changed, package_files
@@ -86,7 +85,7 @@ class Directive(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return what the page shows, or a note if no machine has recorded the releases."""
-        note_files(self.env, page_records.RECORDED, f"*/{EXPERIMENT}/*")
+        note_files(self.env, page_records.RECORDED, f"*/{EXPERIMENT}/**/*")
         note_files(self.env, Path(comparison.__file__).parent, "*.*")
         machines = recorded()
         if not machines:
@@ -280,8 +279,9 @@ def _changes(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
             "95 % interval of the ratio",
             "before",
             "since",
+            "seen again",
         ),
-        [_row_of_change(env, change) for change in changes[:LONGEST]],
+        [_row_of_change(env, releases, change) for change in changes[:LONGEST]],
     )
     content: list[nodes.Node] = [table, *_explanations(changes)]
     if moved := releases.moved_with_control:
@@ -291,10 +291,17 @@ def _changes(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
                 text=f"Left out, because NumPy's time changed at the same place: {names}."
             )
         )
+    if unseen := releases.not_seen_again:
+        names = ", ".join(f"{c.series.benchmark} in {c.after}" for c in unseen)
+        content.append(
+            nodes.paragraph(text=f"Left out, because a second recording didn't show it: {names}.")
+        )
     return content
 
 
-def _row_of_change(env: BuildEnvironment, change: Comparison) -> tuple[str, ...]:
+def _row_of_change(
+    env: BuildEnvironment, releases: Releases, change: Comparison
+) -> tuple[str, ...]:
     return (
         _link(env, change.series),
         change.after,
@@ -302,6 +309,7 @@ def _row_of_change(env: BuildEnvironment, change: Comparison) -> tuple[str, ...]
         change.interval,
         f"{_short(change.series, change.before)} ({change.before})",
         _short(change.series, change.after),
+        "yes" if releases.is_seen_again(change) else "not measured again",
     )
 
 
@@ -410,12 +418,17 @@ def _files(env: BuildEnvironment) -> list[nodes.Node]:
 
 def _links(env: BuildEnvironment, releases: Releases) -> nodes.raw:
     """Link to the files that numbers of a machine come from."""
-    folder = f"{prefix(env)}results/{releases_folder(releases.files.folder)}"
+    folder = f"{prefix(env)}results/{served_folder(releases.files)}"
     links = ", ".join(
         f'<a download href="{folder}{releases.files.path(name).name}">{escape(name)}</a>'
         for name in releases.sets
     )
     return raw_html(f"<p>The numbers, by release, as JSON: {links}.</p>")
+
+
+def served_folder(files: ReleaseFiles) -> str:
+    """Return the folder below ``results/`` that the files are served in."""
+    return f"recorded/{files.folder.relative_to(page_records.RECORDED).as_posix()}/"
 
 
 def prefix(env: BuildEnvironment) -> str:
