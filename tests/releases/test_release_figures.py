@@ -36,8 +36,8 @@ def finding(releases: Releases, benchmark: str) -> str:
 
 def test_titles_state_what_was_found(releases: Releases) -> None:
     assert finding(releases, REGRESSES) == "3.0 times slower since 0.4.33"
-    assert finding(releases, UNCHANGED) == "no change"
-    assert finding(releases, MODES) == "no change, but two modes"
+    assert finding(releases, UNCHANGED) == "no certain change"
+    assert finding(releases, MODES) == "no certain change, but much scatter"
 
 
 def test_title_of_one_process_claims_nothing(tmp_path: Path) -> None:
@@ -63,4 +63,4 @@ def test_course_has_a_dot_for_each_process(releases: Releases) -> None:
 def test_course_of_memory_has_no_processes(releases: Releases) -> None:
     memory, *_ = releases.of_jax("temporary memory")
     figure = figures.course(memory, [], NAMES)
-    assert figure.axes[0].get_title(loc="left") == "no change"
+    assert figure.axes[0].get_title(loc="left") == "no certain change"

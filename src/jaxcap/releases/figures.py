@@ -147,7 +147,7 @@ def finding(series: Series, changes: Sequence[Comparison]) -> str:
     if not series.is_exact and series.deviation[1] == 0:
         return "one process each: no change can be told from noise"
     if not changes:
-        return "no change" + (", but two modes" if series.has_modes else "")
+        return "no certain change" + (", but much scatter" if series.has_modes else "")
     ordered = sorted(changes, key=lambda c: series.releases.index(c.after))
     if len(ordered) == 1:
         return f"{ordered[0].words} since {ordered[0].after}"
