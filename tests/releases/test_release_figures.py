@@ -46,6 +46,12 @@ def test_title_of_one_process_claims_nothing(tmp_path: Path) -> None:
     assert "no change can be told from noise" in finding(releases, REGRESSES)
 
 
+def test_titles_of_few_processes_do_not_deny_a_change(tmp_path: Path) -> None:
+    releases = Releases.load(record(tmp_path / "releases", processes=2), {}, {})
+    assert releases
+    assert finding(releases, MODES) == "too few processes to be certain of a change"
+
+
 def test_heat_map_names_all_benchmarks_and_releases(releases: Releases) -> None:
     axes = figures.heat_map(releases).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == NAMES

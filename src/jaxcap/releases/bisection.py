@@ -40,10 +40,10 @@ LOOKS = 4
 #: The share of the processes that is left out at either end, once that is a whole process.
 TRIMMED = 0.2
 
-#: What a search ends with. ``"gradual"`` means that no single release changed it by the threshold.
+# What a search ends with. ``"gradual"`` means that no single release changed it by the threshold.
 Verdict = Literal["found", "no change", "gradual", "undecided"]
 
-#: Returns what each of so many fresh processes measured under each of the releases: positive numbers.
+# Returns what each of so many fresh processes measured under each of the releases: positive numbers.
 Measure = Callable[[Sequence[str], int], Mapping[str, Sequence[float]]]
 
 
@@ -103,8 +103,10 @@ class Outcome(FrozenModel):
     ----------
     verdict
         See `Verdict`.
-    older, newer
-        The neighbours between which it changed, or the last two that were compared.
+    older
+        The last release before the change, or the older one of the last two that were compared.
+    newer
+        The release that changed it, or the newer one of the last two that were compared.
     ratio
         Of the newer one to the older one, with a confidence of ``confidence``.
     confidence

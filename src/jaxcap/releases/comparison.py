@@ -36,6 +36,8 @@ QUANTITIES: tuple[Quantity, ...] = ("time", "first call", "temporary memory")
 LEAST_CHANGE = 1.1
 #: The false discovery rate, which is the share of the changes that may be none.
 FALSE_SHARE = 0.05
+#: With fewer processes of each release hardly any change can be certain.
+FEW_PROCESSES = 4
 #: A benchmark has modes if the processes of a release differ by this factor.
 MODE_FACTOR = 1.5
 # Deviation of logarithms below which no clock can see: equal numbers would have no deviation at all.
@@ -52,8 +54,12 @@ class Series:
 
     Attributes
     ----------
-    benchmark, topic, variant
-        As in the files, where the topic is that of the benchmark.
+    benchmark
+        Its name.
+    topic
+        That of the benchmark.
+    variant
+        As in the files.
     quantity
         What is compared.
     estimates
@@ -70,6 +76,11 @@ class Series:
     def releases(self) -> list[str]:
         """Those that measured it, oldest first, without the twin."""
         return [release for release in self.estimates if not release.endswith(TWIN)]
+
+    @property
+    def processes(self) -> int:
+        """How many processes measured it under a release, at most."""
+        return max(len(estimate.medians) for estimate in self.estimates.values())
 
     @property
     def is_exact(self) -> bool:
@@ -113,11 +124,18 @@ class Comparison:
 
     Attributes
     ----------
-    series, before, after
-        What is compared: the second release with the first.
-    ratio, low, high
-        How many times as long it takes, or as much memory, with the interval of that. The interval is
-        infinite where a release was measured by one process.
+    series
+        What is compared.
+    before
+        The release that it is compared with.
+    after
+        The release that is compared.
+    ratio
+        How many times as long it takes, or as much memory.
+    low
+        The lower end of the ratio's interval; zero where a release was measured by one process.
+    high
+        The upper end of the ratio's interval; infinite in that case.
     p
         The probability of so large a difference without a cause; nan where it can't be estimated.
     adjusted_p
@@ -386,8 +404,10 @@ class Cause:
     ----------
     release
         The first one with the change.
-    topic, benchmark
-        What changed: one of the two is empty.
+    topic
+        What changed, if all benchmarks of a topic did; else empty.
+    benchmark
+        What changed, if a single benchmark did; else empty.
     cause
         A sentence.
     link

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
-from jaxcap.releases.comparison import Comparison, Releases, Series
+from jaxcap.releases.comparison import FEW_PROCESSES, Comparison, Releases, Series
 from jaxcap.releases.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math
 
@@ -146,6 +146,8 @@ def finding(series: Series, changes: Sequence[Comparison]) -> str:
         return "measured under one release"
     if not series.is_exact and series.deviation[1] == 0:
         return "one process each: no change can be told from noise"
+    if not changes and not series.is_exact and series.processes < FEW_PROCESSES:
+        return "too few processes to be certain of a change"
     if not changes:
         return "no certain change" + (", but much scatter" if series.has_modes else "")
     ordered = sorted(changes, key=lambda c: series.releases.index(c.after))

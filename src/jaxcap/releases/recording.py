@@ -57,7 +57,9 @@ class Recording:
         Where it is saved.
     environments
         The folder of the virtual environments.
-    python, extra
+    python
+        See `jaxcap.releases.environments.install`.
+    extra
         See `jaxcap.releases.environments.install`.
     processes
         How many fresh processes measure each benchmark under each release.

@@ -1,6 +1,6 @@
 """Public issues on performance, replayed: what was reported, and in which releases it shows here.
 
-Each replay runs a few lines of our own, in `jaxcap.releases.benchmarks.issues`, with smaller inputs
+Each replay runs a few lines of our own, in ``jaxcap.releases.benchmarks.issues``, with smaller inputs
 than most reports had, and on another machine. So a report that is not seen here may still be right.
 """
 

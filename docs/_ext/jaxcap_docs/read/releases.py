@@ -204,7 +204,6 @@ def _machine(releases: Releases) -> list[nodes.Node]:
     newest = releases.sets[releases.newest]
     least, most = releases.processes
     processes = f"{least} to {most} of each release" if least < most else f"{most} of each release"
-    alone = "One process measured each release: there are no intervals, and no changes."
     numpys = {
         name: results.environment.versions.get("numpy", "?")
         for name, results in releases.sets.items()
@@ -217,7 +216,21 @@ def _machine(releases: Releases) -> list[nodes.Node]:
             for version, count in Counter(numpys[name] for name in releases.names).items()
         ),
     }
-    return [stamp("Recorded on", newest.environment, facts), *([note(alone)] if most == 1 else [])]
+    return [stamp("Recorded on", newest.environment, facts), *_warning(most)]
+
+
+def _warning(processes: int) -> list[nodes.Node]:
+    """Say what can't be concluded from so few processes, if they are too few."""
+    if processes >= comparison.FEW_PROCESSES:
+        return []
+    if processes == 1:
+        text = "One process measured each release: there are no intervals, and no changes."
+    else:
+        text = (
+            f"Only {processes} processes measured each release so far. The map and the plots show "
+            "large differences, but hardly any of them is certain enough to be called a change."
+        )
+    return [note(text)]
 
 
 def _device(releases: Releases) -> str:

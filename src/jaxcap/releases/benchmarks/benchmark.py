@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-#: What a benchmark is about: the time of a call, that of the first one, which compiles, or XLA's
-#: temporary memory.
+# What a benchmark is about: the time of a call, that of the first one, which compiles, or XLA's
+# temporary memory.
 Quantity = Literal["time", "first call", "temporary memory"]
 
 Variants = Mapping[str, Callable[[], Any]]
@@ -26,8 +26,8 @@ class Benchmark:
     topic
         What it belongs to, such as ``"loops"``.
     prepare
-        Makes the inputs and returns the variants: callables without arguments, by name, `JAX` first.
-        A variant `NUMPY` does the same without JAX, so that a change of it is none of JAX.
+        Makes the inputs and returns the variants: callables without arguments, by name, ``JAX`` first.
+        A variant ``NUMPY`` does the same without JAX, so that a change of it is none of JAX.
     quantity
         What the benchmark is about. All quantities are recorded.
     """
