@@ -102,7 +102,8 @@ class Outcome(FrozenModel):
     Attributes
     ----------
     verdict
-        See `Verdict`.
+        ``"found"``, ``"no change"``, ``"gradual"`` if no single release changed it by the threshold, or
+        ``"undecided"``.
     older
         The last release before the change, or the older one of the last two that were compared.
     newer
