@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from docutils import nodes
+from rich.filesize import decimal
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -196,7 +197,8 @@ def _row_of_topic(series: Series) -> tuple[str, ...]:
 
 
 def _short(series: Series, release: str) -> str:
-    return escape(series.estimates[release].short)
+    estimate = series.estimates[release]
+    return escape(decimal(round(estimate.value)) if series.is_exact else estimate.short)
 
 
 def _machine(releases: Releases) -> list[nodes.Node]:
