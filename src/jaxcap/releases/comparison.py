@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy import special, stats
+import scipy  # imports its parts when they are first used, which takes long
 
 from jaxcap.releases.files import TWIN, ReleaseFiles, version_key
 from jaxcap.results import Result, ResultSet
@@ -197,7 +197,7 @@ def adjust(comparisons: Iterable[Comparison]) -> list[Comparison]:
     known = [c for c in comparisons if not isnan(c.p)]
     if not known:
         return comparisons
-    adjusted = stats.false_discovery_control([c.p for c in known], method="bh")
+    adjusted = scipy.stats.false_discovery_control([c.p for c in known], method="bh")
     p_of = {id(c): float(p) for c, p in zip(known, adjusted, strict=True)}
     return [replace(c, adjusted_p=p_of.get(id(c), nan)) for c in comparisons]
 
@@ -468,6 +468,6 @@ def _compare_logs(
         (sqrt(sum(variances)), own),
         (deviation * sqrt(1 / len(before) + 1 / len(after)), freedom),
     ]
-    reach = max(error * special.stdtrit(df, (1 + CONFIDENCE) / 2) for error, df in errors)
-    p = max(2 * special.stdtr(df, -abs(difference) / error) for error, df in errors)
+    reach = max(error * scipy.special.stdtrit(df, (1 + CONFIDENCE) / 2) for error, df in errors)
+    p = max(2 * scipy.special.stdtr(df, -abs(difference) / error) for error, df in errors)
     return exp(difference - reach), exp(difference + reach), float(p)
