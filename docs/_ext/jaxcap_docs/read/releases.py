@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
@@ -78,7 +79,7 @@ def recorded() -> list[Releases]:
     return machines
 
 
-class Directive(SphinxDirective):
+class Directive(SphinxDirective, ABC):
     """Shows what the first machine recorded, or says that none has."""
 
     required_arguments = 1
@@ -95,9 +96,9 @@ class Directive(SphinxDirective):
             return [] if is_said else [note(MISSING)]
         return self.show(machines[0])
 
+    @abstractmethod
     def show(self, releases: Releases) -> list[nodes.Node]:
         """Return what the page shows of a machine."""
-        raise NotImplementedError
 
 
 class ReleasesPart(Directive):
