@@ -178,3 +178,6 @@ next_ratio = str(precision.next_inside(speedups))
 # a verdict and an interval as far as that, and measure again what a decision depends on. Mistakes that
 # no interval shows are on :doc:`the page on timing </tutorials/performance/timing>`, and the rules
 # behind all of this on :doc:`the page on method </measuring>`.
+#
+# After this page: :doc:`has JAX become faster? </tutorials/performance/releases>`, which compares many
+# releases, and so has more verdicts to be wrong about.

@@ -62,6 +62,7 @@ def copy_project(copy: Path) -> Path:
     )
     for name in ("docs", "gallery", "src"):
         shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+    (copy / "docs" / "recorded").mkdir()  # without recordings, of which the package has a copy
     shutil.rmtree(copy / "docs" / "tutorials", ignore_errors=True)
     for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
         shutil.copy(ROOT / name, copy)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import releases_made_up
 from bs4 import BeautifulSoup
 from fakes import ENVIRONMENT
 from jaxcap_docs.lessons import lacks_torch
@@ -83,6 +84,7 @@ def site(html: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, project)
     experiments = catalogue()
     folder = Store(project / "docs" / "recorded")
+    releases_made_up.record(project / "docs" / "recorded" / "made-up-gpu" / "releases")
     for measured in measured_by_build(html):
         experiment = experiments.get(measured[0].experiment)
         if experiment is None:  # it needs PyTorch, without which its page isn't run

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, expect
-from releases_made_up import NAMES, REGRESSES, UNCHANGED
+from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED
 from sites import Read
 
 from jaxcap.releases.benchmarks import BENCHMARKS
@@ -89,3 +90,23 @@ def test_map_holds_all_quantities(read_small: Read) -> None:
     assert {one["quantity"] for one in data["series"]} == {"time", "first call", "temporary memory"}
     own = [one for one in data["series"] if one["own"] and one["benchmark"] == UNCHANGED]
     assert [one["quantity"] for one in own] == [BENCHMARKS[UNCHANGED].quantity]
+
+
+def test_claims_are_checked_under_each_release(read_small: Read) -> None:
+    page = read_small("releases/claims")
+    ((claim, outcome, first, last),) = rows(page, "Claims of the tutorials by release")
+    assert claim == "adding ten numbers takes longer in JAX than in NumPy"
+    assert outcome == f"holds under all {len(NAMES)} releases"
+    assert float(first) == pytest.approx(6, rel=0.2)
+    assert float(last) == pytest.approx(6, rel=0.2)
+    lesson = page.select_one(".jaxcap-table a")["href"]
+    assert lesson == "../tutorials/performance/dispatch_overhead.html"
+
+
+def test_part_of_jax_in_old_times_is_measured(read_small: Read) -> None:
+    ((work, benchmark, _, newest, ratio),) = rows(
+        read_small("results/then_and_now"), "The part of JAX"
+    )
+    assert (work, benchmark) == ("dot of JAX's arrays", CONTROL_MOVES)
+    assert newest.endswith(f"({NAMES[-1]})")
+    assert ratio.startswith("0.5")

@@ -29,6 +29,7 @@ PAGES = {
     "tutorials/performance/precision": ("Timing",),
     "tutorials/performance/dispatch_overhead": ("Compilation", "Dispatch"),
     "tutorials/performance/linear_algebra": ("Arrays and NumPy", "Precision", "PyTorch"),
+    "tutorials/performance/releases": ("Timing",),
     "tutorials/applications/calibration": ("Batches", "Gradients", "Precision", "Training"),
     "tutorials/applications/mnist": ("PyTorch", "Training"),
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),

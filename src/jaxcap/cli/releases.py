@@ -369,13 +369,10 @@ def _recorded(folder: Path, machine: str | None) -> Releases:
 
 def _load(files: ReleaseFiles) -> Releases:
     """Read what is recorded."""
-    from jaxcap.releases.benchmarks import BENCHMARKS
-    from jaxcap.releases.comparison import Releases
+    from jaxcap.releases.recorded import load
 
-    topics = {name: benchmark.topic for name, benchmark in BENCHMARKS.items()}
-    quantities = {name: benchmark.quantity for name, benchmark in BENCHMARKS.items()}
     try:
-        recorded = Releases.load(files, topics, quantities)
+        recorded = load(files)
     except (OSError, ResultsError) as error:
         raise InputError(str(error)) from error
     if recorded is None:

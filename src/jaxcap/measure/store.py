@@ -159,7 +159,7 @@ class Store:
                 logger.warning("%s: %r is measured again", error, plan.experiment)
                 continue
             if not plan.reasons_to_measure(kept, now):
-                _tell(plan, path)
+                tell_source(plan.experiment, path)
                 return plan.choose(kept)
         return None
 
@@ -178,7 +178,7 @@ class Store:
         environment = results.environment.model_dump_json(indent=1)
         write_atomically(path.with_name(ENVIRONMENT_FILE), environment + "\n")
         results.save(path)
-        _tell(plan, path)
+        tell_source(plan.experiment, path)
         return path
 
 
@@ -228,10 +228,10 @@ def _recorded(folder: Path, plan: Plan) -> ResultSet:
             f"{folder.name} has not recorded experiment {plan.experiment!r} at {list(plan.points)}: "
             f"run jaxcap record {plan.experiment!r} there, and add the file"
         )
-    _tell(plan, path)
+    tell_source(plan.experiment, path)
     return chosen
 
 
-def _tell(plan: Plan, path: Path) -> None:
-    """Log where results are, for a build that keeps what it made from them."""
-    logger.info("results of %r are in %s", plan.experiment, path, extra={"results_file": path})
+def tell_source(experiment: str, path: Path) -> None:
+    """Log which file results come from, for a build that keeps what it made from them."""
+    logger.info("results of %r are in %s", experiment, path, extra={"results_file": path})

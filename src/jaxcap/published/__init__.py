@@ -17,7 +17,13 @@ from jaxcap.published.assessments import (
 from jaxcap.published.overview import chart, tables
 from jaxcap.published.recomputations import Recomputation
 from jaxcap.published.replications import CEILINGS, Replication
-from jaxcap.published.values import DOCUMENTS, MISTAKES, PublishedValue, load
+from jaxcap.published.values import (
+    DOCUMENTS,
+    MISTAKES,
+    NEAREST_BENCHMARKS,
+    PublishedValue,
+    load,
+)
 
 __all__ = [
     "CEILINGS",
@@ -26,6 +32,7 @@ __all__ = [
     "FACTOR",
     "MEANINGS",
     "MISTAKES",
+    "NEAREST_BENCHMARKS",
     "Assessment",
     "Conclusion",
     "PublishedValue",

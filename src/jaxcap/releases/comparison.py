@@ -113,7 +113,7 @@ class Series:
         ratio = self.estimates[after].value / self.estimates[before].value
         if self.is_exact:
             return Comparison(self, before, after, ratio, ratio, ratio, float(ratio == 1))
-        low, high, p = _compare_logs(self.logs[before], self.logs[after], *self.deviation)
+        low, high, p = compare_logs(self.logs[before], self.logs[after], *self.deviation)
         # With few processes the median may lie beside the mean that the interval is about.
         return Comparison(self, before, after, ratio, min(low, ratio), max(high, ratio), p)
 
@@ -192,14 +192,17 @@ class Comparison:
 
 
 def adjust(comparisons: Iterable[Comparison]) -> list[Comparison]:
-    """Correct the p-values of comparisons for their number, by Benjamini and Hochberg's procedure."""
+    """Correct the p-values of comparisons for their number."""
     comparisons = list(comparisons)
-    known = [c for c in comparisons if not isnan(c.p)]
-    if not known:
-        return comparisons
-    adjusted = scipy.stats.false_discovery_control([c.p for c in known], method="bh")
-    p_of = {id(c): float(p) for c, p in zip(known, adjusted, strict=True)}
-    return [replace(c, adjusted_p=p_of.get(id(c), nan)) for c in comparisons]
+    corrected = false_discovery_control([comparison.p for comparison in comparisons])
+    return [replace(c, adjusted_p=p) for c, p in zip(comparisons, corrected, strict=True)]
+
+
+def false_discovery_control(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number, by Benjamini and Hochberg's procedure; nan stays nan."""
+    known = [p for p in p_values if not isnan(p)]
+    corrected = iter(scipy.stats.false_discovery_control(known, method="bh") if known else ())
+    return [nan if isnan(p) else float(next(corrected)) for p in p_values]
 
 
 @dataclass(frozen=True)
@@ -333,16 +336,22 @@ class Releases:
         """The steps that would count as changes, had a second recording shown them as well."""
         return [c for c in self.steps if c.is_change and self.is_seen_again(c) is False]
 
-    def is_seen_again(self, change: Comparison) -> bool | None:
-        """Tell whether a second recording shows a change too; None if it didn't measure that."""
+    def second(self, change: Comparison) -> Comparison | None:
+        """Return what a second recording says of a change; None if it didn't measure that."""
         wanted = change.series
         for series in self.again.of_jax(wanted.quantity) if self.again else ():
             measured = {change.before, change.after} <= series.estimates.keys()
             if series.benchmark == wanted.benchmark and measured:
-                second = series.compare(change.before, change.after)
-                same_direction = (second.ratio > 1) == (change.ratio > 1)
-                return same_direction and second.factor >= LEAST_CHANGE and second.p <= FALSE_SHARE
+                return series.compare(change.before, change.after)
         return None
+
+    def is_seen_again(self, change: Comparison) -> bool | None:
+        """Tell whether a second recording shows a change too; None if it didn't measure that."""
+        second = self.second(change)
+        if second is None:
+            return None
+        same_direction = (second.ratio > 1) == (change.ratio > 1)
+        return same_direction and second.factor >= LEAST_CHANGE and second.p <= FALSE_SHARE
 
     @property
     def moved_with_control(self) -> list[Comparison]:
@@ -445,7 +454,7 @@ def _estimate(result: Result, quantity: Quantity) -> Estimate | None:
     return estimate if min(estimate.medians) > 0 else None
 
 
-def _compare_logs(
+def compare_logs(
     before: np.ndarray, after: np.ndarray, deviation: float, freedom: int
 ) -> tuple[float, float, float]:
     """Return the ends of the interval of a ratio, and the probability of its size without a cause.

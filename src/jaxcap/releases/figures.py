@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from math import log2, nan
+from textwrap import fill
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
+from jaxcap.releases.claims import CheckedClaim
 from jaxcap.releases.comparison import FEW_PROCESSES, Comparison, Releases, Series
 from jaxcap.releases.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math
@@ -38,9 +43,7 @@ def heat_map(releases: Releases) -> Figure:
         )
         axes.invert_yaxis()
         axes.set_yticks(np.arange(len(series)) + 0.5, [escape_math(s.benchmark) for s in series])
-        step = -(-len(names) // 22)
-        shown = range((len(names) - 1) % step, len(names), step)  # the newest is always labelled
-        axes.set_xticks([n + 0.5 for n in shown], [names[n] for n in shown], rotation=90)
+        _label_releases(axes, names, 22, offset=0.5, rotation=90)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         row = 0
@@ -68,6 +71,48 @@ def heat_map(releases: Releases) -> Figure:
     figure.set_label(
         f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
         "compared with the newest. The tables below list the largest differences"
+    )
+    return figure
+
+
+def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
+    """Draw what became of claims: a row for each, and a column for each release.
+
+    Parameters
+    ----------
+    checked
+        At least one.
+    names
+        All releases, oldest first.
+    """
+    outcomes = ("fails", "undecided", "holds")
+    cells = np.full((len(checked), len(names)), nan)
+    for row, one in enumerate(checked):
+        for column, name in enumerate(names):
+            if name in one.outcomes:
+                cells[row, column] = outcomes.index(one.outcomes[name])
+    colours = ListedColormap([SLOWER, EQUAL, FASTER])
+    with plt.rc_context({**STYLE, "font.size": 8, "axes.grid": False}):
+        figure, axes = plt.subplots(figsize=(8.1, 1.5 + 0.3 * len(checked)))
+        axes.pcolormesh(cells, cmap=colours, vmin=-0.5, vmax=2.5, edgecolor="none", rasterized=True)
+        axes.hlines(range(1, len(checked)), 0, len(names), color="#ffffff", linewidth=2)
+        axes.invert_yaxis()
+        axes.set_yticks(
+            np.arange(len(checked)) + 0.5,
+            [fill(escape_math(one.claim.text), 44) for one in checked],
+        )
+        _label_releases(axes, names, 22, offset=0.5, rotation=90)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        handles = [
+            Patch(color=colours(index / 2), label=word)
+            for index, word in enumerate(("does not hold", "undecided", "holds"))
+        ]
+        figure.legend(handles=handles[::-1], loc="outside upper center", ncols=3)
+    figure.set_label(
+        f"What became of {len(checked)} of the tutorials' claims under {len(names)} releases, from "
+        f"{names[0]} to {names[-1]}. "
+        "The table below says the same"
     )
     return figure
 
@@ -118,9 +163,7 @@ def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) 
             axes.yaxis.set_major_locator(MaxNLocator(5))
             axes.set_ylim(0, most * 1.1)
         axes.yaxis.set_major_formatter(EngFormatter("B" if series.is_exact else "s"))
-        step = -(-len(names) // 15)
-        shown = range((len(names) - 1) % step, len(names), step)
-        axes.set_xticks(list(shown), [names[n] for n in shown], rotation=45, ha="right")
+        _label_releases(axes, names, 15, rotation=45, ha="right")
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
         axes.hlines(estimates[-1].value, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
@@ -157,6 +200,15 @@ def finding(series: Series, changes: Sequence[Comparison]) -> str:
         return "; ".join(f"{change.words} in {change.after}" for change in ordered)
     largest = max(changes, key=lambda c: c.factor)
     return f"{len(changes)} changes, the largest in {largest.after}: {largest.words}"
+
+
+def _label_releases(
+    axes: Axes, names: Sequence[str], most: int, *, offset: float = 0.0, **style: Any
+) -> None:
+    """Name at most so many releases below an axis, the newest always among them."""
+    step = -(-len(names) // most)
+    shown = range((len(names) - 1) % step, len(names), step)
+    axes.set_xticks([n + offset for n in shown], [names[n] for n in shown], **style)
 
 
 def _logs_to_newest(series: Series, names: Sequence[str], newest: str) -> list[float]:

@@ -19,24 +19,21 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.releases import comparison, figures
-from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.published import NEAREST_BENCHMARKS
+from jaxcap.releases import claims, comparison, figures
+from jaxcap.releases.claims import CheckedClaim
 from jaxcap.releases.comparison import JAX, Comparison, Releases, Series
 from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
-from jaxcap.releases.recording import PROGRAMS
+from jaxcap.releases.recorded import TOPICS, load
 from jaxcap.results import ResultsError
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
+from jaxcap_docs.lessons import TUTORIALS_FOLDER
 from jaxcap_docs.read.dependencies import note_files
 from jaxcap_docs.read.elements import note, plot, raw_html, stamp
 from jaxcap_docs.sources import make_if_changed, package_files
 
 SECTION = "releases"
-# The topic of programs that are timed from their start to their end.
-START = "start-up"
-TOPICS = {benchmark.name: benchmark.topic for benchmark in BENCHMARKS.values()} | dict.fromkeys(
-    PROGRAMS, START
-)
 MISSING = "No machine has recorded the releases of JAX yet."
 # Tables of changes list as many.
 LONGEST = 25
@@ -66,11 +63,10 @@ def _write_pages(folder: Path) -> None:
 @cache  # the files don't change while pages are read
 def recorded() -> list[Releases]:
     """Read what all machines recorded of the releases; files that can't be used are warned of."""
-    quantities = {benchmark.name: benchmark.quantity for benchmark in BENCHMARKS.values()}
     machines = []
     for folder in sorted(page_records.RECORDED.glob(f"*/{EXPERIMENT}")):
         try:
-            releases = Releases.load(ReleaseFiles(folder), TOPICS, quantities)
+            releases = load(ReleaseFiles(folder))
         except (OSError, ResultsError) as error:
             logger.warning("%s", error)
             continue
@@ -113,6 +109,8 @@ class ReleasesPart(Directive):
             "slower": lambda: _regressions(self.env, releases),
             "then and now": lambda: _then_and_now(self.env, releases),
             "noise": lambda: _noise(self.env, releases),
+            "claims": lambda: _claims(self, releases),
+            "published": lambda: _published(self.env, releases),
             "failures": lambda: _failures(releases),
             "files": lambda: _files(self.env),
         }
@@ -408,6 +406,47 @@ def _noise(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
         ],
     )
     return [nodes.paragraph(text=text), table]
+
+
+def _claims(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
+    """Show under which releases the claims of the tutorials hold."""
+    checked = claims.check(releases)
+    if not checked:
+        return [nodes.paragraph(text="None of the benchmarks that it takes was recorded.")]
+    table = _table(
+        f"Claims of the tutorials by release, on {_device(releases)}",
+        ("claim", "outcome", f"ratio under {releases.names[0]}", f"under {releases.newest}"),
+        [_row_of_claim(directive.env, releases, one) for one in checked],
+        text_columns=[1],
+    )
+    return [*plot(directive, "releases-claims", figures.claims(checked, releases.names)), table]
+
+
+def _row_of_claim(env: BuildEnvironment, releases: Releases, checked: CheckedClaim) -> list[str]:
+    page = f"{prefix(env)}{TUTORIALS_FOLDER}{checked.claim.tutorial}.html"
+    ratios = [checked.ratios.get(name) for name in (releases.names[0], releases.newest)]
+    return [
+        f'<a href="{page}">{escape(checked.claim.text)}</a>',
+        escape(checked.words),
+        *("not measured" if ratio is None else f"{ratio:.2g}" for ratio in ratios),
+    ]
+
+
+def _published(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
+    """Say what part of the distance to published times is JAX's, where that was measured."""
+    series = {one.benchmark: one for one in releases.of_jax()}
+    rows = []
+    for work, benchmark in NEAREST_BENCHMARKS.items():
+        if one := series.get(benchmark):
+            first, last = one.releases[0], one.releases[-1]
+            beside = one.compare(first, last)
+            ratio = f"{1 / beside.ratio:.2g}"
+            if beside.interval:
+                ratio += f" ({1 / beside.high:.2g} to {1 / beside.low:.2g})"
+            times = (f"{_short(one, first)} ({first})", f"{_short(one, last)} ({last})")
+            rows.append((escape(work), _link(env, one), *times, ratio))
+    headers = ("published work", "nearest benchmark", "oldest", "newest", "times as fast")
+    return [_table(f"The part of JAX, on {_device(releases)}", headers, rows, text_columns=[1])]
 
 
 def _failures(releases: Releases) -> list[nodes.Node]:

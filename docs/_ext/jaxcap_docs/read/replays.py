@@ -10,10 +10,11 @@ from sphinx.environment import BuildEnvironment
 
 from jaxcap.releases.comparison import Releases
 from jaxcap.releases.files import TWIN
+from jaxcap.releases.recorded import TOPICS
 from jaxcap.releases.replays import REPLAYS, Replay, Verdict, Word, judge, summary
 from jaxcap.results.files import slug
 from jaxcap_docs.read.elements import raw_html
-from jaxcap_docs.read.releases import SECTION, TOPICS, Directive, prefix
+from jaxcap_docs.read.releases import SECTION, Directive, prefix
 
 # Shapes say what colours say too.
 MARKS: dict[Word, str] = {"reproduced": "■", "smaller": "◧", "not seen": "□", "undecided": "?"}

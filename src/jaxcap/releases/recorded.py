@@ -1,0 +1,63 @@
+"""What was recorded of JAX's releases: by this project, which comes with the package, or by you."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jaxcap.measure.store import tell_source
+from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.comparison import Releases
+from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+from jaxcap.releases.recording import PROGRAMS
+from jaxcap.results import ResultsError
+
+#: The topic of programs that are timed from their start to their end.
+START = "start-up"
+#: The topic of each benchmark, in the order in which pages show them.
+TOPICS = {benchmark.name: benchmark.topic for benchmark in BENCHMARKS.values()} | dict.fromkeys(
+    PROGRAMS, START
+)
+
+_PACKAGE = Path(__file__).parents[1]
+# An installed package has a copy of the recordings; otherwise they lie beside its sources.
+_FOLDERS = (_PACKAGE / "recorded", _PACKAGE.parents[1] / "docs" / "recorded")
+
+
+def load(files: ReleaseFiles) -> Releases | None:
+    """Read what was recorded on one machine; None if nothing was.
+
+    Raises
+    ------
+    OSError, ResultsError
+        If a file can't be read, isn't valid or holds something else.
+    """
+    quantities = {benchmark.name: benchmark.quantity for benchmark in BENCHMARKS.values()}
+    return Releases.load(files, TOPICS, quantities)
+
+
+def recorded(folder: Path | None = None) -> Releases:
+    """Read what was recorded on the first machine of a folder.
+
+    Parameters
+    ----------
+    folder
+        Holds a folder for each machine, as ``jaxcap releases record`` makes them. By default, the
+        recordings that come with the package.
+
+    Raises
+    ------
+    OSError, ResultsError
+        If there is no recording, or a file can't be read, isn't valid or holds something else.
+    """
+    folders = [folder] if folder else list(filter(Path.is_dir, _FOLDERS))
+    for path in (
+        machine for folder in folders for machine in sorted(folder.glob(f"*/{EXPERIMENT}"))
+    ):
+        if releases := load(ReleaseFiles(path)):
+            for release in releases.sets:
+                tell_source("releases", releases.files.path(release))
+            return releases
+    raise ResultsError(
+        f"{folder or 'this copy of jaxcap'} has no recording of JAX's releases: make one by "
+        "jaxcap releases record, and name the folder that it was saved in"
+    )

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from releases_made_up import NAMES, record
+
+from jaxcap.releases import recorded
+from jaxcap.releases.comparison import Releases
+from jaxcap.results import ResultsError
+
+
+def test_a_folder_of_machines_is_read_and_its_files_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for machine in ("b", "a"):
+        record(tmp_path / machine / "releases")
+    with caplog.at_level(logging.INFO):
+        releases = recorded.recorded(tmp_path)
+    assert releases.names == NAMES
+    named = {getattr(log, "results_file", None) for log in caplog.records}
+    assert named == {tmp_path / "a" / "releases" / path.name for path in named if path}
+    assert len(named) == len(releases.sets)
+
+
+def test_what_comes_with_the_package_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path / "docs" / "machine" / "releases")
+    monkeypatch.setattr(recorded, "_FOLDERS", (tmp_path / "package", tmp_path / "docs"))
+    assert isinstance(recorded.recorded(), Releases)
+
+
+@pytest.mark.parametrize("folder", [None, Path("mine")])
+def test_a_missing_recording_is_a_sentence(
+    folder: Path | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recorded, "_FOLDERS", (tmp_path,))
+    with pytest.raises(ResultsError, match="no recording of JAX's releases: make one by"):
+        recorded.recorded(folder)
