@@ -223,6 +223,13 @@ def test_recorded_benchmarks_that_changed_as_well_are_named(tmp_path: Path) -> N
     assert saved["changed_benchmarks"]["scan"]["value"] == pytest.approx(4, rel=0.01)
 
 
+def test_known_causes_of_the_release_are_named(fake: type[Trials]) -> None:
+    text = "Known of loops in 0.4.32: XLA's thunk runtime became the default on CPUs."
+    assert text not in bisect().stdout  # which finds 0.5.0
+    fake.true = dict(zip(AVAILABLE, (3.0, 3.0, 3.0, 3.0, 3.0, 1.0), strict=True))
+    assert text in bisect().stdout
+
+
 def test_environments_of_other_pythons_and_packages_are_apart(tmp_path: Path) -> None:
     def folder(**changes: object) -> Path:
         options = {"function": "", "setup": "", "quantity": "time", "environments": tmp_path}

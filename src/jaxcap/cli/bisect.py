@@ -119,7 +119,8 @@ def _require_factor(_: click.Context, __: click.Parameter, factor: float) -> flo
 @click.option(
     "--recorded",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder of recorded releases, in which to look for benchmarks that changed as well.",
+    help="A folder of recorded releases, in which to look for benchmarks that changed as well; by "
+    "default, what comes with jaxcap.",
 )
 @_file_option("--json", "Save what was found, and how")
 @_file_option("--csv", "Save what each process measured, in seconds or bytes")
@@ -155,6 +156,7 @@ def bisect(
     from jaxcap.releases.bisection import ReleaseError, most_comparisons
     from jaxcap.releases.bisection import bisect as search
     from jaxcap.releases.environments import default_folder
+    from jaxcap.releases.recorded import packaged_folder
     from jaxcap.releases.trials import FunctionTrials
 
     name, words = QUANTITIES[quantity]
@@ -190,8 +192,9 @@ def bisect(
     run.show(_table(outcome, trials, quantity))
     run.show(*_sentences(outcome, trials, function, threshold, words))
     same: Mapping[str, Ratio] | None = None
-    if recorded and outcome.verdict == "found":
-        same = _same_changes(recorded, outcome, name, threshold)
+    folder = recorded or packaged_folder()
+    if folder and outcome.verdict == "found":
+        same = _same_changes(folder, outcome, name, threshold)
         run.show(_words_of_benchmarks(same, words))
     if json:
         found = _as_json(outcome, trials, threshold, same)
@@ -310,10 +313,14 @@ def _sentences(
 
 def _leads(outcome: Outcome, trials: FunctionTrials) -> Iterator[str]:
     """Yield where the cause may be."""
+    from jaxcap.releases.comparison import causes
+
     if changes := _other_changes(
         *(trials.made[r].requirements for r in (outcome.older, outcome.newer))
     ):
         yield f"Other packages changed with JAX, and may be the cause: {', '.join(changes)}."
+    for cause in filter(lambda c: c.lies_between(outcome.older, outcome.newer), causes()):
+        yield f"Known of {cause.topic or cause.benchmark} in {cause.release}: {cause.cause} {cause.link}"
     yield f"What JAX says of that release: {CHANGELOG.format(release=outcome.newer)}"
     yield f"What others say of it: {ISSUES.format(release=outcome.newer)}"
 

@@ -433,8 +433,11 @@ class Cause:
         """Tell whether a change is of this kind, and the release lies between those compared."""
         series = change.series
         is_meant = series.benchmark == self.benchmark or series.topic == self.topic
-        order = [version_key(name) for name in (change.before, self.release, change.after)]
-        return is_meant and order[0] < order[1] <= order[2]
+        return is_meant and self.lies_between(change.before, change.after)
+
+    def lies_between(self, older: str, newer: str) -> bool:
+        """Tell whether its release comes after one and isn't later than the other."""
+        return version_key(older) < version_key(self.release) <= version_key(newer)
 
 
 def causes() -> list[Cause]:

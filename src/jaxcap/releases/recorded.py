@@ -35,6 +35,11 @@ def load(files: ReleaseFiles) -> Releases | None:
     return Releases.load(files, TOPICS, quantities)
 
 
+def packaged_folder() -> Path | None:
+    """Return the recordings that come with the package, a folder for each machine, if they do."""
+    return next(filter(Path.is_dir, _FOLDERS), None)
+
+
 def recorded(folder: Path | None = None) -> Releases:
     """Read what was recorded on the first machine of a folder.
 
