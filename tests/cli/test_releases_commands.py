@@ -232,6 +232,21 @@ def test_with_recordings_of_several_machines_one_is_chosen(recorded: Path) -> No
     assert releases("show", SCAN, "--folder", recorded, "--machine", "other").exit_code == 0
 
 
+def test_own_recordings_come_before_those_of_the_package(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jaxcap.releases import recorded as of_package
+
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(of_package, "_FOLDERS", (recorded,))
+    assert "0.5.0" in releases("show", SCAN).stdout
+    shutil.copytree(recorded / "test-cpu", here / "recorded" / "test-cpu")
+    (here / "recorded" / "test-cpu" / "releases" / "0.5.0.json").unlink()
+    assert "0.5.0" not in releases("show", SCAN).stdout
+
+
 def test_without_a_recording_it_is_said_how_to_make_one(tmp_path: Path) -> None:
     result = releases("show", SCAN, "--folder", tmp_path)
     assert result.exit_code == 2

@@ -319,8 +319,10 @@ def _leads(outcome: Outcome, trials: FunctionTrials) -> Iterator[str]:
         *(trials.made[r].requirements for r in (outcome.older, outcome.newer))
     ):
         yield f"Other packages changed with JAX, and may be the cause: {', '.join(changes)}."
-    for cause in filter(lambda c: c.lies_between(outcome.older, outcome.newer), causes()):
-        yield f"Known of {cause.topic or cause.benchmark} in {cause.release}: {cause.cause} {cause.link}"
+    for cause in causes():
+        if cause.lies_between(outcome.older, outcome.newer):
+            about = cause.topic or cause.benchmark
+            yield f"Known of {about} in {cause.release}: {cause.cause} {cause.link}"
     yield f"What JAX says of that release: {CHANGELOG.format(release=outcome.newer)}"
     yield f"What others say of it: {ISSUES.format(release=outcome.newer)}"
 

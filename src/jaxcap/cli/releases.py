@@ -32,6 +32,11 @@ _folder = click.option(
     show_default=True,
     help="Holds a folder for each device, and in it one for the releases.",
 )
+_folder_to_read = click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Holds a folder for each device; by default, recorded, or what comes with jaxcap.",
+)
 _python = click.option(
     "--python",
     default="3.12",
@@ -232,12 +237,12 @@ def _record(
 
 @releases.command(epilog="Example: jaxcap releases show 'sort of 10,000 numbers'")
 @click.argument("benchmark")
-@_folder
+@_folder_to_read
 @_machine
 @_quantity
 @_format
 def show(
-    benchmark: str, folder: Path, machine: str | None, quantity: Quantity | None, kind: str
+    benchmark: str, folder: Path | None, machine: str | None, quantity: Quantity | None, kind: str
 ) -> None:
     """Show a benchmark under all releases that were recorded."""
     recorded = _recorded(folder, machine)
@@ -271,14 +276,14 @@ def show(
 @releases.command(epilog="Example: jaxcap releases compare 0.4.31 0.10.2")
 @click.argument("before")
 @click.argument("after")
-@_folder
+@_folder_to_read
 @_machine
 @_quantity
 @_format
 def compare(
     before: str,
     after: str,
-    folder: Path,
+    folder: Path | None,
     machine: str | None,
     quantity: Quantity | None,
     kind: str,
@@ -346,10 +351,14 @@ def _show(kind: str, table: Table, records: Sequence[Mapping[str, object]]) -> N
         click.echo(file.getvalue(), nl=False)
 
 
-def _recorded(folder: Path, machine: str | None) -> Releases:
+def _recorded(folder: Path | None, machine: str | None) -> Releases:
     """Read what is recorded of the releases on a machine."""
     from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+    from jaxcap.releases.recorded import packaged_folder
 
+    if folder is None:
+        own = Path("recorded")
+        folder = own if any(own.glob(f"*/{EXPERIMENT}/")) else packaged_folder() or own
     machines = [path.parent.name for path in sorted(folder.glob(f"*/{EXPERIMENT}/"))]
     if machine is None and len(machines) == 1:
         (machine,) = machines
