@@ -67,7 +67,7 @@ off_by_tenth = int(np.sum((ratios > 1.1) | (ratios < 1 / 1.1)))
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3))
-axes.axhspan(1 / 1.1, 1.1, color=figures.GRID, label="within 10 %")
+axes.axhspan(1 / 1.1, 1.1, color=figures.GRID, alpha=0.3, label="within 10 %")
 axes.plot(ratios, ".", color=figures.COLOURS[0])
 axes.axhline(1, color=figures.INK, linewidth=0.8)
 axes.set_yscale("log")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import releases_made_up
 from releases_made_up import NAMES, record
@@ -85,4 +86,6 @@ def test_claims_are_drawn_where_releases_are_missing() -> None:
     (mesh,) = figure.axes[0].collections[:1]
     values = mesh.get_array()
     assert values is not None
-    assert list(values.ravel()[:2]) == [2, 0]
+    outcomes = np.ma.filled(values.reshape(-1, len(NAMES))[0], np.nan)
+    assert list(outcomes[:2]) == [2, 0]
+    assert np.isnan(outcomes[2:]).all()

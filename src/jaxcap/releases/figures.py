@@ -86,16 +86,26 @@ def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
         All releases, oldest first.
     """
     outcomes = ("fails", "undecided", "holds")
-    cells = np.full((len(checked), len(names)), nan)
+    # A thin row of nothing separates each two.
+    cells = np.full((2 * len(checked), len(names)), nan)
+    edges = [edge for row in range(len(checked)) for edge in (row, row + 0.92)]
     for row, one in enumerate(checked):
         for column, name in enumerate(names):
             if name in one.outcomes:
-                cells[row, column] = outcomes.index(one.outcomes[name])
+                cells[2 * row, column] = outcomes.index(one.outcomes[name])
     colours = ListedColormap([SLOWER, EQUAL, FASTER])
     with plt.rc_context({**STYLE, "font.size": 8, "axes.grid": False}):
         figure, axes = plt.subplots(figsize=(8.1, 1.5 + 0.3 * len(checked)))
-        axes.pcolormesh(cells, cmap=colours, vmin=-0.5, vmax=2.5, edgecolor="none", rasterized=True)
-        axes.hlines(range(1, len(checked)), 0, len(names), color="#ffffff", linewidth=2)
+        axes.pcolormesh(
+            range(len(names) + 1),
+            [*edges, len(checked)],
+            np.ma.masked_invalid(cells),
+            cmap=colours,
+            vmin=-0.5,
+            vmax=2.5,
+            edgecolor="none",
+            rasterized=True,
+        )
         axes.invert_yaxis()
         axes.set_yticks(
             np.arange(len(checked)) + 0.5,

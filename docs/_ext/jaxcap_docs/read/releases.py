@@ -415,21 +415,18 @@ def _claims(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
         return [nodes.paragraph(text="None of the benchmarks that it takes was recorded.")]
     table = _table(
         f"Claims of the tutorials by release, on {_device(releases)}",
-        ("claim", "outcome", f"ratio under {releases.names[0]}", f"under {releases.newest}"),
-        [_row_of_claim(directive.env, releases, one) for one in checked],
-        text_columns=[1],
+        ("claim", "outcome", "ratio, then and now"),
+        [_row_of_claim(directive.env, one) for one in checked],
+        text_columns=[0, 1],
     )
     return [*plot(directive, "releases-claims", figures.claims(checked, releases.names)), table]
 
 
-def _row_of_claim(env: BuildEnvironment, releases: Releases, checked: CheckedClaim) -> list[str]:
+def _row_of_claim(env: BuildEnvironment, checked: CheckedClaim) -> tuple[str, ...]:
     page = f"{prefix(env)}{TUTORIALS_FOLDER}{checked.claim.tutorial}.html"
-    ratios = [checked.ratios.get(name) for name in (releases.names[0], releases.newest)]
-    return [
-        f'<a href="{page}">{escape(checked.claim.text)}</a>',
-        escape(checked.words),
-        *("not measured" if ratio is None else f"{ratio:.2g}" for ratio in ratios),
-    ]
+    first, *_, last = [*checked.ratios.values()] * 2  # there may be one
+    link = f'<a href="{page}">{escape(checked.claim.text)}</a>'
+    return link, escape(checked.words), f"{first:.2g}, {last:.2g}"
 
 
 def _published(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
@@ -515,7 +512,7 @@ def _table(
         f'<th scope="col"{kind(n)}>{escape(header)}</th>' for n, header in enumerate(headers)
     )
     body = "".join(
-        f'<tr><th scope="row">{first}</th>'
+        f'<tr><th scope="row"{kind(0)}>{first}</th>'
         + "".join(f"<td{kind(n)}>{cell}</td>" for n, cell in enumerate(others, start=1))
         + "</tr>"
         for first, *others in rows
