@@ -35,8 +35,8 @@ from jaxcap_docs.sources import make_if_changed, package_files
 
 SECTION = "releases"
 MISSING = "No machine has recorded the releases of JAX yet."
-# Tables of changes list as many.
-LONGEST = 25
+# The table of changes lists as many, and all that are a factor of so much.
+LONGEST, LARGE = 25, 2.0
 
 logger = logging.getLogger(__name__)
 
@@ -281,9 +281,10 @@ def _changes(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
     changes = releases.changes
     if not changes:
         return [nodes.paragraph(text="No two releases that follow each other differ enough.")]
-    count = (
-        f"The {LONGEST} largest of {len(changes)} changes" if len(changes) > LONGEST else "Changes"
-    )
+    listed = [c for n, c in enumerate(changes) if n < LONGEST or c.factor >= LARGE]
+    count = f"The {len(listed)} largest of {len(changes)} changes"
+    if len(listed) == len(changes):
+        count = "Changes"
     table = _table(
         f"{count} from one release to the next, on {_device(releases)}",
         (
@@ -291,11 +292,11 @@ def _changes(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
             "release",
             "change",
             "95 % interval of the ratio",
-            "before",
-            "since",
-            "seen again",
+            "before → since",
+            "in a second recording",
         ),
-        [_row_of_change(env, releases, change) for change in changes[:LONGEST]],
+        [_row_of_change(env, releases, change) for change in listed],
+        text_columns=[0],
     )
     content: list[nodes.Node] = [table, *_explanations(changes)]
     if moved := releases.moved_with_control:
@@ -321,9 +322,8 @@ def _row_of_change(
         change.after,
         escape(change.words),
         change.interval,
-        f"{_short(change.series, change.before)} ({change.before})",
-        _short(change.series, change.after),
-        "yes" if releases.is_seen_again(change) else "not measured again",
+        f"{_short(change.series, change.before)} → {_short(change.series, change.after)}",
+        second.words if (second := releases.second(change)) else "not measured",
     )
 
 
