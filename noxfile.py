@@ -133,7 +133,8 @@ def site(session: nox.Session) -> None:
     install(session, "site", extra="mnist")
     # The tests of a file run in one process, because they may share a small site. Some build
     # sites or install packages, which takes minutes.
-    options = ("--numprocesses=2", "--dist=loadfile", "--timeout=1200")
+    distribution = ("--dist=loadfile", "--no-loadscope-reorder")
+    options = ("--numprocesses=2", *distribution, "--timeout=1200")
     session.run("pytest", *options, "tests/site", *session.posargs, env=docs_environment())
 
 

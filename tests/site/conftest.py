@@ -20,7 +20,14 @@ from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
 from sites import HTML, ROOT, SMALL_URL, VERSIONS_URL, Read, build, copy_project
 
+# Files whose tests build sites for minutes. They come first, because a worker that began one of them
+# last would keep the other waiting.
+LONG = {"test_build", "test_incremental", "test_other_machine", "test_reuse", "test_running"}
 COMPRESSED = {".css", ".csv", ".html", ".js", ".json", ".svg", ".txt", ".xml"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in LONG)
 
 
 @pytest.fixture(scope="session")

@@ -160,12 +160,11 @@ MOMENTS = 3  # in each of which the test takes as long as a build, at most
 
 
 def test_killed_at_any_moment_a_build_leaves_store_and_site_whole(project: Project) -> None:
-    project.build("--reuse")
-    before, kept = project.files(), len(project.kept())
     chance = random.Random(0)
     start_s = time.monotonic()
     project.build("--reuse")
     build_s = time.monotonic() - start_s
+    before, kept = project.files(), len(project.kept())
     for moment in range(MOMENTS):
         project.edit(f"gallery/{PAGE}.py", "_ = plt.plot", f"x = {moment}\n_ = plt.plot")
         command, options = nox_docs(
