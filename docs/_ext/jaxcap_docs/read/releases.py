@@ -443,7 +443,7 @@ def _published(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
             times = (f"{_short(one, first)} ({first})", f"{_short(one, last)} ({last})")
             rows.append((escape(work), _link(env, one), *times, ratio))
     headers = ("published work", "nearest benchmark", "oldest", "newest", "times as fast")
-    return [_table(f"The part of JAX, on {_device(releases)}", headers, rows, text_columns=[1])]
+    return [_table(f"JAX's part, on {_device(releases)}", headers, rows, text_columns=[1])]
 
 
 def _failures(releases: Releases) -> list[nodes.Node]:
