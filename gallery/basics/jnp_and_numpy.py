@@ -36,8 +36,8 @@ plt.xlabel("x")
 _ = plt.legend()
 
 # %%
-# What differs is the type of the array. Only a :class:`jax.Array` can live on a GPU, and carries the
-# machinery to differentiate and compile what you do with it.
+# What differs is the type of the array. A :class:`jax.Array` can live on a GPU, and it is what JAX
+# differentiates and compiles. A NumPy array always lives in the memory of the CPU.
 print(type(array_np))
 print(isinstance(array_jnp, jax.Array), array_jnp.devices())
 
@@ -80,7 +80,7 @@ matrix = jnp.ones((2, 3))
 print(matrix.at[0].set(0))
 
 # %%
-# There is one way around the rule. On a CPU, :func:`jax.device_put` and :func:`jax.numpy.asarray` may
+# The rule has a leak. On a CPU, :func:`jax.device_put` and :func:`jax.numpy.asarray` may
 # save a copy by using the memory of a NumPy array. If you write to that NumPy array later, the JAX array
 # `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy, ``array.copy()``,
 # if you mean to go on writing.
@@ -108,8 +108,8 @@ with warnings.catch_warnings(record=True) as caught:
 print(str(caught[0].message).splitlines()[0][:88] + "…")
 
 # %%
-# Long numbers need a switch. ``jax.config.update("jax_enable_x64", True)`` at the start of a program
-# throws it for good, and a ``with`` block for a few lines:
+# To get 64 bits, you have to throw a switch. ``jax.config.update("jax_enable_x64", True)``, at the start
+# of a program, throws it for good. A ``with`` block does so for a few lines:
 with jax.enable_x64(True):
     print(jnp.ones(3).dtype)
 
@@ -124,8 +124,8 @@ except IndexError as error:
 
 # %%
 # JAX can't. The index may be computed on the GPU, by a program that Python started and is no longer
-# watching. The program has to go on with *something*. When reading, JAX takes the nearest element that
-# exists; when writing, it drops the update:
+# watching, and that program has to go on with *something*. If you read with brackets, JAX takes the
+# nearest element that exists. If you write, it drops the update:
 print(jnp.arange(10)[11])
 print(jnp.arange(10).at[11].set(99))
 

@@ -33,10 +33,10 @@ baz_first = 2 * baz() + bar()
 print(bar_first, baz_first)
 
 # %%
-# It does depend on it. NumPy's generator has a state, and each draw changes it, so whichever function is
-# called first gets the first number of the sequence. NumPy's newer :func:`numpy.random.default_rng`
-# makes that state an object that you can see and pass around, but it is still the order of calls that
-# decides.
+# Here the order matters. NumPy's generator has a state, and each draw changes it, so whichever function
+# is called first gets the first number of the sequence. NumPy's newer
+# :func:`numpy.random.default_rng` makes that state an object that you can see and pass around, but it is
+# still the order of calls that decides.
 #
 # JAX can't have that. It wants to be free to reorder your calls, or to run them at the same time on
 # several devices, and a program like this one would then have no defined result.
@@ -228,8 +228,8 @@ print("all equal:", bool((weights == biases).all()))
 #
 # JAX's own is ``stateful_rng``, which is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_. It keeps its counter in a mutable
-# array of a special type, a *ref*, of which the compiler knows. So the counter advances even inside of
-# a compiled function:
+# array, a *ref* (:func:`jax.new_ref`), which is the one kind of state that JAX can trace. So the counter
+# advances even inside of a compiled function:
 from jax.experimental.random import stateful_rng
 
 rng = stateful_rng(0)
