@@ -256,9 +256,9 @@ jax_is_faster
 # %%
 # If you expected an easy win for JAX: on a CPU, neither library multiplies with code made from your
 # Python. NumPy calls a BLAS library, JAX the routines of its compiler, and both were tuned by hand for
-# years. Which suits a processor better depends on the processor, and on the size. Where one of them
-# is ahead here, this page leaves open which part of the routines it owes that to. On a GPU the same
-# comparison is one of two kinds of hardware.
+# years. Which suits a processor better depends on the processor, and on the size. If one of them is
+# ahead here, the cause is an open question: no experiment on this page takes their routines apart. On a
+# GPU, the same comparison is one between two kinds of hardware.
 #
 # Takeaway
 # --------
@@ -277,8 +277,8 @@ print("JAX instead of NumPy:", against_numpy)
 # types, lists, and shapes that depend on values. Convert your arrays once, at the start, and let them
 # stay on the device. At the largest size here, compared with JAX on NumPy's arrays, JAX on its own
 # arrays came out :measured:`transfer`. Compared with NumPy, it came out :measured:`against_numpy`.
-# All of this was still one operation at a time, as in NumPy. What JAX adds to that, it does to whole
-# functions, on :doc:`the pages on transformations </tutorials/transformations/jit>`.
+# So far, JAX ran one operation at a time, as NumPy does. What sets it apart is what it can do to whole
+# functions, and that begins with :doc:`the page on jit </tutorials/transformations/jit>`.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`
