@@ -2,67 +2,71 @@
 What is JAX?
 ============
 
-JAX is a library for arrays, with NumPy's interface, that can do three things NumPy can't: run on a
-GPU, differentiate your functions, and compile them. After this page you will have JAX installed,
-know which device it uses, and have differentiated and compiled a function.
+JAX looks like NumPy, and does three things that NumPy can't: it runs your arrays on a GPU, it
+differentiates your functions, and it compiles them. What does that look like in practice? This page
+does all three to one short function, so that you can decide whether to read on.
 """
 
 # %%
-# Install it
-# ----------
-# For a machine without a GPU::
+# Install JAX
+# -----------
+# On a machine without a GPU, a plain install is all you need::
 #
 #     python -m pip install jax
 #
-# For Linux with an NVIDIA GPU, CUDA included, so that only the driver has to be there before::
+# On Linux with an NVIDIA GPU, ask for CUDA as well. Pip then brings all of CUDA except for the
+# driver, which has to be there already::
 #
 #     python -m pip install "jax[cuda13]"
 #
-# This page also uses the site's own package, which brings JAX along. The site's first
-# page has it, and says :ref:`how to install it <run-it-yourself>`.
+# To run this page yourself you also need the site's own package:
+# :ref:`here is how to get it <run-it-yourself>`.
 #
-# Which device does it use?
-# -------------------------
-# JAX calls each kind of hardware a *backend*, and takes the fastest one it finds. On the machine
-# that built this page it is this one:
+# Find out which device it uses
+# -----------------------------
+# JAX calls each kind of hardware a *backend*. Of those it can use, it takes the one that ranks
+# highest in a fixed order, in which GPUs and TPUs come before the CPU. On the machine that built this
+# page, the choice fell on this one:
 import jax
 
 jax.default_backend()
 
 # %%
-# A backend has devices. Arrays are put on the first one unless you say otherwise.
+# A backend has one or more devices. Unless you say otherwise, new arrays go to the first:
 jax.devices()
 
 # %%
-jax.device_count()
-
-# %%
-# If you have a GPU and read ``cpu`` here, then JAX was installed without CUDA: it works, but it
-# can't see the GPU. More facts that a timing depends on:
+# If you have a GPU but read ``cpu`` here, your code will still run, only not on the GPU. There are
+# four usual suspects: JAX was installed without CUDA, the driver is too old, the CUDA plugin has
+# another version than JAX, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
+#
+# How fast code runs depends on more than the backend, so each page of this site notes the machine
+# that ran it. This build's was:
 from jaxcap.measure.machine.description import capture
 
 machine = capture()
 print(f"{machine.device}, {machine.cores} CPU cores, Python {machine.python}")
 
 # %%
-# A first array
+# Make an array
 # -------------
-# The module ``jax.numpy``, by habit called ``jnp``, has the functions you know:
+# The module :mod:`jax.numpy` mirrors NumPy, function by function. Everybody calls it ``jnp``:
 import jax.numpy as jnp
 
 x = jnp.linspace(0.0, 12.0, 1000)
 x[:5]
 
 # %%
-# The result is a :class:`jax.Array`. It knows where it lives and holds 32-bit numbers unless told
-# otherwise; the :doc:`next page </tutorials/basics/jnp_and_numpy>` says why.
-print(type(x).__name__, x.dtype, x.shape, x.devices())
+# The result is a :class:`jax.Array`. It knows which device it lives on, and it holds 32-bit numbers,
+# where NumPy would have chosen 64. The
+# :doc:`next page </tutorials/basics/jnp_and_numpy>` explains why.
+print(x.dtype, x.shape, x.devices())
 
 # %%
-# A first plot
-# ------------
-# Other libraries take JAX arrays as they take NumPy's. This function is the example on many pages
-# of this site:
+# Plot a function
+# ---------------
+# A function for JAX is an ordinary Python function that calls ``jnp``. This one will return on many
+# pages of the site. Matplotlib takes JAX arrays as readily as NumPy's:
 import matplotlib.pyplot as plt
 
 
@@ -78,18 +82,22 @@ _ = plt.ylabel("wave(x)")
 # %%
 # Differentiate it
 # ----------------
-# :func:`jax.grad` takes a function that returns one number, and returns the function that computes
-# its derivative. It is exact up to rounding, and no formula was typed:
+# What is the slope of this curve at 3? :func:`jax.grad` takes a function and returns another one,
+# which computes the derivative:
 slope = jax.grad(wave)
 slope(3.0)
 
 # %%
-# Worked out by hand, the derivative is :math:`0.2 + \cos x - 2 \sin 2x`:
+# To check it, differentiate by hand. The derivative is :math:`0.2 + \cos x - 2 \sin 2x`:
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%
-# ``slope`` takes one number. :func:`jax.vmap` makes it take an array of them, and the result can be
-# plotted beside the wave:
+# The two agree up to rounding, although nobody told JAX the formula. It didn't compare two nearby
+# points either, which would have left an error. It followed ``wave`` operation by operation and
+# applied the chain rule to each.
+#
+# ``jax.grad`` differentiates functions that return a single number, so ``slope`` takes one number at a
+# time. :func:`jax.vmap` turns it into a function of whole arrays, without a loop:
 plt.plot(x, wave(x), label="wave")
 plt.plot(x, jax.vmap(slope)(x), label="its derivative")
 plt.title("A function, and what grad made of it")
@@ -99,24 +107,33 @@ _ = plt.legend()
 # %%
 # Compile it
 # ----------
-# :func:`jax.jit` compiles a function for the device. The answers agree to the precision of 32-bit
-# numbers:
+# Called as it stands, ``wave`` runs one operation at a time: every product, sine and sum is a call of
+# its own, which reads an array from memory and writes another. :func:`jax.jit` compiles them into a
+# single program for the device. The compiled function computes the same thing, so its largest
+# difference from the original is one of rounding:
 fast_wave = jax.jit(wave)
 float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
-# And it is meant to be faster. A timing of JAX goes wrong easily, so this site measures by
-# *experiments* (:class:`~jaxcap.measure.experiment.Experiment`). This one times the same function, as it
-# is and compiled, on a hundred thousand numbers. It waits for results, lets both ways take turns, and
-# does so in several fresh processes, since no two processes are equally fast:
+# Is it also faster? Make a guess before you read on: by what factor, on a hundred thousand numbers?
+#
+# Timing JAX is easy to get wrong, for reasons that have
+# :doc:`a page of their own </tutorials/performance/timing>`. So on this site, an *experiment* takes
+# care of it. It waits until results are there, lets the variants take turns, and measures in several
+# fresh processes, because no two processes are equally fast. This one times ``wave``, op by op and
+# compiled:
 from jaxcap.experiments.jit import INTRODUCTION
 
 results = INTRODUCTION.run(budget_s=0.1)
 results
 
 # %%
-# Is it faster? What this site asserts, it checks. A *claim* asks the results, and says whether it holds
-# on the machine that ran the page. :doc:`A list </results/claims>` has all claims, by device.
+# The column *time* says how long a call takes until its result is there. *First call* contains the
+# compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the table.
+#
+# What does it say about your guess? Where this site asserts something, it checks it: a *claim*
+# asks the results, and words its answer accordingly. :doc:`All claims </results/claims>` are listed
+# with the devices on which they hold.
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -130,9 +147,10 @@ jit_pays
 # %%
 # Takeaway
 # --------
-# JAX is NumPy's interface with transformations on top: ``grad`` differentiates a function, ``vmap``
-# maps it over arrays, ``jit`` compiles it. On this page's machine, and compared with op by op, a
-# compiled function of a few operations came out :measured:`speedup` on a hundred thousand numbers.
-# When compiling pays, and why, is the subject of
-# :doc:`the page on jit </tutorials/transformations/jit>`.
-# :doc:`First </tutorials/basics/jnp_and_numpy>`: where ``jax.numpy`` and NumPy differ.
+# JAX is NumPy's interface plus functions that transform yours: ``grad`` differentiates a function,
+# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write plain Python and get the rest from
+# one call each. How much that gains has to be measured: on this page's machine, and compared with op
+# by op, our compiled function came out :measured:`speedup` on a hundred thousand numbers.
+# :doc:`The page on jit </tutorials/transformations/jit>` finds out when compiling pays, and why.
+#
+# Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`

@@ -2,15 +2,15 @@
 Is jax.numpy just NumPy?
 ========================
 
-Nearly: same names, same broadcasting, same results to rounding. After this page you will know the
-four places where code that works with NumPy fails or, worse, means something else, and what it
-costs to mix arrays of both.
+Nearly. Replace ``np`` with ``jnp`` and most of your code runs as before. The rest raises an error or,
+worse, quietly computes something else. This page goes through the six habits from NumPy that you have
+to change and why, and then measures what it costs to mix the arrays of both libraries.
 """
 
 # %%
-# Parallels
-# ---------
-# The same call makes the same numbers.
+# Most code carries over
+# ----------------------
+# The names are the same, and so are broadcasting and slicing. The same call makes the same numbers:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,27 +21,30 @@ print("NumPy:", array_np)
 print("JAX:  ", array_jnp)
 
 # %%
-# The types differ. Only the second kind can live on a GPU and be differentiated or compiled.
-print(type(array_np))
-print(isinstance(array_jnp, jax.Array), array_jnp.devices())
-
-# %%
-# Formulas carry over, and so do plots:
+# Whole formulas carry over, too. Here is one, drawn twice:
 import matplotlib.pyplot as plt
 
-x_np, x_jnp = np.linspace(1, 10, 1000), jnp.linspace(1, 10, 1000)
-y_np, y_jnp = np.sin(x_np) + x_np**0.5, jnp.sin(x_jnp) + x_jnp**0.5
+x_np = np.linspace(1, 10, 1000)
+x_jnp = jnp.linspace(1, 10, 1000)
 
-plt.plot(x_np, y_np, label="NumPy", linewidth=6, alpha=0.4)
-plt.plot(x_jnp, y_jnp, label="jax.numpy")
+plt.plot(
+    x_np, np.sin(x_np) + np.sqrt(x_np), label="NumPy", linewidth=6, alpha=0.4
+)
+plt.plot(x_jnp, jnp.sin(x_jnp) + jnp.sqrt(x_jnp), label="jax.numpy")
 plt.title("sin x + √x, drawn twice")
 plt.xlabel("x")
 _ = plt.legend()
 
 # %%
-# First difference: arrays don't change
-# -------------------------------------
-# Assigning to an element is the first thing that fails:
+# What differs is the type of the array. A :class:`jax.Array` can live on a GPU, and it is what JAX
+# differentiates and compiles. A NumPy array always lives in the memory of the CPU.
+print(type(array_np))
+print(isinstance(array_jnp, jax.Array), array_jnp.devices())
+
+# %%
+# Arrays can't be changed in place
+# --------------------------------
+# This is the difference that you will meet first. Try to assign to an element:
 a = jnp.array([[2, 2, 2], [2, 1, 3]])
 try:
     a[1, 1] = 7
@@ -49,9 +52,9 @@ except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# A JAX array is a value, like a number or a string. That is what allows JAX to reorder, fuse and
-# differentiate computations: nothing can change behind its back. To change an element is to make a
-# new array, with ``.at``:
+# A JAX array is a value, like a number or a string. JAX needs it that way: before it differentiates,
+# reorders or fuses your operations, it has to be sure that an array means the same wherever it is
+# used. So instead of changing an array, you make a new one, with :attr:`at <jax.numpy.ndarray.at>`:
 b = a.at[1, 1].set(7)
 b
 
@@ -60,16 +63,43 @@ b
 a
 
 # %%
-# There is also ``.at[...].add``, ``.multiply``, ``.min`` and more. Inside a compiled function the
-# copy is usually avoided, since the compiler sees that nobody needs the old array any more.
+# There are ``.at[...].add``, ``.multiply``, ``.min`` and others besides ``.set``. If copying a whole
+# array for one element sounds wasteful: inside a compiled function, the compiler writes into the old
+# array's memory where nothing else needs it any more.
 #
-# Second difference: 32 bits
-# --------------------------
-# NumPy computes in 64 bits unless told otherwise, JAX in 32: accelerators are much faster at it.
+# It follows that JAX has no *views*. In NumPy, a row of a matrix shares the matrix's memory, so
+# writing to the row changes the matrix:
+matrix_np = np.ones((2, 3))
+row_np = matrix_np[0]
+row_np[:] = 0
+print(matrix_np)
+
+# %%
+# In JAX, a row is an array by itself. To change the matrix, you have to say so:
+matrix = jnp.ones((2, 3))
+print(matrix.at[0].set(0))
+
+# %%
+# The rule has a leak. On a CPU, :func:`jax.device_put` and :func:`jax.numpy.asarray` may
+# save a copy by using the memory of a NumPy array. If you write to that NumPy array later, the JAX array
+# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy, ``array.copy()``,
+# if you mean to go on writing.
+#
+# Numbers have 32 bits
+# --------------------
+# NumPy makes floats of 64 bits unless told otherwise. JAX makes them half as long, because
+# accelerators compute with short numbers much faster, and half as many bytes have to be moved.
 print(np.ones(3).dtype, jnp.ones(3).dtype)
 
 # %%
-# Asking for 64 bits is not enough. JAX answers with 32, and says so:
+# Does it matter? A 32-bit float keeps 24 binary digits. From 2²⁴ on that is not enough for every
+# integer. What is 2²⁴ + 1?
+print("64 bits:", int(np.float64(2**24) + 1))
+print("32 bits:", int(jnp.float32(2**24) + 1))
+
+# %%
+# The one is lost, without a word. A counter kept in a 32-bit float would stop here for good. So what
+# if you ask for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -78,88 +108,132 @@ with warnings.catch_warnings(record=True) as caught:
 print(str(caught[0].message).splitlines()[0][:88] + "…")
 
 # %%
-# It takes a switch, best thrown once at the start of a program, or for a few lines:
+# To get 64 bits, you have to throw a switch. ``jax.config.update("jax_enable_x64", True)``, at the start
+# of a program, throws it for good. A ``with`` block does so for a few lines:
 with jax.enable_x64(True):
     print(jnp.ones(3).dtype)
 
 # %%
-# What is lost otherwise is visible. A 32-bit number has 24 bits for its digits, so from 2²⁴ on it
-# misses every other integer, and adding one changes nothing:
-large = 2.0**24
-print(np.float64(large) + 1, jnp.float32(large) + 1)
-
-# %%
-# Third difference: out of bounds
-# -------------------------------
-# NumPy raises:
+# Indices out of bounds don't raise
+# ---------------------------------
+# An array of ten elements has no index 11, and NumPy tells you:
 try:
     np.arange(10)[11]
 except IndexError as error:
     print(error)
 
 # %%
-# A GPU can't raise in the middle of a computation, so JAX takes the nearest element there is when
-# reading, and drops the update when writing:
+# JAX can't. The index may be computed on the GPU, by a program that Python started and is no longer
+# watching, and that program has to go on with *something*. If you read with brackets, JAX takes the
+# nearest element that exists. If you write, it drops the update:
 print(jnp.arange(10)[11])
 print(jnp.arange(10).at[11].set(99))
 
 # %%
-# Better to say what you want:
+# A wrong index therefore looks like a plausible number. If yours can be out of bounds, say what you
+# want to see then. NaN is hard to overlook:
 jnp.arange(10.0).at[11].get(mode="fill", fill_value=jnp.nan)
 
 # %%
-# Fourth difference: promotion
-# ----------------------------
-# When types meet, NumPy widens to be safe, and JAX stays narrow to be fast. An integer array and a
-# 32-bit float array, for instance:
+# Mixed types stay narrow
+# -----------------------
+# What is the type of a 32-bit integer plus a 32-bit float? NumPy reasons that the float could not
+# hold every such integer, and goes to 64 bits to be safe. JAX stays with 32, to be fast:
 print((np.ones(2, np.int32) + np.ones(2, np.float32)).dtype)
 print((jnp.ones(2, jnp.int32) + jnp.ones(2, jnp.float32)).dtype)
 
 # %%
-# Lists are another case: NumPy converts them without a word, JAX refuses, because converting an
-# element at a time is slow enough to be a mistake.
+# Lists have to be converted
+# --------------------------
+# NumPy's functions take a list wherever they take an array, and convert it without a word. JAX could do
+# that too, but converting a list one element at a time is so slow that it would rather ask you:
 try:
     jnp.sum([1, 2, 3])
 except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# What mixing costs
-# -----------------
-# JAX functions accept NumPy arrays. Each time, the array is brought to the device first, and an
-# array that lives on a GPU travels back when NumPy wants it. How much is that? Take the product of
-# a large matrix and its transpose, in 32 bits, three ways: by JAX on JAX arrays, by NumPy, and by
-# JAX on NumPy arrays. First, how far are the others from JAX's answer, relative to its largest
-# number?
-from jaxcap.experiments import product
+# ``jnp.sum(jnp.array([1, 2, 3]))`` works, and shows where the time goes.
+#
+# Shapes can't depend on values
+# -----------------------------
+# This one bites when you compile. Selecting the positive elements works as in NumPy:
 
-answers = [np.asarray(call()) for call in product.prepare(size=500).values()]
-reference = answers[0]
-scale = abs(reference).max()
-print([float(abs(a - reference).max() / scale) for a in answers[1:]])
+
+def positives(x):
+    return x[x > 0]
+
+
+x = jnp.array([-1.0, 2.0, -3.0, 4.0])
+positives(x)
 
 # %%
-# Then they take turns, in several fresh processes, because one process can be lucky:
+# How many there are depends on the values in ``x``. But :func:`jax.jit` compiles one program for all
+# arrays of a shape, before it has seen any values, and that program needs to know how much memory its
+# result takes:
+try:
+    jax.jit(positives)(x)
+except jax.errors.NonConcreteBooleanIndexError as error:
+    print(str(error).splitlines()[0])
 
+# %%
+# The usual way out is to keep the shape, and to blank out what you don't want with
+# :func:`jax.numpy.where`. A sum of the positive elements, for one, doesn't mind the zeros:
+
+
+def positives_or_zero(x):
+    return jnp.where(x > 0, x, 0.0)
+
+
+jax.jit(positives_or_zero)(x)
+
+# %%
+# What mixing costs
+# -----------------
+# JAX's functions accept NumPy arrays, which is convenient and has a price: at each call, the array has
+# to be brought to where the device can read it. On a GPU that is a journey over the bus, and another
+# one back if NumPy wants the result. On a CPU it is a copy at most.
+#
+# How large is the price beside real work? Take the product of a large matrix with its transpose, all
+# in 32 bits, and compute it in three ways. ``linalg.product`` is :func:`jax.numpy.matmul`:
+from jaxcap.experiments import product
+from jaxcap.report.source import Source
+
+Source(product.prepare)
+
+# %%
+# Before comparing speeds, make sure that all of this computes the same thing. How far is JAX's answer
+# from NumPy's, relative to the largest number in it?
+a = np.random.default_rng(0).standard_normal((500, 500), dtype=np.float32)
+by_numpy = a @ a.T
+by_jax = jnp.matmul(a, a.T)
+float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
+
+# %%
+# An answer is not wrong for being off by a few units in the seventh digit: the libraries add up the same
+# products in a different order. (On a GPU the difference may be larger, as JAX may round the matrices
+# before it multiplies them. :doc:`The page on linear algebra </tutorials/performance/linear_algebra>`
+# has more on that.)
+#
+# Now guess. The work of a product grows with the cube of the size, what has to be moved only with its
+# square. At which sizes would you still notice that arrays are NumPy's? And should JAX beat NumPy at a
+# product of matrices at all? All three take turns, in several fresh processes:
 results = product.PRODUCT.run(budget_s=0.1)
 results
 
 # %%
-results.speedups(over=product.NUMPY)
-
-# %%
 from jaxcap.report import figures
 
-largest = max(result.parameters["size"] for result in results)
-_ = figures.bars(
-    results.select(size=largest),
-    title=f"Product of two {largest} by {largest} matrices",
-)
-
-# %%
 _ = figures.scaling(results, x="size", title="Product of two square matrices")
 
 # %%
+# Here is the same as ratios, with NumPy as the yardstick. Where an interval includes 1, the
+# measurement can't tell the two apart.
+results.speedups(over=product.NUMPY)
+
+# %%
+# First, the price of mixing: both variants call the same function, one with arrays that are already in
+# place and one with arrays that aren't.
 from jaxcap.report.claims import claim, speedup_of
 
 own_arrays_pay = claim(
@@ -171,6 +245,7 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
+# Second, JAX against NumPy:
 jax_is_faster = claim(
     "JAX multiplies 1000 by 1000 matrices faster than NumPy",
     results,
@@ -179,8 +254,15 @@ jax_is_faster = claim(
 jax_is_faster
 
 # %%
+# If you expected an easy win for JAX: on a CPU, neither library multiplies with code made from your
+# Python. NumPy calls a BLAS library, JAX the routines of its compiler, and both were tuned by hand for
+# years. Which suits a processor better depends on the processor, and on the size. If one of them is
+# ahead here, the cause is an open question: no experiment on this page takes their routines apart. On a
+# GPU, the same comparison is one between two kinds of hardware.
+#
 # Takeaway
 # --------
+largest = max(result.parameters["size"] for result in results)
 transfer = results.speedup(
     product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=largest
 )
@@ -191,11 +273,12 @@ print("JAX arrays instead of NumPy arrays:", transfer)
 print("JAX instead of NumPy:", against_numpy)
 
 # %%
-# Write ``jnp`` for ``np``, and look out for assignment, for 32 bits, for indices out of bounds and
-# for mixed types. Convert arrays once, at the start, and stay on the device: at the largest size
-# here, and compared with JAX on NumPy's arrays, JAX on JAX's came out :measured:`transfer`.
-# Compared with NumPy, it came out :measured:`against_numpy`. On a CPU both call a matrix product that
-# was tuned by hand, so the second comparison is one of two tuned libraries; on a GPU the first shows
-# what moving the data costs, and the second what the hardware gains.
+# Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds, mixed
+# types, lists, and shapes that depend on values. Convert your arrays once, at the start, and let them
+# stay on the device. At the largest size here, compared with JAX on NumPy's arrays, JAX on its own
+# arrays came out :measured:`transfer`. Compared with NumPy, it came out :measured:`against_numpy`.
+# So far, JAX ran one operation at a time, as NumPy does. What sets it apart is what it can do to whole
+# functions, and that begins with :doc:`the page on jit </tutorials/transformations/jit>`.
 #
-# Next: :doc:`random numbers </tutorials/basics/random_numbers>`.
+# Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
+# :doc:`random numbers </tutorials/basics/random_numbers>`

@@ -1,17 +1,16 @@
 """
-Random numbers
-==============
+Random numbers without hidden state
+===================================
 
-NumPy keeps the state of its generator where nobody sees it. JAX has no such state: a random number
-is a function of a *key*. After this page you will know how to make keys, why each may be used only
-once, how to hand them out without a name for each, and which mistakes in doing so are silent.
+In NumPy you ask for a random number and get one. In JAX you have to bring a *key*, and each key may
+be used only once. Why the trouble? This page shows what keys are good for, how to make as many of
+them as you need, which mistakes go unnoticed, and what keys cost.
 """
 
 # %%
-# Hidden state
-# ------------
-# Here are two functions that return a random number each, and two ways to write a sum of them. A
-# sum doesn't depend on the order of its terms:
+# With hidden state, the order of calls matters
+# ---------------------------------------------
+# Here are two functions that each return a random number:
 import numpy as np
 
 
@@ -24,6 +23,7 @@ def baz():
 
 
 # %%
+# In mathematics, a sum doesn't depend on the order of its terms. In this program, too?
 np.random.seed(0)
 bar_first = bar() + 2 * baz()
 
@@ -33,35 +33,36 @@ baz_first = 2 * baz() + bar()
 print(bar_first, baz_first)
 
 # %%
-# This one does. Each call takes the next number of a sequence that all share, so whichever function
-# runs first gets the first number. NumPy's newer :func:`numpy.random.default_rng` makes the sequence
-# an object that you can see, but it is still the order of calls that decides.
+# Here the order matters. NumPy's generator has a state, and each draw changes it, so whichever function
+# is called first gets the first number of the sequence. NumPy's newer
+# :func:`numpy.random.default_rng` makes that state an object that you can see and pass around, but it is
+# still the order of calls that decides.
 #
-# JAX has to be free to reorder calls, or to run them at the same time on two devices. Then such a
-# program has no defined result.
+# JAX can't have that. It wants to be free to reorder your calls, or to run them at the same time on
+# several devices, and a program like this one would then have no defined result.
 #
-# Keys
-# ----
-# In JAX the caller brings the randomness along, as a key. It is made from a seed:
+# With keys, it doesn't
+# ---------------------
+# So in JAX, you bring the randomness along. It comes in the form of a key, which is made from a seed:
 import jax
 
 key = jax.random.key(0)
 key
 
 # %%
-# A key is an array whose type says what it is for. The functions of :mod:`jax.random` take one, and
-# what they return depends on nothing else. The same key gives the same number, as often as you ask:
+# A key is an array with a type of its own. Functions of :mod:`jax.random` take one, and what they
+# return depends on nothing else. Use the same key again, and you get the same number again:
 again = jax.random.key(1)
 print(jax.random.uniform(again), jax.random.uniform(again))
 
 # %%
-# For another number take another key. :func:`jax.random.split` makes as many new keys from one as
-# you like. By convention one of them replaces the old key, which must not be used again.
+# A different number takes a different key. :func:`jax.random.split` makes as many as you like from one.
+# By convention, the first of them replaces the old key, which must not be used any more:
 key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
 # %%
-# Now the order of the calls doesn't matter, since no call leaves anything behind:
+# Back to the sum. Each call now takes its own key and leaves nothing behind, so the order is free:
 
 
 def foo1(key1, key2):
@@ -75,11 +76,11 @@ def foo2(key1, key2):
 print(foo1(first, second), foo2(first, second))
 
 # %%
-# Same seed, other numbers
-# ------------------------
-# The exercise that this example comes from expects another value. It was written before JAX 0.5,
-# which changed a default. The setting is called ``jax_threefry_partitionable``, and both can be run:
-from jaxcap.results.tables import Table
+# A seed alone doesn't reproduce a number
+# ---------------------------------------
+# The course that this example comes from promises another number for the same seed. It was written
+# before JAX 0.5, which changed the default of a setting called ``jax_threefry_partitionable``. We can
+# still run it both ways:
 
 
 def both_orders(partitionable):
@@ -88,56 +89,53 @@ def both_orders(partitionable):
         return float(foo1(first, second)), float(foo2(first, second))
 
 
-since_0_5, before_0_5 = both_orders(True), both_orders(False)
-rows = [
-    ("True, since JAX 0.5", *(f"{value:.7f}" for value in since_0_5)),
-    ("False, before", *(f"{value:.7f}" for value in before_0_5)),
-]
-Table("One seed, two settings", ("partitionable", "foo1", "foo2"), rows)
+since_0_5 = both_orders(True)
+before_0_5 = both_orders(False)
+print(f"since JAX 0.5: {since_0_5[0]:.7f} and {since_0_5[1]:.7f}")
+print(f"before:        {before_0_5[0]:.7f} and {before_0_5[1]:.7f}")
 
 # %%
-# Either way one value, whichever function goes first; but not the same one. To see what changed,
-# ask for two, four and six numbers, and look at the first of them:
+# Under either setting the order makes no difference, but the setting itself does. What did it change?
+# Ask for two, four and six numbers from one key, and look at the first of them:
 
 
 def first_number(count, partitionable):
     with jax.threefry_partitionable(partitionable):
-        return float(jax.random.uniform(jax.random.key(0), (count,))[0])
+        numbers = jax.random.uniform(jax.random.key(0), (count,))
+        return float(numbers[0])
 
 
-rows = [
-    (name, *(f"{first_number(count, setting):.7f}" for count in (2, 4, 6)))
-    for name, setting in (("True", True), ("False", False))
-]
-Table("First number", ("partitionable", "of 2", "of 4", "of 6"), rows)
+for count in (2, 4, 6):
+    now, then = first_number(count, True), first_number(count, False)
+    print(f"first of {count}: {now:.7f} since JAX 0.5, {then:.7f} before")
 
 # %%
-# JAX's generator, Threefry, scrambles a counter with the key. Before, it scrambled the counters of
-# an array in pairs, the first half with the second, and so a number depended on the length of the
-# array that it was in. No device could fill its part of an array without work on another's. Now a
-# number depends on its own place alone, each device can fill its part by itself, and that is what
-# *partitionable* means. The same holds for the keys that ``split`` makes. JAX's documentation has
-# more on it under :mod:`jax.random` and in the `announcement of the change
-# <https://github.com/jax-ml/jax/discussions/18480>`_.
+# JAX's generator is called Threefry. It makes random bits by scrambling a counter with the key. Before
+# the change it took the counters of an array in pairs, one from the first half and one from the second,
+# so a number depended on the length of the array it was in. That hurts when an array is spread over
+# several devices: to compute its slice, a device also had to compute part of another's. Now a number
+# depends on its own position only, and each device can fill its part by itself. That is what
+# *partitionable* means, and it holds for the keys from ``split`` as well. The `announcement of the
+# change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
-# So a seed alone doesn't reproduce a number. Note the version of JAX and its settings as well.
+# So if others are to get your numbers, tell them more than the seed: the version of JAX and its
+# settings belong to it.
 #
 # A key for each step
 # -------------------
-# :func:`jax.random.fold_in` makes a new key from a key and a number. In a loop, nothing needs to be
-# carried from step to step, and any step can be repeated without those before it:
+# A loop needs a new key in each step. :func:`jax.random.fold_in` makes one from a key and a number, so
+# the loop has nothing to carry along, and you can repeat any step without those before it:
 key, loop_key = jax.random.split(key)
 for step in range(3):
     step_key = jax.random.fold_in(loop_key, step)
     print(step, jax.random.uniform(step_key))
 
 # %%
-# A key used twice is a bug
-# -------------------------
-# And a quiet one. Three pairs of samples: from one key, from one key by different functions, and
-# from two keys.
-import matplotlib.pyplot as plt
-
+# A key used twice is a silent bug
+# --------------------------------
+# What happens if you use a key again by mistake? No error is raised. To see the damage, draw *x* from
+# one key, and *y* in three ways: from the same key, from the same key by another function, and from a
+# key of its own.
 x_key, y_key = jax.random.split(key)
 x = jax.random.normal(x_key, (500,))
 samples = {
@@ -145,6 +143,10 @@ samples = {
     "one key, two functions": jax.random.uniform(x_key, (500,)),
     "two keys": jax.random.normal(y_key, (500,)),
 }
+
+# %%
+import matplotlib.pyplot as plt
+
 _, axes = plt.subplots(1, 3, figsize=(7, 2.9))
 for ax, (title, y) in zip(axes, samples.items(), strict=True):
     ax.scatter(x, y, s=4)
@@ -153,16 +155,17 @@ for ax, (title, y) in zip(axes, samples.items(), strict=True):
 _ = axes[0].set_ylabel("y")
 
 # %%
-# Only on the right is *y* random when *x* is known. Each sample by itself looks as it should, in
-# all three. It shows when two are combined. The sum of two independent standard normal numbers has a
-# standard deviation of √2:
+# On the left and in the middle, *y* is a function of *x*: nothing about it is random once you know *x*.
+# Only on the right are the two independent. This is hard to notice, because each sample by itself looks
+# perfectly fine. The mistake shows once you combine them. The sum of two independent standard normal
+# numbers, for example, has a standard deviation of √2, which is about 1.41:
 for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
 # %%
-# JAX can look for this mistake. The `check
-# <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by
-# default. Switch it on in your tests:
+# JAX can look for this mistake if you ask it to. The `check for reused keys
+# <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by default.
+# Your tests are a good place to switch it on:
 with jax.debug_key_reuse(True):
     try:
         jax.random.normal(x_key) + jax.random.normal(x_key)
@@ -170,54 +173,9 @@ with jax.debug_key_reuse(True):
         print(str(error).splitlines()[0])
 
 # %%
-# Without a name for each
-# -----------------------
-# Splitting by hand needs a new name for each key, and the old ones stay in reach. This program has
-# the bug, and it is hard to see:
-key = jax.random.key(42)
-key, key1 = jax.random.split(key)
-weights = jax.random.normal(key1, (3,))
-key, key2 = jax.random.split(key)
-biases = jax.random.normal(key1, (3,))
-print("all equal:", bool((weights == biases).all()))
-
-# %%
-# A :class:`~jaxcap.prng.KeyStream` has no names to mix up. It hands out each key once:
-from jaxcap.prng import KeyStream
-
-stream = KeyStream(42)
-weights = jax.random.normal(next(stream), (3,))
-biases = jax.random.normal(next(stream), (3,))
-print("all equal:", bool((weights == biases).all()))
-stream
-
-# %%
-# It is nothing but a counter that is folded into the key of the seed. ``stream(n)`` hands out
-# several keys in one array, for instance to map over:
-jax.vmap(jax.random.uniform)(stream(4))
-
-# %%
-# With one stream, the order of draws matters again. ``fork`` limits that: it makes an independent
-# stream for a part of a program, which depends on the seed and a name, and not on what was drawn.
-before = next(KeyStream(42).fork("data"))
-stream(10)
-after = next(stream.fork("data"))
-print("the same key:", bool(before == after))
-
-# %%
-# A stream can be pickled, or kept with a checkpoint as plain numbers and strings:
-import json
-
-saved = json.dumps(stream.state)
-restored = KeyStream.from_state(json.loads(saved))
-print(saved)
-print("goes on alike:", bool(next(restored) == next(stream)))
-
-# %%
-# A stream inside jit
-# -------------------
-# Such a helper has state, and :func:`jax.jit` is for functions without. This is the class that many
-# programs have, in a function that is compiled. One would expect a new number in each line:
+# Why a generator freezes inside jit
+# ----------------------------------
+# Splitting by hand is tedious, so many programs hide it in a class like this one:
 
 
 class Provider:
@@ -229,49 +187,110 @@ class Provider:
         return key
 
 
+# %%
+# It works, until it is used inside of a function that is compiled. What do you expect from three calls?
 provider = Provider(0)
 noisy = jax.jit(lambda x: x + jax.random.normal(provider.get()))
 for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# The Python code ran once, when JAX traced the function. What it drew became part of the compiled
-# program. The provider is broken as well: the key that it holds now is one of the stand-ins that
-# JAX traced with, and the next use fails, perhaps far away from the cause.
+# The noise is frozen. :func:`jax.jit` ran the Python code once, at the first call, to record what it
+# does to its arguments. The key was no argument, so it became a constant of the compiled program. The
+# provider didn't survive this, either. It now holds one of the stand-ins with which JAX made its
+# record, and fails when it is used next, perhaps far away from the cause:
 try:
     provider.get()
 except jax.errors.UnexpectedTracerError as error:
     print(str(error).split(". ")[0])
 
 # %%
-# ``KeyStream`` notices, refuses, and stays as it was:
+# The cure is to make the key an argument. Draw it outside, and pass it in:
+noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
+for noise_key in jax.random.split(jax.random.key(1), 3):
+    print(noisy(noise_key, 0.0))
+
+# %%
+# Let something else count the keys
+# ---------------------------------
+# Keys that are split by hand all need names, and the old names stay within reach. Can you spot the
+# mistake in this program?
+key = jax.random.key(42)
+key, key1 = jax.random.split(key)
+weights = jax.random.normal(key1, (3,))
+key, key2 = jax.random.split(key)
+biases = jax.random.normal(key1, (3,))
+print("all equal:", bool((weights == biases).all()))
+
+# %%
+# The biases were drawn with ``key1``. A generator that counts for you has no names to mix up. There are
+# two kinds that work with JAX, and they answer the question of the last section differently.
+#
+# JAX's own is ``stateful_rng``, which is `experimental
+# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_. It keeps its counter in a mutable
+# array, a *ref* (:func:`jax.new_ref`), which is the one kind of state that JAX can trace. So the counter
+# advances even inside of a compiled function:
+from jax.experimental.random import stateful_rng
+
+rng = stateful_rng(0)
+noisy = jax.jit(lambda x: x + rng.normal())
+for call in range(3):
+    print(call, noisy(0.0))
+
+# %%
+# In exchange it has the limits of refs. For instance, a compiled function can't return such a
+# generator, and a scan can't carry it from step to step.
+#
+# This site's :class:`~jaxcap.prng.KeyStream` takes the other side. It hands out keys and nothing else,
+# and makes each by folding a counter into the key of its seed:
+from jaxcap.prng import KeyStream
+
+stream = KeyStream(42)
+weights = jax.random.normal(next(stream), (3,))
+biases = jax.random.normal(next(stream), (3,))
+print("all equal:", bool((weights == biases).all()))
+stream
+
+# %%
+# Its counter is an ordinary Python number, which a compiled function could not advance. So while JAX
+# traces a function, under ``jit``, ``vmap``, ``grad`` or any other transformation, it refuses to hand
+# out a key, and says what to do instead:
 import textwrap
 
 from jaxcap.prng import TracedDrawError
 
-stream = KeyStream(7)
 try:
     jax.jit(lambda x: x + jax.random.normal(next(stream)))(0.0)
 except TracedDrawError as error:
     print(textwrap.fill(str(error), 72))
-stream
 
 # %%
-# It does so under :func:`jax.vmap` too, where one key would serve all rows, and under
-# :func:`jax.grad`, so that nothing changes when the gradient is compiled. As the message says: draw
-# outside, and pass the key in.
-noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
-for call in range(3):
-    print(call, noisy(next(stream), 0.0))
+# One thing comes back with every counter: the order of draws matters again. ``fork`` limits that to a
+# part of a program. It makes an independent stream, which depends on the seed and on a name, but not on
+# what was drawn before:
+early = next(KeyStream(42).fork("data"))
+late = next(stream.fork("data"))
+print("the same key:", bool(early == late))
+
+# %%
+# And as the state is nothing but numbers and strings, it can be saved with a checkpoint:
+import json
+
+saved = json.dumps(stream.state)
+restored = KeyStream.from_state(json.loads(saved))
+print(saved)
+print("goes on alike:", bool(next(restored) == next(stream)))
 
 # %%
 # What keys cost
 # --------------
-# A split is a call to JAX, and taking its result apart is two more. A draw from a stream is one.
-# Either is dispatched from Python for each key, whereas a batch of keys is dispatched once. So
-# expect the ways that make all keys at once to pull away with the number of keys. They return an
-# array of keys, to be used whole, under :func:`jax.vmap` for instance: taking it apart would cost a
-# call for each key again.
+# Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a stream.
+# Or you make all of them in one call, with ``split(key, 100)`` or ``stream(100)``, which return an
+# array of keys to map over with :func:`jax.vmap`. How do these four compare, and does it matter if you
+# need only one key?
+#
+# It helps to count calls to JAX. A split is one call, and taking its result apart is two more. A draw
+# from a stream is one. A batch of keys is one as well, however many there are.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 
 results = KEYS.run(budget_s=0.03)
@@ -286,6 +305,7 @@ from jaxcap.report import figures
 _ = figures.bars(results.select(keys=100), title="A hundred random keys")
 
 # %%
+# Does counting calls predict the order? First, one by one:
 from jaxcap.report.claims import claim, speedup_of
 
 stream_pays = claim(
@@ -297,6 +317,7 @@ stream_pays = claim(
 stream_pays
 
 # %%
+# Then all at once:
 batch_pays = claim(
     "one split into a hundred keys is faster than a hundred splits",
     results,
@@ -310,14 +331,15 @@ batch_pays
 drawn, batch = stream_pays.estimate, batch_pays.estimate
 
 # %%
-# Give each use of randomness a key of its own: split, or fold in a number, or draw from a stream;
-# and pass keys into compiled functions as arguments. Make keys in one batch where you know how many
-# you need. Compared with splitting a hundred keys one by one, drawing them from a stream came out
-# :measured:`drawn`, and a single split into all of them :measured:`batch`. A difference matters only
-# where little else happens in a step. Where a step takes long, choose by what is easiest to get
-# right.
+# A random number in JAX is a function of its key. That frees you from the order of calls, and obliges
+# you to use each key once: split it, fold in a number, or let a generator count for you. Pass keys into
+# compiled functions as arguments. If you know how many you need, make them in one batch. Compared with
+# splitting a hundred keys one by one, drawing them from a stream came out :measured:`drawn`, and a
+# single split into all of them :measured:`batch`. That matters only where a step does little else;
+# where it does a lot, choose what is easiest to get right.
 #
-# JAX's own pages on the subject: :mod:`jax.random`, and `why it is designed as it is
+# JAX's documentation has more on :mod:`jax.random`, and on `why it is designed this way
 # <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.
 #
-# Next: :doc:`what jit buys </tutorials/transformations/jit>`.
+# Try it yourself in :doc:`the second exercise </exercises/2_random_numbers>`. Next:
+# :doc:`what jit buys </tutorials/transformations/jit>`

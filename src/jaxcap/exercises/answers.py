@@ -107,7 +107,7 @@ def foo(answer: Any) -> str:
         )
     raise WrongError(
         "foo gives another number here. Draw 32-bit numbers with jax.random.uniform, bar from the "
-        "first subkey of PRNGKey(0) and baz from the second."
+        "first subkey of jax.random.key(0) and baz from the second."
     )
 
 
