@@ -3,7 +3,7 @@
 `quotes` has roles and directives for any page, and `tutorials`, `exercises` and `commands` complete
 the pages that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the
 results section what all machines measured, `releases` and `replays` what was recorded of JAX's
-releases, and `history` what is kept of a build. All of them use `elements`, and say in `dependencies`
+releases, `history` what is kept of a build, and `trust` what was checked. All of them use `elements`, and say in `dependencies`
 from which files they are made. `reference` adjusts how objects are documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
@@ -26,6 +26,7 @@ from jaxcap_docs.read import (
     replays,
     rooflines,
     then_and_now,
+    trust,
     tutorials,
 )
 
@@ -51,6 +52,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("replays", replays.Replays)
     app.add_directive("rooflines", rooflines.Rooflines)
     app.add_directive("then-and-now", then_and_now.ThenAndNow)
+    app.add_directive("trust", trust.Trust)
     app.connect("env-get-outdated", dependencies.on_env_get_outdated)
     app.connect("env-purge-doc", dependencies.on_env_purge_doc)
     app.connect(

@@ -1,0 +1,86 @@
+"""Why to trust the numbers: what was checked, and how it came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap import published
+from jaxcap.releases.files import EXPERIMENT
+from jaxcap.report.claims import WORDS
+from jaxcap.report.precision import false_alarms
+from jaxcap.results import audit
+from jaxcap_docs import page_records
+from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.read import releases
+from jaxcap_docs.read.dependencies import note_all_results, note_files
+from jaxcap_docs.read.elements import reference
+
+
+class Trust(SphinxDirective):
+    """List what was checked, with counts and a link to each."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list, without what this build has nothing to say about."""
+        note_all_results(self.env)
+        note_files(self.env, page_records.RECORDED, f"*/{EXPERIMENT}/**/*")
+        note_files(self.env, audit.RECORDED.parent, audit.RECORDED.name)
+        items = [
+            nodes.list_item(
+                "",
+                nodes.paragraph(
+                    "", "", reference("doc", f"/{page}", self.env, finding), nodes.Text(f". {how}")
+                ),
+            )
+            for page, finding, how in _findings()
+        ]
+        return [nodes.bullet_list("", *items, classes=["jaxcap-trust"])]
+
+
+def _findings() -> Iterator[tuple[str, str, str]]:
+    """Yield a page, what it found, and how."""
+    recorded = audit.recorded()
+    alarms = false_alarms(recorded, audit.JAXCAP, audit.QUIET)
+    if alarms.total:
+        yield (
+            "tutorials/performance/precision",
+            f"{alarms.hits} of {alarms.total} comparisons of a call with itself were false alarms",
+            "Other tools were asked the same questions in the same time.",
+        )
+    claims = [
+        claim.statement.check(record.shown(claim.results)).outcome
+        for tutorial in TUTORIALS
+        if (record := page_records.load(tutorial))
+        for claim in record.claims
+    ]
+    if claims:
+        counts = Counter(WORDS[outcome] for outcome in claims)
+        yield (
+            "results/claims",
+            f"{len(claims)} claims are checked in this build",
+            f"Of these, {_listed(counts)}.",
+        )
+    assessments = [
+        published.assess(value, page_records.recordings()) for value in published.load().values()
+    ]
+    counts = Counter(str(assessment.conclusion) for assessment in assessments)
+    yield (
+        "results/then_and_now",
+        f"{len(assessments)} published values were measured again",
+        f"By their conclusions, {_listed(counts)}.",
+    )
+    for of_machine in releases.recorded()[:1]:
+        yield (
+            "releases/index",
+            f"{len(of_machine.names)} releases of JAX were compared",
+            f"One of them, {of_machine.newest}, with itself as well, to see the noise.",
+        )
+    yield "measuring", "All numbers follow the same rules", "You can check each of them."
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """List counts, as in ``"22 holds, 7 undecided"``."""
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
