@@ -142,8 +142,8 @@ lead_pays = claim(
 lead_pays
 
 # %%
-# Small computations run inside the call
-# --------------------------------------
+# Small computations may run inside the call
+# ------------------------------------------
 # Handing over work costs time as well. On a CPU, the "device" is other threads of the same process,
 # and for a small computation the hand-over can cost more than the work. So JAX computes small
 # things at once, inside the call, and the result is ready when the call returns.

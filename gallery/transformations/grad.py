@@ -165,6 +165,8 @@ def differences(method, dtype):
     return np.asarray(method(wave, at, jnp.asarray(steps, dtype)), float)
 
 
+# %%
+# What ``grad`` finds, in 64 bits, is what we compare them with:
 with jax.enable_x64(True):
     by_grad = float(jax.grad(wave)(3.0))
     found = {
@@ -261,6 +263,7 @@ ways = {
 }
 
 
+# %%
 def runs_of_python(way):
     """Count how often the function itself runs in ten calls."""
     runs = []
@@ -333,10 +336,10 @@ _ = axes.set_title("Gradients of a thousand points on the CPU")
 # operation, and says little about either library: JAX has slow loops too, and the next page times
 # one.
 #
-# To be fair, compare the best that each library offers. For JAX that is ``jit`` around everything.
-# For PyTorch we take the backward pass of the sum, the best candidate without ``torch.compile``,
-# which needs a C++ compiler on the machine. So the comparison is still between a compiled and an
-# uncompiled program, and is named accordingly:
+# A fair comparison takes the way that each library recommends. For JAX that is ``jit`` around
+# everything, and for PyTorch the backward pass of the sum. PyTorch could compile as well, with
+# ``torch.compile``, which needs a C++ compiler on the machine and is left out here. So this is still
+# a compiled program against an uncompiled one, and the table says so:
 unfair = on_cpu.speedup(gradients.INNER_JIT, over=gradients.LOOP)
 fair = on_cpu.speedup(gradients.JIT, over=gradients.BACKWARD)
 loop_cost = on_cpu.speedup(gradients.BACKWARD, over=gradients.LOOP)
@@ -406,9 +409,9 @@ else:
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
 # came out :measured:`inner_jit` compared with ``jit`` inside, and :measured:`outer_jit` compared
-# with no ``jit``. Compared with PyTorch's best without ``torch.compile``, it came out
+# with no ``jit``. Compared with PyTorch's backward pass, without ``torch.compile``, it came out
 # :measured:`fair`. PyTorch's loop is no fair opponent: compared with it, JAX with ``jit`` inside
-# came out :measured:`unfair`, but PyTorch without the loop :measured:`loop_cost`.
+# came out :measured:`unfair`, and PyTorch itself, without the loop, :measured:`loop_cost`.
 #
 # Practise in :doc:`exercise 3 </exercises/3_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

@@ -50,6 +50,7 @@ def answer(function, arity, dtype):
     return np.asarray(function(*inputs), float)
 
 
+# %%
 def largest_error(found, truth, dtype):
     """Return the largest error, in units in the last place."""
     unit = np.spacing(dtype(abs(truth).max()))
@@ -215,8 +216,8 @@ jit_pays_on_few = claim(
 jit_pays_on_few
 
 # %%
-# Why the kernel count doesn't predict the time
-# ---------------------------------------------
+# Does the kernel count predict the time?
+# ---------------------------------------
 # If memory traffic were the whole cost, the four functions would gain in proportion to their kernel
 # counts. Wherever the table above says otherwise, something else takes time, and the first suspect
 # is arithmetic. ``jit`` saves trips through memory and calls from Python, but it has to compute

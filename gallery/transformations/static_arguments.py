@@ -232,7 +232,7 @@ results
 import matplotlib.pyplot as plt
 from matplotlib.ticker import EngFormatter
 
-figure, axes = plt.subplots()
+_, axes = plt.subplots()
 for variant, line in ((UNROLLED, "o-"), (ROLLED, "s-")):
     chosen = results.select(variant=variant)
     steps = [result.parameters["steps"] for result in chosen]
@@ -245,7 +245,7 @@ axes.set(title="What the first call takes", xlabel="steps")
 axes.set_ylabel("time of the first call")
 axes.set_ylim(bottom=0)
 axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
-_ = figure.legend(loc="outside lower center", ncols=2)
+_ = axes.legend()
 
 # sphinx_gallery_thumbnail_number = 1
 
@@ -266,7 +266,7 @@ _ = figures.scaling(results, x="steps", title="What later calls take")
 
 # %%
 # A static number of steps pays only where the unrolled loop is ahead in this picture, by enough to
-# earn back its longer first call, and where the number rarely changes. Is it ahead here?
+# make up for its first call, and where the number rarely changes. Is it ahead here?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 largest = max(result.parameters["steps"] for result in results)
@@ -338,6 +338,7 @@ def mean_after_padding(a):
     return fast_mean_padded(loops.padded(a), len(a))
 
 
+# %%
 ways = {"exact shapes": fast_mean, "padded": mean_after_padding}
 figure, axes = plt.subplots()
 for name, way in ways.items():
@@ -441,12 +442,13 @@ later_unrolled = unrolling_pays.estimate
 # :measured:`new_value` here, as long as :measured:`new_in_calls` calls with a known one, so let new
 # values be rare.
 #
-# A long loop belongs on the device. With :measured:`largest` steps, the first call took
-# :measured:`first_unrolled` unrolled and :measured:`first_rolled` with ``fori_loop``. Compared with
-# ``fori_loop``, later calls came out :measured:`later_unrolled` unrolled. Lengths that keep changing
-# can be padded to a few: :measured:`compiled_padded` compilations instead of
-# :measured:`compiled_exact`, and a first pass that took :measured:`first_padded` instead of
-# :measured:`first_exact`.
+# Often you needn't make an argument static at all. Choose between two values with ``where`` or
+# ``cond``, and let ``fori_loop`` or ``while_loop`` take the number of steps. With
+# :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
+# :measured:`first_rolled` with ``fori_loop``. Compared with ``fori_loop``, later calls came out
+# :measured:`later_unrolled` unrolled. Lengths that keep changing can be padded to a few:
+# :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`, and a first pass
+# that took :measured:`first_padded` instead of :measured:`first_exact`.
 #
 # Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.
