@@ -1,17 +1,18 @@
 """
-When is a result there?
+When is a result ready?
 =======================
 
-JAX returns an array before it has computed it. After this page you will know when Python waits and
-when it doesn't, what a clock around a JAX call has timed, how to use the time until the result is
-there, and what a loop of many small calls spends its time on.
+A JAX function may return before it has computed anything: what you hold is a promise of the result.
+This page shows when Python runs ahead of the device and when it has to wait, and what a clock
+around a JAX call therefore measures. It ends with a loop of many small calls, where waiting is the
+first suspect, and asks what such a loop really spends its time on.
 """
 
 # %%
-# A promise
-# ---------
-# The first product compiles. The second only has to be computed, and we look at the clock twice:
-# when the call has returned, and when the result is there.
+# A call returns a promise
+# ------------------------
+# Multiply two matrices twice. The first call compiles. Around the second we look at the clock at
+# two moments: when the call returns, and when the result is ready.
 import time
 
 import jax
@@ -31,19 +32,20 @@ ready_s = time.perf_counter() - start
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# What came back first is a :class:`jax.Array` like any other. Its shape and type are known without
-# computing anything; only its numbers are missing. JAX calls this `asynchronous dispatch
-# <https://docs.jax.dev/en/latest/async_dispatch.html>`__: a call *dispatches* work to the device,
+# What came back is a :class:`jax.Array` like any other. Its shape and type are known before
+# anything is computed; only its numbers may be missing. JAX calls this `asynchronous dispatch
+# <https://docs.jax.dev/en/latest/async_dispatch.html>`__: the call *dispatches* work to the device,
 # and Python goes on.
 print(promise.shape, promise.dtype)
 
 # %%
-# A chain of promises
-# -------------------
-# A promise can be handed to the next call, which returns a promise too. So Python can run far ahead
-# of the device. :func:`~jaxcap.measure.timeline.record_timeline` calls a function on its own result again and again,
-# and notes for each call when it returned and when its result was there. First as a program would
-# do it, and then with a wait after each call:
+# Python can run many calls ahead
+# -------------------------------
+# You can pass a promise to the next call, which returns a promise in turn. So Python may finish a
+# whole chain of calls while the device is still busy with the first. To see that, we need to know
+# for each call when it returned and when its result was ready, and
+# :func:`~jaxcap.measure.timeline.record_timeline` notes both. It calls a function on its own result
+# again and again, first without waiting and then with a wait after each call:
 from jaxcap.measure.timeline import record_timeline
 
 
@@ -56,22 +58,21 @@ ahead = record_timeline(multiply, matrix, calls=6)
 in_step = record_timeline(multiply, matrix, calls=6, awaited=True)
 
 # %%
-# In the picture, each row is a call: a mark where it returned, and a bar for the time in which the
-# device may have worked on it, which begins when the input is there.
+# In the picture, each row is a call. A diamond marks when the call returned. The bar shows when the
+# device could have been working: from the moment its input was ready until the result was.
 import matplotlib.pyplot as plt
 
 
 def draw(axes, timeline, title):
     """Draw one row for each call."""
-    for row, (begin, end) in enumerate(timeline.executions, 1):
+    rows = range(1, len(timeline.calls) + 1)
+    for row, (begin, end) in zip(rows, timeline.executions):
         axes.barh(row, end - begin, left=begin, color="C0", height=0.5)
     returned = [call.returned_s for call in timeline.calls]
-    rows = range(1, len(returned) + 1)
     axes.plot(returned, rows, "D", color="C3", label="the call returned")
     axes.barh(0, 0, color="C0", label="the device works on it")
-    axes.set_title(title)
-    axes.set_ylabel("call")
-    axes.set_yticks(rows)
+    axes.set(title=title, ylabel="call", yticks=rows)
+    axes.set_ylim(len(timeline.calls) + 0.6, 0.4)
 
 
 # %%
@@ -80,20 +81,18 @@ from matplotlib.ticker import EngFormatter
 figure, (top, bottom) = plt.subplots(2, sharex=True, figsize=(7, 5))
 draw(top, ahead, "Python runs ahead")
 draw(bottom, in_step, "Python waits after each call")
-for axes in (top, bottom):
-    axes.set_ylim(len(ahead.calls) + 0.6, 0.4)
 bottom.xaxis.set_major_formatter(EngFormatter(unit="s"))
 bottom.set_xlabel("time since the first call")
-_ = figure.legend(
-    *top.get_legend_handles_labels(), loc="outside lower center", ncols=2
-)
+lines = top.get_legend_handles_labels()
+_ = figure.legend(*lines, loc="outside lower center", ncols=2)
 
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Above, all calls should have returned while the device is at the first. Below, each call
-# returns when its row begins, because Python was held up before. In numbers, the share of the whole
-# time after which the last call had returned:
+# Where Python runs ahead, the diamonds line up near the left edge, above one another, while the
+# device is still at the first product. Where it waits, each diamond sits at the beginning of its
+# bar, because Python couldn't make the call any sooner. To put a number on it, take the share of the
+# whole time that had passed when the last call returned:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
     print(f"{name}: {100 * last.returned_s / last.ready_s:.2g} %")
@@ -101,11 +100,13 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 # %%
 # What makes Python wait
 # ----------------------
-# Whatever needs the numbers. Python waits when it prints an array, compares its values with ``if``,
-# converts it with ``float`` or to NumPy, and of course when you call
-# :func:`jax.block_until_ready`. Whatever needs only shape and type doesn't wait, and neither do
-# other JAX functions. The next experiment has three parts, and runs in several fresh processes that
-# take turns. Its first part computes a product and then uses it, in one of five ways:
+# Python waits whenever it needs the numbers themselves: to print an array, to test a value with
+# ``if``, to convert it with ``float`` or to NumPy, and of course when you call
+# :func:`jax.block_until_ready`. It doesn't wait for the shape or the type, and neither does it wait
+# when it passes the array to another JAX function.
+#
+# Can you tell these uses apart? The first part of the next experiment computes a product ``y`` and
+# then uses it in one of five ways. Decide for each whether the call can return early:
 from jaxcap.experiments import asynchronous
 from jaxcap.report.source import Source
 
@@ -113,18 +114,21 @@ results = asynchronous.ASYNCHRONOUS.run(budget_s=0.05)
 Source(asynchronous.prepare_uses)
 
 # %%
+# Now compare the columns *until it returns* and *time*. Where they are far apart, Python was free to
+# go on:
 results.select(question=asynchronous.USES)
 
 # %%
-# Look at the column *until it returns*. The last three can't return before the product is there, even
-# where the answer is a single number. So a line that prints the loss in each step of a training makes
-# Python wait in each step.
+# The last three uses need the product before they can return, even if all they want is one number
+# of it. A training loop that prints its loss in every step therefore makes Python wait in every
+# step. Print every hundredth, or print a loss that is a few steps old.
 #
-# What the lead is good for
-# -------------------------
-# A program often has something else to do: read the next data, for instance. In the second part a
-# pause stands in for a disk, and takes about as long as a product. Waiting first and reading then
-# takes the sum of both; reading while the device works should take only as long as the longer of them.
+# Work to do in the meantime
+# --------------------------
+# A program often has something else to do, such as reading the next batch of data. If it waits for
+# the device first, the two times add up. If it reads while the device works, you should see only
+# the longer of them. The second part of the experiment has both orders. A sleep that takes about as
+# long as the product stands in for the disk:
 Source(asynchronous.prepare_overlap)
 
 # %%
@@ -138,31 +142,34 @@ lead_pays = claim(
 lead_pays
 
 # %%
-# Small computations
-# ------------------
-# Handing work over costs time too. On a CPU the work goes to another thread of the same process, and
-# for a small computation that isn't worth the trouble: JAX computes it at once, inside the call, and
-# the result is ready when the call returns. What is small? XLA decides by the operations that it
-# counts when it compiles. The third part has the product and the cosine of larger and larger
-# matrices:
+# Small computations may run inside the call
+# ------------------------------------------
+# Handing over work costs time as well. On a CPU, the "device" is other threads of the same process,
+# and for a small computation the hand-over can cost more than the work. So JAX computes small
+# things at once, inside the call, and the result is ready when the call returns.
+#
+# Where is the border? The third part of the experiment multiplies larger and larger matrices, and
+# takes the cosine of them:
 by_size = results.select(question=asynchronous.INSIDE)
 sizes = sorted({result.parameters["size"] for result in by_size})
+
+
+def draw_times(axes, times, label, line):
+    """Draw a time and its interval for each size."""
+    values = [one.value for one in times]
+    below = [one.value - one.low for one in times]
+    above = [one.high - one.value for one in times]
+    axes.errorbar(sizes, values, (below, above), fmt=line, label=label)
+
+
+# %%
 figure, both = plt.subplots(1, 2, sharey=True, figsize=(7, 4))
 for axes, name in zip(both, by_size.variants):
     some = by_size.select(variant=name)
-    for label, line, times in (
-        ("until the result is there", "o-", [r.time for r in some]),
-        ("until the call returns", "s--", [r.dispatch for r in some]),
-    ):
-        values = [time.value for time in times]
-        ends = np.transpose([(time.low, time.high) for time in times])
-        axes.errorbar(
-            sizes, values, abs(ends - values), fmt=line, label=label
-        )
-    axes.set_title(name)
-    axes.set_xlabel("size")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    ready, returned = [r.time for r in some], [r.dispatch for r in some]
+    draw_times(axes, ready, "until the result is ready", "o-")
+    draw_times(axes, returned, "until the call returns", "s--")
+    axes.set(title=name, xlabel="size", xscale="log", yscale="log")
     axes.set_xticks(sizes, map(str, sizes))
     axes.minorticks_off()
 both[0].yaxis.set_major_formatter(EngFormatter(unit="s"))
@@ -171,47 +178,66 @@ lines = both[0].get_legend_handles_labels()
 _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 
 # %%
-# Where the lines meet, the call returned with its result; where they part, it returned early, and the
-# lower line says nothing about the computation. On a GPU they should part for both. On a CPU the
-# product leaves the call when it is large enough. The cosine may stay in it however large the matrix
-# is, because XLA doesn't count it among the operations, but apart, as a transcendental function. For
-# the largest matrix:
+# Where the two lines meet, the call computed its result before it returned. Where they part, it
+# returned early, and the lower line says nothing about the computation. On a GPU, expect them to
+# part everywhere.
+#
+# On a CPU, the border depends on what XLA counted when it compiled the function. It decides by the
+# number of floating-point operations, and it lists functions such as the cosine apart from those,
+# as *transcendentals*. Here is what it counts for the largest matrix:
 largest = sizes[-1]
-for name, call in asynchronous.prepare(asynchronous.INSIDE, largest).items():
-    cost = call.func.lower(*call.args).cost_analysis()
-    result = by_size.only(name, size=largest)
-    share = result.dispatch.value / result.time.value
-    print(f"{name}, returned after {share:.0%} of the time")
-    for kind in ("flops", "transcendentals"):
-        print(f"  {kind}: {cost.get(kind, 0):,.0f}")
+square = jnp.ones((largest, largest))
+programs = {
+    "product": asynchronous.multiply.lower(square, square),
+    "cosine": jax.jit(jnp.cos).lower(square),
+}
+for name, lowered in programs.items():
+    cost = lowered.cost_analysis()
+    print(f"{name}: {cost.get('flops', 0):,.0f} flops, ", end="")
+    print(f"{cost.get('transcendentals', 0):,.0f} transcendentals")
 
 # %%
-# None of this is promised, and the next version of JAX may decide otherwise. So don't rely on a call
-# that waits because it always did. An option turns the handing over off on CPUs,
-# ``jax_cpu_enable_async_dispatch``: set to false before JAX is first used, it keeps everything inside
-# the call, which helps with debugging and costs the lead.
+# And this is how much of the time had passed when the call returned:
+for name in by_size.variants:
+    result = by_size.only(name, size=largest)
+    print(f"{name}: {result.dispatch.value / result.time.value:.0%}")
+
+# %%
+# Where the cosine stays inside the call at every size, that is why: by this count it is no work at
+# all. None of it is promised, and the next version of JAX may draw the border elsewhere, so never
+# rely on a call that has always waited so far.
 #
-# A loop of small calls
-# ---------------------
-# A well-known exercise draws random numbers in a loop, splits the key in each iteration, and asks
-# what :func:`jax.jit` makes of it, with and without waiting:
+# For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
+# false before you first use JAX, and every call computes its result before it returns.
+#
+# A loop of small calls, timed the obvious way
+# --------------------------------------------
+# Now for a puzzle. :doc:`Exercise 4 </exercises/4_jit>` evaluates a small random model in a loop and
+# asks whether :func:`jax.jit` helps, first without waiting and then with it. The model draws two
+# normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`:
+from jaxcap.kernels import random_model
 from jaxcap.kernels.random_model import my_model
 
+Source(my_model)
 
-def loop(model, loops, wait=lambda value: value):
-    """Evaluate a model of two random numbers many times over."""
+
+# %%
+def loop(model, loops, wait=False):
+    """Evaluate a model many times, with new keys each time."""
     key = jax.random.key(0)
     for _ in range(loops):
         key, *subkeys = jax.random.split(key, 3)
-        value = wait(model(subkeys))
+        value = model(subkeys)
+        if wait:
+            value.block_until_ready()
     return value
 
 
-float(loop(my_model, 10))  # which also compiles all that it needs
+loop(my_model, 10).block_until_ready()  # compiles what it needs
 
 # %%
-# ``my_model(keys)`` is :math:`14 a^2 + 13 b`, where :math:`a` and :math:`b` are normal. The exercise
-# asks for a hundred thousand iterations, which suits a GPU. On a CPU we do fewer:
+# The course that this comes from asks for a hundred thousand iterations, which suits a GPU. On a
+# CPU we do fewer:
 loops = 2_000 if jax.default_backend() == "cpu" else 100_000
 fast_model = jax.jit(my_model)
 fast_model(jax.random.split(jax.random.key(0))).block_until_ready()
@@ -219,7 +245,7 @@ fast_model(jax.random.split(jax.random.key(0))).block_until_ready()
 for name, arguments in {
     "op by op": (my_model, loops),
     "jit": (fast_model, loops),
-    "jit, each awaited": (fast_model, loops, jax.block_until_ready),
+    "jit, each awaited": (fast_model, loops, True),
 }.items():
     start = time.perf_counter()
     loop(*arguments)
@@ -227,25 +253,35 @@ for name, arguments in {
     print(f"{name:18} {per_loop_s * 1e6:6.0f} µs an iteration")
 
 # %%
-# What do these three numbers mean, over :measured:`loops` iterations?
+# What can you conclude from these three numbers, over :measured:`loops` iterations? Less than it
+# seems. The first two say when Python was through with the loop. That may or may not be when the
+# values were ready: a GPU may still have had work queued up, while a CPU computes such small calls
+# before they return. The third waits for each value, which hardly any program needs to do. And each
+# is a single run in a fixed order, so that whatever else the machine was doing counts as well.
 #
-# The first two say when Python was through with the loop, which is not when the numbers were there:
-# a GPU may still have been at work. A CPU computes calls as small as these before they return, so
-# there the two may be nearly the whole time. The third waits for each number, which no program needs:
-# the device idles until Python comes back. And each is a single run, in a fixed order, so a small
-# difference between them says nothing. What you want to know is when *all* values are there, with no
-# wait in between.
-#
-# The fair comparison
-# -------------------
-# So each variant now returns all of its values, and the clock stops when the last of them is there.
-# Compare *until it returns* with *time* to see who was ahead of the device. Three variants are new.
-# *jit with split* puts the splitting into the compiled function. *scan* has the whole loop in one
-# compiled call, by :func:`jax.lax.scan`. *vmap* splits all keys at once and does without a loop.
+# The same loop, compared fairly
+# ------------------------------
+# What you want to know is when *all* values are ready, with no waiting in between. So in the
+# experiment each variant returns all of its values, and the clock stops when the last of them is
+# ready. The first three variants are loops like the one above:
+Source(random_model.looped)
+
+# %%
+# Three more try to get rid of calls. *jit with split* compiles a whole step of the loop, so that
+# splitting the key no longer needs calls of its own. *scan* compiles the loop itself, with
+# :func:`jax.lax.scan`, so that a single call does all steps:
+Source(random_model.step, random_model.looped_steps, random_model.chained)
+
+# %%
+# And *vmap* has no loop at all: it splits all keys at once, and maps the model over them.
+Source(random_model.batched)
+
+# %%
+# Do they compute the same? All but *vmap* should agree up to rounding:
 from jaxcap.experiments import awaiting
 
 point = awaiting.AWAITING.points[0]
-variants = awaiting.prepare(**point)
+variants = awaiting.prepare(loops=point["loops"])
 values = {name: np.array(call()) for name, call in variants.items()}
 sample = values.pop(awaiting.VMAP)
 for name, some in values.items():
@@ -253,14 +289,15 @@ for name, some in values.items():
     print(f"{name:18} off by {off:.1g}")
 
 # %%
-# These compute the same numbers, to rounding. *vmap* uses other keys, since all of them are split from
-# one, so it must be judged as a random sample: by its mean, which should be near 14.
+# *vmap* draws other random numbers, because it splits all keys from one. So judge it as a random
+# sample, by its mean:
 mean = float(sample.mean())
 variance = 2 * 14**2 + 13**2
 deviation = (variance / sample.size) ** 0.5
 print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
 
 # %%
+# Which do you expect to matter more: waiting for each value, or the number of calls?
 loops_of_calls = awaiting.AWAITING.run(budget_s=0.05)
 loops_of_calls
 
@@ -287,21 +324,22 @@ scan_pays
 # %%
 names = [result.variant for result in loops_of_calls]
 times = [result.time for result in loops_of_calls]
-per_loop = np.array([one.value for one in times]) / point["loops"]
-ends = np.transpose([(one.low, one.high) for one in times]) / point["loops"]
+ends = np.array([(one.low, one.value, one.high) for one in times])
+low, middle, high = ends.T / point["loops"]
 figure, axes = plt.subplots()
-axes.errorbar(per_loop, names, xerr=abs(ends - per_loop), fmt="o", capsize=4)
+axes.errorbar(middle, names, xerr=(middle - low, high - middle), fmt="o")
 axes.invert_yaxis()
-axes.set_xscale("log")
+axes.set(title="All values awaited at the end", xscale="log")
 axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-axes.set_title("All values awaited at the end")
 _ = axes.set_xlabel("time of an iteration")
 
 # %%
-# The loop was never about arithmetic: an iteration computes two numbers. It was about calls. Op by
-# op, each operation of the model is a call from Python. Compiled, the model is one, but the line
-# that splits the key still makes several. Inside one compiled call there are none, and with *vmap*
-# the device no longer even has to take one number after another.
+# An iteration computes two numbers, which is next to no arithmetic. To read the picture, count calls
+# instead. Op by op, Python makes a call for every operation of the model. With ``jit``, the model is
+# one call, but the line that splits the key still makes several. *jit with split* leaves one call an
+# iteration, and *scan* one for the whole loop. *vmap* also makes a single call, and lets the device
+# start the next value before it has finished the last. If calls are what this loop spends its time
+# on, the times fall in that order, and waiting for each value changes little.
 #
 # Takeaway
 # --------
@@ -313,13 +351,15 @@ vmap = loops_of_calls.speedup(awaiting.VMAP, over=awaiting.COMPILED)
 print("vmap:", vmap)
 
 # %%
-# A JAX call returns a promise. Of the six products in a row, the last call had returned after
-# :measured:`returned_after` of the time that all results took, so a clock has to wait for the result
-# before it is read. A program shouldn't wait before it needs the numbers: compared with waiting
-# first, doing something else meanwhile came out :measured:`lead`. For many small calls, first ask how
-# many calls there are, and then who waits. Compared with the jitted model in a Python loop, waiting
-# for each value came out :measured:`waiting`, the loop inside one compiled call :measured:`scan`, and
-# ``vmap``, which has no loop, :measured:`vmap`.
+# A JAX call returns a promise. In the chain of six products, the last call had returned after
+# :measured:`returned_after` of the time that all results took. So wait for the result before you
+# read a clock, and otherwise wait only when you need the numbers: compared with waiting first,
+# doing something else in the meantime came out :measured:`lead`.
 #
-# Before this: :doc:`what jit buys </tutorials/transformations/jit>`. Next: :doc:`arguments that are not
-# traced </tutorials/transformations/static_arguments>`.
+# In a loop of small calls there are two suspects, the waiting and the calls themselves. Compared
+# with the jitted model in a Python loop, waiting for each value came out :measured:`waiting`, the
+# loop inside one compiled call :measured:`scan`, and ``vmap``, which has no loop, :measured:`vmap`.
+#
+# Now try :doc:`exercise 4 </exercises/4_jit>`, which has you time such a loop yourself. Next:
+# :doc:`which arguments must be static </tutorials/transformations/static_arguments>`, for when
+# ``jit`` refuses to compile a function.

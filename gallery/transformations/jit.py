@@ -2,21 +2,28 @@
 What does jit buy?
 ==================
 
-:func:`jax.jit` compiles a function. After this page you will know why that can make it faster, what
-the first call costs and when that is earned back, and how the gain depends on the size of the
-arrays.
+JAX runs your code one operation at a time, unless you wrap a function in :func:`jax.jit`, which
+compiles the whole function into one program. How much time does that save, and what do you pay for
+it? This page first works out what a compiler can save, then measures it, and ends with the bill for
+compiling and with a trap for those who measure it themselves.
 """
 
 # %%
-# Four functions
-# --------------
-# All four treat each element by itself. Two come from neural networks, ``wave`` is known from the
-# introduction, and ``add`` is a sum with company.
+# Four functions to compile
+# -------------------------
+# We need functions whose cost is easy to reason about, so all four treat each number by itself.
+# ``selu`` and ``sigmoid`` come from neural networks, ``wave`` you know from the introduction, and
+# ``add`` combines a sum with an exponential.
+from jaxcap.kernels.elementwise import FUNCTIONS, add, selu, sigmoid, wave
+from jaxcap.report.source import Source
+
+Source(selu, sigmoid, add, wave)
+
+# %%
+# ``add`` takes two arrays and can't be drawn as a curve. The others look like this:
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
-
-from jaxcap.kernels.elementwise import FUNCTIONS, selu, sigmoid, wave
 
 x = jnp.linspace(-10.0, 10.0, 1000)
 for function in (selu, sigmoid, wave):
@@ -27,19 +34,27 @@ plt.xlabel("x")
 _ = plt.legend()
 
 # %%
-# Same answer first
-# -----------------
-# A fast wrong function is no use. Take the answer in 64 bits for the truth, and see how far the
-# others are from it. The unit is the distance of neighbouring numbers of the type, near the largest
-# result:
+# Compiling may change the last digit
+# -----------------------------------
+# A fast function is worth nothing if it is wrong, so compare the answers before the times. We take
+# the answer in 64 bits as the truth, and measure how far the others are from it. The unit is the
+# gap between neighbouring numbers of the type, at the largest result:
 import numpy as np
 
-x = np.linspace(-4.0, 4.0, 100_000)
+points = np.linspace(-4.0, 4.0, 100_000)
 
 
 def answer(function, arity, dtype):
-    """Evaluate a function at x, computing in a type."""
-    return np.asarray(function(*(jnp.asarray(x, dtype),) * arity), float)
+    """Evaluate a function of so many arrays, computing in a type."""
+    inputs = [jnp.asarray(points, dtype)] * arity
+    return np.asarray(function(*inputs), float)
+
+
+# %%
+def largest_error(found, truth, dtype):
+    """Return the largest error, in units in the last place."""
+    unit = np.spacing(dtype(abs(truth).max()))
+    return f"{abs(found - truth).max() / unit:.2f}"
 
 
 # %%
@@ -48,60 +63,108 @@ from jaxcap.results.tables import Table
 rows = []
 for name, (function, arity) in FUNCTIONS.items():
     with jax.enable_x64(True):
-        truth = answer(function, arity, jnp.float64)
-    for dtype in (jnp.float32, jnp.float16):
-        unit = float(jnp.finfo(dtype).eps) * abs(truth).max()
+        truth = answer(function, arity, np.float64)
+    for dtype in (np.float32, np.float16):
         eager = answer(function, arity, dtype)
         compiled = answer(jax.jit(function), arity, dtype)
         off = [
-            f"{abs(a - truth).max() / unit:.2f}" for a in (eager, compiled)
+            largest_error(some, truth, dtype) for some in (eager, compiled)
         ]
-        equal = "yes" if (eager == compiled).all() else "no"
-        rows.append((name, jnp.dtype(dtype).name, *off, equal))
+        same = "yes" if (eager == compiled).all() else "no"
+        rows.append((name, dtype.__name__, *off, same))
 
-Table(
-    "Largest error, in units in the last place",
-    ("function", "type", "op by op", "jit", "equal to the last bit"),
-    rows,
-)
+headers = ("function", "type", "op by op", "jit", "equal to the last bit")
+Table("Largest error, in units in the last place", headers, rows)
 
 # %%
-# Both carry rounding errors, which need not be the same. Op by op, each intermediate result is
-# rounded to the type of the array. Compiled, intermediates stay in registers, where the compiler may
-# keep more digits, or join a multiplication and an addition into one operation that rounds once. So
-# compare compiled code with a tolerance, never with ``==``.
+# Both columns show rounding errors, and they need not agree. Op by op, every intermediate result is
+# rounded to the type of the array before the next operation sees it. A compiled program keeps
+# intermediate results in registers. There it may carry more digits, or join a multiplication and an
+# addition into one instruction that rounds once. So compare compiled code with a tolerance, never
+# with ``==``.
 #
-# Why it should be faster
-# -----------------------
-# Calling ``jax.jit(wave)`` runs the Python function once, with stand-ins that record what is done
-# to them. The record looks like this:
+# What jit sees of your function
+# ------------------------------
+# ``jax.jit(f)`` by itself does almost nothing: it returns a wrapper. The work begins when you call
+# the wrapper. JAX then runs your Python function with stand-ins for the arrays, records every
+# operation on them, and compiles the record. This is called *tracing*, and a ``print`` inside the
+# function shows when it happens:
 x = jnp.linspace(-10.0, 10.0, 1_000_000)
+
+
+@jax.jit
+def talkative(x):
+    print("Python runs this line with", x)
+    return wave(x)
+
+
+for size in (1_000_000, 1_000_000, 10):
+    print("calling with", size, "numbers")
+    talkative(x[:size])
+
+# %%
+# The second call found a program for arrays of its shape and type, so Python never entered the
+# function. The third brought a new shape, and JAX traced and compiled again.
+#
+# That is why functions for ``jit`` should be *pure*, which means that they compute their result
+# from their arguments and do nothing else. Whatever else they do happens during tracing only. A
+# ``print`` falls silent, and a global variable keeps the value that tracing saw:
+tilt = 0.2
+
+
+@jax.jit
+def tilted(x):
+    return tilt * x
+
+
+print(tilted(1.0))
+tilt = 5.0
+print(tilted(1.0))
+
+# %%
+# No error, and an outdated answer: pass such a value as an argument instead. To print a value each
+# time the program runs, use :func:`jax.debug.print`.
+#
+# What the compiler can save
+# --------------------------
+# :func:`jax.make_jaxpr` shows the record that tracing makes:
 jax.make_jaxpr(wave)(x)
 
 # %%
-# Without ``jit`` each line is a kernel of its own: a pass over memory that reads a million numbers
-# and writes as many. With it, XLA compiles the whole record. This is the program that it made:
+# Without ``jit``, each line is a *kernel* of its own. It is started from Python, reads a million
+# numbers from memory, and writes a million back, which the next line reads again. With ``jit``, the
+# compiler XLA gets to see the whole record. You can look at the program that it makes of it with
+# ``jax.jit(wave).lower(x).compile().as_text()``. This is the main part:
 from jaxcap.measure import compilation
 
 print(compilation.program(wave, x))
 
 # %%
-# The instruction called *fusion* is one kernel: it reads each element once, does all the arithmetic
-# in registers, and writes each result once. Counted for all four functions:
+# The instruction called *fusion* is a single kernel. It reads each number once, does all the
+# arithmetic in registers, and writes each result once. Here is the count for all four functions:
 for name, (function, arity) in FUNCTIONS.items():
-    before = compilation.kernels_op_by_op(function, *(x,) * arity)
-    after = compilation.kernels_compiled(function, *(x,) * arity)
-    print(f"{name:8} {before} kernels op by op, {after} compiled")
+    inputs = [x] * arity
+    apart = compilation.kernels_op_by_op(function, *inputs)
+    fused = compilation.kernels_compiled(function, *inputs)
+    print(f"{name:8} {apart} kernels op by op, {fused} compiled")
 
 # %%
-# For ``wave``, the last of them, :measured:`before` passes over memory have become
-# :measured:`after`. Two costs go down with them: the memory traffic, which matters
-# for large arrays, and the dispatch from Python of each operation, which matters for small ones.
+before = compilation.kernels_op_by_op(wave, x)
+after = compilation.kernels_compiled(wave, x)
+
+# %%
+# For ``wave``, :measured:`before` trips through memory became :measured:`after`. Two costs shrink
+# with that count: memory traffic, which should matter most for large arrays, and the calls from
+# Python, which should matter most for small ones.
 #
-# How much faster is it?
-# ----------------------
-# Both ways take turns on ten thousand to ten million numbers (without a GPU, the other functions only on
-# a million), on every kind of device that this machine has, in several fresh processes. The intervals are over those processes.
+# Op by op against jit, on the clock
+# ----------------------------------
+# Make a guess before you read on: with :measured:`before` kernels replaced by :measured:`after`, by
+# what factor will the time for a million numbers change?
+#
+# Both ways take turns on ten thousand to ten million numbers, in several fresh processes, and the
+# intervals are over those processes. With a GPU, the GPU and the CPU both measure all functions at
+# all sizes. Without one, ``wave`` has all sizes and the other functions have a million.
 from jaxcap.experiments.jit import ALLOCATOR, COMPILED, JIT, OP_BY_OP
 
 results = JIT.run(budget_s=0.05)
@@ -110,9 +173,9 @@ on_device = results.select(device=best_device)
 on_device.select(function="wave")
 
 # %%
-# The column *until it returns* is the time after which Python went on, before the result was there:
-# JAX works while your program does something else. A timing that doesn't wait would see that
-# column.
+# The column *until it returns* is the time after which Python could go on. JAX may return before
+# the result is computed, which is the subject of the next page. A clock that doesn't wait for the
+# result reads that column instead of *time*.
 from jaxcap.report import figures
 
 _ = figures.scaling(
@@ -122,9 +185,7 @@ _ = figures.scaling(
 )
 
 # %%
-# All four functions, compared with op by op. Don't expect as many times less time as there are
-# fewer passes. What ``jit`` saves is memory traffic and dispatch; the arithmetic stays, and the sine
-# and the cosine in ``wave`` are much of it:
+# And here are all four functions, compared with op by op:
 on_device.speedups(over=OP_BY_OP)
 
 # %%
@@ -135,6 +196,7 @@ _ = figures.speedups(
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
+# Two claims to settle, one for large arrays and one for small ones:
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 on_best = {"over": OP_BY_OP, "function": "wave", "device": BEST}
@@ -154,9 +216,47 @@ jit_pays_on_few = claim(
 jit_pays_on_few
 
 # %%
-# On the CPU beside a GPU
-# -----------------------
-# Where the page was built with a GPU, this is the same on its CPU.
+# Does the kernel count predict the time?
+# ---------------------------------------
+# If memory traffic were the whole cost, the four functions would gain in proportion to their kernel
+# counts. Wherever the table above says otherwise, something else takes time, and the first suspect
+# is arithmetic. ``jit`` saves trips through memory and calls from Python, but it has to compute
+# every sine and cosine that op by op computes.
+#
+# To test the suspect, compile four functions that each become a single kernel. They read and write
+# the same amount of memory, and differ only in what they do in between:
+from timeit import repeat
+
+
+def best_of_twenty(function):
+    """Return the milliseconds of the quickest of twenty calls."""
+    compiled = jax.jit(function)
+
+    def call():
+        compiled(x).block_until_ready()
+
+    call()  # compiles
+    return 1000 * min(repeat(call, number=1, repeat=20))
+
+
+# %%
+one_kernel_each = {
+    "x + 1": lambda x: x + 1,
+    "sin x": jnp.sin,
+    "cos 2x": lambda x: jnp.cos(2 * x),
+    "wave": wave,
+}
+for name, function in one_kernel_each.items():
+    print(f"{name:6} {best_of_twenty(function):.3f} ms")
+
+# %%
+# If moving numbers were all the work, the four lines would read alike. Whatever a line shows beyond
+# ``x + 1`` is arithmetic, and that part of the time stays the same however few kernels there are.
+# The larger it is, the less is left for ``jit`` to save.
+#
+# The same on the CPU beside a GPU
+# --------------------------------
+# Where this page was built with a GPU, these are the same functions on that machine's CPU:
 if best_device != "cpu":
     on_cpu = results.select(device="cpu")
     _ = figures.speedups(
@@ -170,17 +270,18 @@ else:
 # %%
 # What the first call costs
 # -------------------------
-# The first call traces and compiles. Op by op, the first call costs too, since it compiles a small
-# kernel for each operation; but those are soon there, compiled for something else. So take the
-# worst case, in which only ``jit`` has to compile: after how many calls has it earned that back?
+# The first call of a compiled function traces and compiles. Op by op, the first call isn't free
+# either, since JAX compiles a small kernel for each operation. In a real program, though, some
+# earlier line has probably compiled those kernels already.
 million = on_device.select(function="wave", size=1_000_000)
 compiled, eager = million.only(COMPILED), million.only(OP_BY_OP)
 for result in (eager, compiled):
-    print(
-        f"{result.variant:9} first {result.first_call.short}, later {result.time.short}"
-    )
+    print(f"{result.variant:9} first {result.first_call.short}, ", end="")
+    print(f"later {result.time.short}")
 
 # %%
+# So take the worst case for ``jit``, in which it has to compile and op by op has everything ready.
+# After how many calls has it earned back the time?
 pays_off = compiled.pays_off_after(eager)
 print(pays_off or "jit is not measurably faster here: it never pays off")
 
@@ -188,19 +289,21 @@ print(pays_off or "jit is not measurably faster here: it never pays off")
 first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 
 # %%
-# That is the price list: the first call took as long as :measured:`first_call_in_calls` later ones,
-# and each new shape or type of the arguments pays it again.
+# Another way to read the bill: the first call took as long as :measured:`first_call_in_calls` later
+# ones. You pay it again for every new shape or type of the arguments.
 #
-# A trap on CPUs: the allocator
-# -----------------------------
-# Each result needs memory, op by op for every intermediate. The comparison above lets processes
-# keep the memory that they free. By default the C library gives some of it back to the system, at
-# some sizes and in some processes, and then has to ask for it again, page by page. Here is the same
-# comparison, on the CPU, with that default:
+# A trap on CPUs: the memory allocator
+# ------------------------------------
+# Op by op, every intermediate result needs memory of its own. In the comparison above, processes
+# kept the memory that they freed. By default, the C library returns some of it to the operating
+# system and then has to ask for it again, page by page. How often it does so depends on sizes and
+# on luck. Here is the same comparison on the CPU, with that default:
 by_default = ALLOCATOR.run(budget_s=0.05)
 by_default
 
 # %%
+# The operating system counts the pages that it had to hand out again. They are called *page
+# faults*:
 kept = results.select(**ALLOCATOR.points[0])
 for label, some in ("memory kept", kept), ("the default", by_default):
     faults = [some.only(v).faults_per_call for v in (OP_BY_OP, COMPILED)]
@@ -208,8 +311,9 @@ for label, some in ("memory kept", kept), ("the default", by_default):
     print(f"{label}: page faults a call {faults}, jit {speedup.words}")
 
 # %%
-# Each page fault costs time that has nothing to do with JAX, and the two variants may have different
-# numbers of them. Whoever measures ``jit`` without looking reports the allocator too.
+# A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
+# has few, part of what you would credit to ``jit`` belongs to the allocator. So look at both before
+# you quote a number.
 #
 # Takeaway
 # --------
@@ -217,8 +321,14 @@ wave_speedup = jit_pays.estimate
 default_speedup = by_default.speedup(COMPILED, over=OP_BY_OP)
 
 # %%
-# ``jit`` turns many passes over memory into few. Compared with op by op, ``wave`` on a million numbers
-# came out :measured:`wave_speedup` on this page's device, and :measured:`default_speedup` on its CPU
-# with the default allocator. Compile functions that you call often with the same shapes;
-# leave alone what runs once. And before you believe a speed-up, ask what else differed between the
-# two.
+# ``jit`` traces a function once for each shape and type, fuses the operations that it recorded, and
+# from then on runs the result without going through your Python code. It can save memory traffic
+# and calls, but no arithmetic. Compared with op by op, ``wave`` on a million numbers came out
+# :measured:`wave_speedup` on this page's device, and :measured:`default_speedup` on its CPU with
+# the default allocator. Weigh such a number against the first call, which took as long as
+# :measured:`first_call_in_calls` later ones: compiling is for pure functions that you call often
+# with the same shapes.
+#
+# Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
+# need to know before you time anything yourself. After that,
+# :doc:`exercise 4 </exercises/4_jit>` lets you compile and time a function of your own.

@@ -2,16 +2,18 @@
 Which arguments must be static?
 ===============================
 
-Some arguments decide *what* a function computes: how often a loop runs, or how large an array is.
-A compiled function can't take them like other arguments. After this page you will know the errors
-that say so, what a static argument costs, and how to do without.
+Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
+which branch is taken, how large an array is. A compiled function needs to know those before it can
+be compiled. This page shows the errors that tell you so, and then the choice you have: make the
+argument static and pay with compilations, or rewrite the function so that it needn't be.
 """
 
 # %%
 # A loop over a traced number
 # ---------------------------
-# This function counts and returns its argument. Python has no trouble with it. Compiled, it fails:
-import textwrap
+# This function counts, and returns its other argument. Python runs it without complaint. Compiled,
+# it fails:
+from textwrap import fill
 
 import jax
 import jax.numpy as jnp
@@ -23,36 +25,78 @@ def empty_loop(x, num_loops):
     return x
 
 
-def say(message):
+def say(error):
     """Print the first sentence of an error message."""
-    print(textwrap.fill(message.splitlines()[0].split(". ")[0], 70))
+    first_line = str(error).splitlines()[0]
+    print(fill(first_line.split(". ")[0], 70))
 
 
 try:
     jax.jit(empty_loop)(14, 1_000_000)
 except jax.errors.TracerIntegerConversionError as error:
-    say(str(error))
+    say(error)
+
 
 # %%
-# To compile a function, :func:`jax.jit` calls it with stand-ins, and records what is done to them.
-# That is called `tracing <https://docs.jax.dev/en/latest/tracing.html>`__, and the stand-ins tracers. A tracer has a shape and a type, but
-# no value, so that the record holds for all values. Here is one:
-_ = jax.jit(lambda n: print(n, n.shape, n.dtype))(1_000_000)
+# To compile a function, :func:`jax.jit` runs it once with stand-ins for its arguments and records
+# what happens to them. That is `tracing <https://docs.jax.dev/en/latest/tracing.html>`__, and the
+# stand-ins are called tracers. A tracer has a shape and a type but no value, so that the recorded
+# program is good for every value. You can look at one:
+@jax.jit
+def look(n):
+    print(n, n.shape, n.dtype)
+
+
+look(1_000_000)
 
 # %%
-# ``range`` wants a number, and there is none. For the same reason an array can't get its shape from
-# an argument:
+# Now the error makes sense: ``range`` asks for a number, and the tracer has none to give. An array's
+# shape runs into the same problem, since a program is compiled for fixed shapes:
 try:
     jax.jit(lambda n: jnp.full((2, n), 5))(5)
 except TypeError as error:
-    say(str(error))
+    say(error)
     print(str(error).splitlines()[1])
+
+
+# %%
+# A branch on a traced number
+# ---------------------------
+# ``if`` asks for a value too. Should it be true or false, when the number isn't known yet?
+def leaky(x):
+    if x > 0:
+        return x
+    return 0.01 * x
+
+
+try:
+    jax.jit(leaky)(-2.0)
+except jax.errors.TracerBoolConversionError as error:
+    say(error)
+
+
+# %%
+# There are two ways to put the choice into the program itself. :func:`jax.numpy.where` computes both
+# sides and picks one, number by number. :func:`jax.lax.cond` picks one of two functions and, outside
+# of ``vmap``, runs only that one, which is worth its longer form when the branches are expensive:
+@jax.jit
+def leaky_where(x):
+    return jnp.where(x > 0, x, 0.01 * x)
+
+
+@jax.jit
+def leaky_cond(x):
+    return jax.lax.cond(x > 0, lambda x: x, lambda x: 0.01 * x, x)
+
+
+print(leaky_where(-2.0), leaky_cond(-2.0))
 
 # %%
 # Static arguments
 # ----------------
-# The message ends with the remedy. An argument that is *static* isn't replaced by a tracer: the function
-# sees its value while it is traced. Name it by position or, more safely, by name:
+# The message about shapes ended with another remedy. An argument that is *static* is not replaced by
+# a tracer: the function sees its value while it is traced. You can name it by position or, more
+# safely, by name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
 
 
@@ -64,11 +108,11 @@ def fives(columns):
 jax.jit(fives, static_argnames="columns")(columns=5)
 
 # %%
-# Each value compiles
-# -------------------
-# The price: the compiled program is good for that value only. Python code in the function runs when
-# it is traced, and not when the compiled program does, so a line that counts its own calls counts
-# compilations:
+# The price: every new value compiles
+# -----------------------------------
+# A program that was traced with one static value is good for that value only. How can you tell when
+# JAX compiles again? Your Python code runs while it is traced, and not when the compiled program
+# runs. So a function that counts its own runs counts compilations:
 from functools import wraps
 
 
@@ -85,6 +129,7 @@ def counting(function):
 
 
 # %%
+# Which of these three calls compile?
 counted_loop = counting(empty_loop)
 fast_loop = jax.jit(counted_loop, static_argnames="num_loops")
 for num_loops in (1_000_000, 1_000_000, 999_999):
@@ -92,13 +137,13 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
     print(f"{num_loops:9,}: {counted_loop.traces} compilations so far")
 
 # %%
-# The second call finds the program of the first. The third asks for another number and, as far as
-# JAX knows, for another program. That shows on the clock, here with a single run in this process:
+# The second call found the program of the first. The third asked for one loop less and, as far as
+# JAX knows, for a different program. A stopwatch sees it too, here with single runs in this process:
 import time
 
 
 def stopwatch(function, *args):
-    """Print the milliseconds until the result of a call is there."""
+    """Print the milliseconds until the result of a call is ready."""
     start = time.perf_counter()
     jax.block_until_ready(function(*args))
     print(f"{args[-1]:9,}: {1000 * (time.perf_counter() - start):7.2f} ms")
@@ -110,20 +155,18 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
     stopwatch(fast_loop, 14, num_loops)
 
 # %%
-# By the time that the program runs, the loop is over: Python counts to a million while the function is
-# traced, and nothing of that is left in the program, which returns its argument. That is why the second
-# call is fast. The same for the shapes:
+# When the second call runs, where is the loop? It has already happened. Python counted to a million
+# during tracing, and because counting left nothing to record, the program simply returns its
+# argument. For shapes it is the same story:
 fast_fives = jax.jit(fives, static_argnums=0)
 for columns in (5, 5, 6):
     stopwatch(fast_fives, columns)
 
 # %%
-# How much that is, over several processes, comes next, with a loop whose length matters.
-#
-# A loop that does something
-# --------------------------
-# An empty loop leaves nothing behind. A loop with an operation in it leaves that operation, as many
-# times as it ran. Take the cosine, again and again:
+# Unroll a loop, or keep it a loop
+# --------------------------------
+# What if the loop does something? Then it leaves its operations in the program, as many times as it
+# ran. Take the cosine of a thousand numbers, and the cosine of that, and so on:
 x = jnp.linspace(0.0, 1.0, 1000)
 
 
@@ -137,10 +180,9 @@ jax.make_jaxpr(cosines_unrolled, static_argnums=1)(x, 4)
 
 
 # %%
-# With a million steps that would be a million lines to trace, optimise and translate. The loop
-# should run on the device instead, and there is an operation for it, :func:`jax.lax.fori_loop`. It
-# takes the function that does one step, is a single operation to the compiler, and its bound can be
-# traced:
+# With a million steps, JAX would have a million lines to trace, optimise and translate. The
+# alternative is a loop that runs on the device. :func:`jax.lax.fori_loop` takes the function that
+# does one step. To the compiler it is one operation, and the number of steps may be traced:
 def cosines(x, steps):
     return jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
 
@@ -152,47 +194,64 @@ for steps in (1, 10, 100, 1000):
 print("compilations:", counted_cosines.traces)
 
 # %%
-# (It converges to the only number that is its own cosine.) Both loops compute the same:
+# One compilation for all numbers of steps. (The values converge to 0.739085, the only number that is
+# its own cosine.) The unrolled loop computes the same:
 static_cosines = jax.jit(cosines_unrolled, static_argnames="steps")
 float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
+
 # %%
-# Now both are measured for more and more steps, in several fresh processes. The unrolled loop
-# should take longer to compile the more steps it has; the other should not care.
+# If you don't know the number of steps beforehand, :func:`jax.lax.while_loop` goes on for as long as
+# a condition holds. This one stops when a step no longer changes much:
+def still_moving(x):
+    return abs(jnp.cos(x) - x) > 1e-5
+
+
+@jax.jit
+def settle(x):
+    return jax.lax.while_loop(still_moving, jnp.cos, x)
+
+
+print(f"{settle(0.5):.3f}")
+
+# %%
+# What does each kind of loop cost? An unrolled program grows with every step, so its first call
+# should take longer and longer; that of ``fori_loop`` shouldn't care. Later calls are harder to
+# guess: unrolled, the compiler sees all steps at once and there is no loop to run. Several fresh
+# processes measure both for more and more steps:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
 
 loops_and_means = experiments.LOOPS.run(budget_s=0.05)
 results = loops_and_means.subset(
-    r for r in loops_and_means if "of" not in r.parameters
+    r for r in loops_and_means if r.variant in (ROLLED, UNROLLED)
 )
 results
 
 # %%
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.ticker import EngFormatter
 
-figure, axes = plt.subplots()
+_, axes = plt.subplots()
 for variant, line in ((UNROLLED, "o-"), (ROLLED, "s-")):
-    chosen = results.select(variant=variant).results
+    chosen = results.select(variant=variant)
     steps = [result.parameters["steps"] for result in chosen]
     first = [result.first_call for result in chosen]
     values = [one.value for one in first]
-    ends = np.transpose([(one.low, one.high) for one in first])
-    axes.errorbar(steps, values, abs(ends - values), fmt=line, label=variant)
-axes.set_title("What the first call takes")
-axes.set_xlabel("steps")
+    below = [one.value - one.low for one in first]
+    above = [one.high - one.value for one in first]
+    axes.errorbar(steps, values, (below, above), fmt=line, label=variant)
+axes.set(title="What the first call takes", xlabel="steps")
 axes.set_ylabel("time of the first call")
 axes.set_ylim(bottom=0)
 axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
-_ = figure.legend(loc="outside lower center", ncols=2)
+_ = axes.legend()
 
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# With a single step there is nothing to unroll yet, and still a new value of the static argument takes
-# as long as many calls with a known one:
+# Even with a single step, where there is nothing to unroll yet, a new static value costs a
+# compilation. Compare it with a call whose value is known:
 one_step = results.only(UNROLLED, steps=1)
 new_value = one_step.first_call
 known_value = one_step.time
@@ -200,15 +259,14 @@ new_in_calls = round(new_value.value / known_value.value)
 print(f"new {new_value.short}, known {known_value.short}")
 
 # %%
-# The calls after the first one:
+# And these are the calls after the first:
 from jaxcap.report import figures
 
 _ = figures.scaling(results, x="steps", title="What later calls take")
 
 # %%
-# Here, unrolling can be ahead: the compiler sees all steps at once and may fuse them, and there is no
-# loop to run. Only where it is ahead, and by enough to earn back the longer first call, does a static
-# bound pay, provided that the bound rarely changes. Is it ahead here?
+# A static number of steps pays only where the unrolled loop is ahead in this picture, by enough to
+# make up for its first call, and where the number rarely changes. Is it ahead here?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 largest = max(result.parameters["steps"] for result in results)
@@ -224,25 +282,25 @@ unrolling_pays = claim(
 unrolling_pays
 
 # %%
-# One thing the traced bound costs: such a loop can't be differentiated backwards, since JAX would
-# have to keep a value for each step and can't know how many there will be. If you need
-# :func:`jax.grad`, make the bound static. ``fori_loop`` then is a :func:`jax.lax.scan`, and still
-# compiles a single step.
+# There is one more reason for a static number of steps. :func:`jax.grad` goes through a loop
+# backwards and needs a value from each step. With a traced bound, JAX can't know how much memory to
+# set aside for them:
 try:
     jax.grad(fast_cosines)(0.5, 3)
 except ValueError as error:
-    say(str(error))
+    say(error)
 
 # %%
-# With a static bound it works, and agrees with the unrolled loop:
+# With a static bound, ``fori_loop`` becomes a :func:`jax.lax.scan`, which can be differentiated and
+# still compiles a single step:
 slope = jax.grad(jax.jit(cosines, static_argnames="steps"))
 print(slope(0.5, steps=3), jax.grad(cosines_unrolled)(0.5, 3))
 
 # %%
-# Shapes: pad to a few
-# --------------------
-# For shapes there is no way around: each shape of an argument compiles too, static or not. Take
-# measurements that arrive in lengths of all kinds, of which we want the means:
+# When shapes keep changing, pad to a few
+# ---------------------------------------
+# A loop can move into the program, but a shape can't: each new shape of an argument compiles, static
+# or not. Suppose that measurements arrive in arrays of all lengths, and you want their means:
 from jaxcap.kernels import loops
 
 arrays = loops.measurements(20)
@@ -251,44 +309,53 @@ fast_mean = jax.jit(mean)
 exact = [fast_mean(a) for a in arrays]
 print(len(arrays), "arrays,", mean.traces, "compilations")
 
+# %%
+# To get by with fewer programs, allow only a few lengths. Append zeros until the length is a power
+# of two, and pass on the true length as an ordinary, traced number, so that the zeros can be left
+# out of the mean:
+from jaxcap.report.source import Source
+
+Source(loops.padded, loops.mean_of_first, loops.means_padded)
 
 # %%
-# Instead, append zeros until the length is a power of two, and hand over the true length as an
-# ordinary, traced number. ``mean_of_first`` sums ``jnp.where(jnp.arange(x.size) < count, x, 0)`` and
-# divides by the count. At most twice as much is computed, and a handful of programs do for all
-# lengths:
+# At most, this computes with twice as many numbers as needed. How many programs does it take?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
 means = loops.means_padded(fast_mean_padded, arrays)
+off = max(abs(float(a - b)) for a, b in zip(means, exact))
 print(len(arrays), "arrays,", mean_padded.traces, "compilations")
-print("largest difference:", abs(np.subtract(means, exact)).max())
+print(f"largest difference: {off:.1g}")
 
 # %%
 compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 
+
 # %%
-# ``padded`` is NumPy's work. JAX's own padding would have to be compiled for each length, and
-# nothing would be won. The time that passes in this process, array by array, from empty caches:
-ways = {
-    "exact shapes": fast_mean,
-    "padded": lambda a: fast_mean_padded(loops.padded(a), len(a)),
-}
+# Note that ``padded`` is NumPy's work. JAX would have to compile the padding for each length, and
+# you'd be back where you began. Here is the time that passes in this process, array by array, when
+# nothing has been compiled yet:
+def mean_after_padding(a):
+    return fast_mean_padded(loops.padded(a), len(a))
+
+
+# %%
+ways = {"exact shapes": fast_mean, "padded": mean_after_padding}
 figure, axes = plt.subplots()
 for name, way in ways.items():
     jax.clear_caches()
-    clock = [time.perf_counter()]
+    start = time.perf_counter()
+    passed = [0.0]
     for a in arrays:
         way(a).block_until_ready()
-        clock.append(time.perf_counter())
-    axes.plot(np.subtract(clock, clock[0]), drawstyle="steps", label=name)
-axes.set_title("A stream of arrays of many lengths")
-axes.set_xlabel("arrays so far")
+        passed.append(time.perf_counter() - start)
+    axes.plot(passed, drawstyle="steps", label=name)
+axes.set(title="A stream of arrays of many lengths", xlabel="arrays so far")
 axes.set_ylabel("time so far in seconds")
 _ = axes.legend()
 
 # %%
-# The experiment above had the whole stream as well, in each of its processes, for the first time and
-# again:
+# The experiment measured the same stream in each of its processes, the first time (*first call*)
+# and again:
 from jaxcap.experiments.static_arguments import EXACT, PADDED
 
 stream = loops_and_means.select(of=experiments.MEANS)
@@ -299,7 +366,8 @@ first_exact = stream.only(EXACT).first_call
 first_padded = stream.only(PADDED).first_call
 
 # %%
-# Once all lengths have been seen there is nothing left to save, and the zeros are still computed:
+# Once every length has been seen, there is no compilation left to save, and padding still takes its
+# time:
 padding_costs = claim(
     "padding makes a stream slower whose lengths have all been seen",
     stream,
@@ -309,27 +377,28 @@ padding_costs = claim(
 padding_costs
 
 # %%
-# Padding saves compilations and nothing else, so it is for data that keeps bringing new lengths.
+# So padding is for data that keeps bringing new lengths. What it saves is compilations, and nothing
+# else.
 #
 # Static arguments must be hashable
 # ---------------------------------
-# JAX finds the program for a static value in a dictionary. So the value needs a hash, and a list has
-# none:
+# JAX looks up the program for a static value in a dictionary, so the value needs a hash. A list
+# has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:
     total(matrix, axis=[0, 1])
 except ValueError as error:
-    say(str(error))
+    say(error)
 
 # %%
-# A tuple has one:
+# A tuple does:
 total(matrix, axis=(0, 1))
 
 # %%
-# Several settings are best kept in a frozen dataclass, which is hashable and compares by value. A
-# plain class is hashable too, but by identity, and that is worse than an error: it works, and each
-# new object compiles, though it says the same.
+# If you have several settings, keep them in a frozen dataclass, which is hashable and equal to any
+# other that says the same. Beware of plain classes. They are hashable too, but each object equals
+# only itself:
 from dataclasses import dataclass
 
 
@@ -348,27 +417,38 @@ class Plain:
 
 
 # %%
+# Call the same function five times with each, and always with a new object that says the same:
+def sum_along(x, settings):
+    return x.sum(settings.axis)
+
+
 for kind in (Frozen, Plain):
-    sums = counting(lambda x, settings: x.sum(settings.axis))
+    sums = counting(sum_along)
     fast_sums = jax.jit(sums, static_argnames="settings")
     for _ in range(5):
         fast_sums(matrix, settings=kind((0, 1)))
     print(f"{kind.__name__:6} 5 calls, {sums.traces} compilations")
 
 # %%
+# The plain class is worse than an error. Everything works, and every call compiles.
+#
 # Takeaway
 # --------
 later_unrolled = unrolling_pays.estimate
 
 # %%
-# Make static what decides about the program: a shape, an axis, a switch between two methods. Leave
-# traced what are numbers to compute with. A call with a new static value took :measured:`new_value`
-# here, as long as :measured:`new_in_calls` calls with a known one, so new values should be rare. A loop
-# belongs on the device: with :measured:`largest` steps the first call took
-# :measured:`first_unrolled` unrolled and :measured:`first_rolled` with ``fori_loop``, and compared with
-# the latter, later calls came out :measured:`later_unrolled` unrolled. Lengths that keep changing are
-# padded to a few: :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`, and a
-# first pass that took :measured:`first_padded` instead of :measured:`first_exact`.
+# Make static what decides about the program, such as a shape, an axis, or a switch between two
+# methods, and leave traced what is a number to compute with. A call with a new static value took
+# :measured:`new_value` here, as long as :measured:`new_in_calls` calls with a known one, so let new
+# values be rare.
 #
-# Before this: :doc:`when a result is there </tutorials/transformations/asynchronous_dispatch>`. Next:
+# Often you needn't make an argument static at all. Choose between two values with ``where`` or
+# ``cond``, and let ``fori_loop`` or ``while_loop`` take the number of steps. With
+# :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
+# :measured:`first_rolled` with ``fori_loop``. Compared with ``fori_loop``, later calls came out
+# :measured:`later_unrolled` unrolled. Lengths that keep changing can be padded to a few:
+# :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`, and a first pass
+# that took :measured:`first_padded` instead of :measured:`first_exact`.
+#
+# Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.

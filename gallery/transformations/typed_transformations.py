@@ -2,18 +2,18 @@
 What does a type checker see?
 =============================
 
-Annotations let a tool find mistakes before anything runs. A function that went through
-:func:`jax.jit` or :func:`jax.grad` has lost them. After this page you will know what the type
-checkers mypy and pyright see of transformed functions, how :mod:`jaxcap.transforms` gives the types
-back and what that costs in a call, and which mistakes no annotation will find.
+If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
+What happens to the annotations when a function goes through :func:`jax.jit` or :func:`jax.grad`?
+This page asks the checkers mypy and pyright, shows how :mod:`jaxcap.transforms` hands the types on,
+measures what that costs in a call, and looks for mistakes that no annotation will find.
 """
 
 # %%
-# Three functions with annotations
-# --------------------------------
-# An annotation says what goes in and what comes out. Python ignores it; a type checker, such as
+# Three annotated functions
+# -------------------------
+# An annotation says what goes in and what comes out. Python ignores it. A type checker, such as
 # `mypy <https://mypy.readthedocs.io>`__ or `pyright <https://microsoft.github.io/pyright>`__, reads
-# the program without running it, and compares.
+# the program without running it and checks that everything fits together.
 import jax
 import jax.numpy as jnp
 
@@ -29,19 +29,45 @@ def product(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 # %%
-# The third is a loss as one writes them for training: it takes parameters by name, and returns
-# a remark beside the number that is to be made small.
+# The third is a loss like those that people train with. It takes its parameters in a dictionary,
+# and returns a remark along with the number to minimise:
 def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
     """Mean square of a line through the origin."""
     return jnp.mean((params["slope"] * x) ** 2), "no intercept"
 
 
 # %%
-# What to ask
-# -----------
-# ``reveal_type(...)`` is how to ask a checker for the type of an expression. Each question is put
-# twice: about what JAX's own transformation returns, as in ``jax.jit(wave)``, and about its typed
-# counterpart, as in ``typed_jit(wave)``.
+# Types that survive a transformation
+# -----------------------------------
+# A function that returns another function can promise that both have the same type. This is all it
+# takes: ``P`` stands for whatever arguments there are, and ``R`` for the result.
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function, and promise that it keeps its type."""
+    return jax.jit(function)
+
+
+# %%
+# The functions in :mod:`jaxcap.transforms` follow the same idea for all arguments and options of
+# :func:`jax.jit`, :func:`jax.grad` and :func:`jax.vmap`. Gradients need more work, because their
+# type depends on ``argnums`` and ``has_aux``.
+#
+# Questions to the checkers
+# -------------------------
+# Writing ``reveal_type(...)`` around an expression makes a checker report its type. We ask about
+# each of these twice, once with JAX's own transformation, such as ``jax.jit``, and once with its
+# typed counterpart, such as ``typed_jit``:
+def both(code):
+    """Return an expression with JAX's transformation, and with ours."""
+    return f"jax.{code}", f"typed_{code}"
+
+
 QUESTIONS = (
     "jit(wave)",
     "jit(wave)(x)",
@@ -50,11 +76,10 @@ QUESTIONS = (
     "grad(product, (0, 1))",
     "grad(loss, has_aux=True)",
 )
-WAYS = ("jax.", "typed_")
 
 # %%
-# And these are mistakes. A string is not an array, there is no argument ``slop`` and no attribute
-# ``shpae``, the loss returns two things, and ``jit`` has no option ``static_argnum``.
+# Then we make mistakes. Can you spot all six? A string isn't an array, two names are misspelt, the
+# loss returns two things, and one option of ``jit`` doesn't exist:
 MISTAKES = (
     "jit(wave)('twelve')",
     "jit(wave)(x, slop=0.3)",
@@ -65,7 +90,15 @@ MISTAKES = (
 )
 
 # %%
-# The checkers get all of it as one program: imports, the three functions, questions, mistakes.
+# Three more lines are wrong in another way, and we come back to them at the end:
+BEYOND = (
+    "typed_jit(product)(x, x[1:])",
+    "typed_grad(wave)(jnp.asarray(3))",
+    "typed_grad(wave)(x)",
+)
+
+# %%
+# All of that becomes one program, of which only the checkers will read most lines:
 import inspect
 
 IMPORTS = """
@@ -76,24 +109,17 @@ from jaxcap.transforms import typed_grad, typed_jit, typed_vmap
 x = jnp.linspace(0.0, 12.0, 1000)
 params = {"slope": x[1]}
 """
-functions = "\n".join(map(inspect.getsource, (wave, product, loss)))
-questions = [f"reveal_type({way}{q})" for q in QUESTIONS for way in WAYS]
-mistakes = [way + mistake for mistake in MISTAKES for way in WAYS]
+lines = [IMPORTS, *map(inspect.getsource, (wave, product, loss))]
+for question in QUESTIONS:
+    lines += [f"reveal_type({asked})" for asked in both(question)]
+for mistake in MISTAKES:
+    lines += both(mistake)
+program = "\n".join([*lines, *BEYOND])
 
 # %%
-# Three lines more, for the end of the page. They are mistakes too, of another kind.
-BEYOND = (
-    "typed_jit(product)(x, x[1:])",
-    "typed_grad(wave)(jnp.asarray(3))",
-    "typed_grad(wave)(x)",
-)
-program = "\n".join((IMPORTS, functions, *questions, *mistakes, *BEYOND))
-
-# %%
-# What they see
-# -------------
-# The next cell runs both checkers, by :func:`jaxcap.report.typecheck.run_checker`. That takes a while, because mypy
-# reads all of JAX first. To install both: ``python -m pip install mypy "pyright[nodejs]"``.
+# The next cell runs both checkers, with :func:`jaxcap.report.typecheck.run_checker`. It takes a
+# while, since mypy first reads all of JAX. ``python -m pip install mypy "pyright[nodejs]"`` installs
+# both.
 from jaxcap.report import typecheck
 
 reports = {}
@@ -104,77 +130,80 @@ for checker in typecheck.CHECKERS:
         print(f"{checker} is not installed: its part of the tables is empty.")
 
 # %%
-# JAX annotates ``vmap`` as a function that returns what it was given. Expect the type of ``wave``
-# there, and little for the others.
+# What they see
+# -------------
+# JAX annotates ``vmap`` as a function that returns what it was given, so the type of ``wave`` should
+# survive there even without our help. What about the others?
 from jaxcap.results.tables import Table
 
 
 def seen_by(checker):
     """Tabulate the types that a checker sees, first JAX's, then ours."""
     types = reports[checker].types if checker in reports else {}
-    asked = [way + q for q in QUESTIONS for way in WAYS]
-    rows = [(expression, types.get(expression, "")) for expression in asked]
+    expressions = [asked for code in QUESTIONS for asked in both(code)]
+    rows = [(asked, types.get(asked, "")) for asked in expressions]
     return Table(f"Types that {checker} sees", ("", "type"), rows)
 
 
 seen_by("mypy")
 
 # %%
-# ``Any`` is the type that fits everywhere: from there on, nothing is checked. Pyright calls it
-# *Unknown* where nobody asked for it, and shows the default of an argument, of which mypy only says
-# that there is one.
+# Beware of ``Any``. It is the type that fits everywhere, so from there on nothing is checked. Pyright
+# calls it *Unknown* where nobody asked for it. It also shows the default of an argument, where mypy
+# only says that there is one:
 seen_by("pyright")
 
 # %%
-# In the second row of each pair, arguments and results are what they were, with names and defaults.
-# The gradient has the type of what it is taken by: an array for an array, a dictionary for a
-# dictionary, a pair for two of them. That argument has lost its name, because JAX differentiates by
-# position only. ``Jitted`` is a function with the methods of compiled ones, such as ``lower``.
+# Compare the two rows of each pair. In the second, arguments and results are what they were, with
+# their names and defaults. A gradient has the type of the argument you differentiate with respect to:
+# an array for an array, a dictionary for a dictionary, a pair for two of them. That argument has lost
+# its name, because JAX differentiates with respect to positions. And ``Jitted`` is a function that
+# also has the methods of compiled ones, such as ``lower``.
 #
 # What they catch
 # ---------------
-# Now the mistakes. Those in what goes into ``vmap``, and in the options of ``jit``, JAX's own
-# annotations give away as well. For the others the types must have survived.
-caught = {
-    checker: {error.code: error for error in report.errors}
-    for checker, report in reports.items()
-}
-columns = [(way, checker) for way in WAYS for checker in caught]
-rows = [
-    (m, *("yes" if way + m in caught[c] else "no" for way, c in columns))
-    for m in MISTAKES
+# Which of the six mistakes do they find? A checker can only find those that the types still tell:
+caught = {}
+for checker, report in reports.items():
+    caught[checker] = {error.code: error for error in report.errors}
+
+rows = []
+for mistake in MISTAKES:
+    row = [mistake]
+    for line in both(mistake):
+        row += ["yes" if line in caught[c] else "no" for c in caught]
+    rows.append(tuple(row))
+columns = [
+    f"{way}, {checker}" for way in ("jax", "typed") for checker in caught
 ]
-Table(
-    "Mistakes that are found before anything runs",
-    ("", *(f"{way.strip('._')}, {checker}" for way, checker in columns)),
-    rows,
-)
+title = "Mistakes that are found before anything runs"
+Table(title, ("", *columns), rows)
 
 # %%
-# In their own words, on the misspelt attribute of the gradient:
+# In their own words, this is what they say about the misspelt attribute of the gradient:
 for checker, found in caught.items():
     print(f"{checker}: {found['typed_grad(wave)(x[0]).shpae'].message}")
 
 # %%
 # What it costs
 # -------------
-# Nothing of the wrapper runs in a call, because :func:`~jaxcap.transforms.typed_jit` hands back the
-# object that ``jax.jit`` made.
+# When the program runs, :func:`~jaxcap.transforms.typed_jit` calls ``jax.jit`` once and hands back
+# the object that it made. Nothing of ours remains that could slow down a call:
 from jaxcap.transforms import typed_grad, typed_jit
 
 for compiled in jax.jit(wave), typed_jit(wave):
     print(type(compiled).__name__, compiled.__wrapped__ is wave)
 
 # %%
-# The name, the documentation and the signature of the function are there when the program runs too,
-# which is JAX's work:
+# The name, the documentation and the signature survive as well, which is JAX's own doing:
 print(typed_jit(wave).__name__, inspect.signature(typed_jit(wave)))
 print(typed_jit(wave).__doc__)
 
 # %%
-# If that is so, a call must take the same time. On few numbers a call is mostly overhead, so that is
-# where a difference would show. A second ``jax.jit`` takes part as a control: it can't differ from
-# the first, so what the clock makes of the two is the error of the measurement.
+# So both should take the same time, and we put that to the test on an array so small that a call is
+# mostly overhead. But how large a difference would mean anything? To find out, a second ``jax.jit``
+# takes part as a control. It is the same thing as the first, so whatever difference the clock finds
+# between these two is an error of the measurement.
 from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED, TYPED_JIT
 
 results = TYPED_JIT.run(budget_s=0.05)
@@ -188,7 +217,7 @@ _ = figures.bars(results, title="A call of the same compiled function")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Compared with the first, where 1 is no difference:
+# Compared with the first ``jax.jit``, where 1 means no difference:
 results.speedups(over=PLAIN)
 
 # %%
@@ -202,40 +231,55 @@ types_cost_little = claim(
 )
 types_cost_little
 
+
 # %%
 # What types don't know
 # ---------------------
-# To a type checker an array is an array. The three lines that were put aside differ from correct
-# ones only in shapes and number types. What do the checkers say, and what does JAX?
-x = jnp.linspace(0.0, 12.0, 1000)
-rows = []
-for line in BEYOND:
-    found = [checker for checker in caught if line in caught[checker]]
+# To a type checker, an array is an array. The three lines that we put aside are wrong only in their
+# shapes and number types. Do the checkers object? Does JAX?
+def what_jax_raises(function, *arguments):
+    """Name the exception that a call raises."""
     try:
-        eval(line)
-        raised = "nothing"
+        function(*arguments)
     except TypeError as error:
-        raised = type(error).__name__
-    rows.append((line, ", ".join(found) or "nobody", raised))
-Table(
-    "Mistakes of shape and number type", ("", "found by", "JAX raises"), rows
+        return type(error).__name__
+    return "nothing"
+
+
+x = jnp.linspace(0.0, 12.0, 1000)
+raised = (
+    what_jax_raises(typed_jit(product), x, x[1:]),
+    what_jax_raises(typed_grad(wave), jnp.asarray(3)),
+    what_jax_raises(typed_grad(wave), x),
 )
 
 # %%
-# JAX finds such mistakes when it traces the function, from the shapes and types of the arguments,
-# before it computes anything. ``eval_shape`` does only that:
+rows = []
+for line, name in zip(BEYOND, raised):
+    found = [checker for checker in caught if line in caught[checker]]
+    rows.append((line, ", ".join(found) or "nobody", name))
+headers = ("", "found by", "JAX raises")
+Table("Mistakes of shape and number type", headers, rows)
+
+# %%
+# JAX notices such mistakes while it traces the function, from the shapes and types of the arguments
+# and before it computes anything. ``eval_shape`` stops right there:
+from textwrap import fill
+
 try:
     typed_jit(product).eval_shape(x, x[1:])
 except TypeError as error:
-    print(*str(error).partition(", ")[::2], sep="\n")
+    print(fill(str(error)))
 
 
 # %%
-# So a test with small arrays finds what the checker can't. Shapes can be written into annotations
-# with `jaxtyping <https://docs.kidger.site/jaxtyping>`__, which checks them when the program runs.
+# So a test with small arrays finds what a checker can't. You can also write shapes into annotations,
+# with `jaxtyping <https://docs.kidger.site/jaxtyping>`__. A type checker ignores those. To enforce
+# them when the program runs, it needs a runtime checker beside it, such as `beartype
+# <https://beartype.readthedocs.io>`__.
 #
-# Annotations can also be wrong. JAX computes with arrays even where a function is annotated for
-# Python's own numbers, and the checkers believe the annotation:
+# And annotations can be wrong. JAX computes with its own arrays even where a function is annotated
+# for Python's numbers, and the checkers believe the annotation:
 @typed_grad
 def parabola_slope(x: float) -> float:
     return x**2
@@ -245,25 +289,32 @@ slope = parabola_slope(3.0)
 print(isinstance(slope, float), isinstance(slope, jax.Array))
 
 # %%
-# Annotate with :class:`jax.Array` what JAX computes on;
-# `jax.typing <https://docs.jax.dev/en/latest/jax.typing.html>`__ says more.
+# So annotate what JAX computes with :class:`jax.Array`. The page on `jax.typing
+# <https://docs.jax.dev/en/latest/jax.typing.html>`__ says more.
 #
 # Takeaway
 # --------
 speedup = results.speedup(TYPED, over=PLAIN)
 control = results.speedup(CONTROL, over=PLAIN)
 made = len(MISTAKES)
-found_in_jax, found_typed = (
-    sum(any(way + m in caught[c] for c in caught) for m in MISTAKES)
-    for way in WAYS
-)
+
+
+def count_found(way):
+    """Count the mistakes that at least one checker found."""
+    found = {line for errors in caught.values() for line in errors}
+    return sum(way + mistake in found for mistake in MISTAKES)
+
+
+found_in_jax, found_typed = count_found("jax."), count_found("typed_")
 print(f"{made} mistakes, asked: {', '.join(reports) or 'nobody'}")
 print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 
 # %%
-# ``jax.jit`` and ``jax.grad`` hide from a type checker what a function takes and returns. Of the
-# :measured:`made` mistakes on this page, the checkers found :measured:`found_in_jax` in JAX's own
-# transformations, and :measured:`found_typed` in the typed ones. In a call nothing of the wrapper is
-# left, so it should take no longer: compared with ``jax.jit``, ``typed_jit`` came out
-# :measured:`speedup`, and a second ``jax.jit`` :measured:`control`. Types say nothing of shapes and number types, so they replace no
-# test.
+# A type checker sees only what annotations tell it. Of the :measured:`made` mistakes on this page,
+# the checkers found :measured:`found_in_jax` in calls of JAX's own transformations, and
+# :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, so a call
+# should take as long as before: compared with ``jax.jit``, ``typed_jit`` came out
+# :measured:`speedup`, and the control, a second ``jax.jit``, :measured:`control`. Types say nothing
+# of shapes and number types, so keep your tests.
+#
+# Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.
