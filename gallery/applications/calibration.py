@@ -327,7 +327,7 @@ print(f"after {small.nit} steps, gradient {abs(small.jac).max():.1g}")
 
 # %%
 # So small a step is lost in rounding, and changes nothing. All differences are then zero, and a
-# gradient of zero is what a search looks for: it stops where it began, and is proud of itself.
+# gradient of zero is what a search looks for: it stops where it began, and reports success.
 #
 # A failure that found the optimum
 # --------------------------------
@@ -437,7 +437,7 @@ print("at", lost.x, f"after {int(lost.nit)} steps, gradient {steepness:.1g}")
 #
 # Why isn't the best fit the truth?
 # ---------------------------------
-# The optimisers agree with the closed form, and all of them with each other, but not with the law
+# In 64 bits the optimisers agree with the closed form, and so with each other, but not with the law
 # that made the data. They aren't to blame, because the truth has the larger error:
 for label, parameters in ("optimum", exact), ("truth", TRUE):
     print(f"{label}: {rmse(parameters, reference, reading):.5f}", parameters)

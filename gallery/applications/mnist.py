@@ -119,8 +119,9 @@ print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 # ---------------------------------
 # A training has a handful of settings, and many programs keep them in a dictionary, or in something
 # like it that lets you write ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and such
-# a thing takes it without a word and trains on with the old rate. Here the settings are a class of
-# `pydantic <https://docs.pydantic.dev>`_'s, with a type, a default and limits for each:
+# a thing takes it without a word and trains on with the old rate. Here the settings are a class
+# made with `pydantic <https://docs.pydantic.dev>`_, which has a type, a default and limits for
+# each:
 from jaxcap.mnist import config
 
 Source(config.Settings)
@@ -294,10 +295,10 @@ patches_pay
 
 # %%
 # The three ideas attack different costs. Data on the device and scan save time *between* steps, so
-# they can only help where a step is short, as on a GPU. Patches save time *within* a step, on
-# devices whose convolutions are slow, as a CPU's may be, and more so the larger the batch. (On a
-# CPU this page uses small batches, to be built sooner.) So before you choose a remedy, find out
-# where your time goes.
+# they matter most where a step is short, as on a GPU. Patches save time *within* a step, on devices
+# whose convolutions are slow, as a CPU's may be, and more so the larger the batch. (On a CPU this
+# page uses small batches, to be built sooner.) So before you choose a remedy, find out where your
+# time goes.
 #
 # How much of the machine is that?
 # --------------------------------
@@ -410,8 +411,7 @@ for name, accuracy in final.items():
 #
 # What it gets wrong
 # ------------------
-# Take the last network of Flax. In this table each row is a digit, and each column what it was
-# taken for:
+# Take the last network of Flax. Each row is a digit, and each column what it was taken for:
 predictions = evaluate(flax, mnist.test).predictions
 labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)
@@ -517,7 +517,8 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# It isn't much. Between two good networks, it can be as much as there is to report.
+# Mistakes of this size are easily overlooked. But between two good networks, there may be no more
+# than that to report.
 #
 # **One thing only looked like a mistake.** The network ended with the logarithm of a softmax, and
 # the loss took that again. But the softmax of log-probabilities gives the probabilities back, so

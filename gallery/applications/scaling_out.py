@@ -14,8 +14,8 @@ no second GPU to follow.
 # --------------------------
 # JAX can make one CPU pretend to be several devices. That isn't meant to make anything faster, but
 # in all other respects they behave as eight GPUs would, so you can develop at home what is going to
-# run on a cluster. The number has to be known before JAX first looks for devices. Since this page
-# has long done that, it starts other Python processes, and tells them by their environment:
+# run on a cluster. The number has to be known before JAX first looks for devices. So this page
+# starts other Python processes, and tells them by their environment:
 import os
 import subprocess
 import sys
@@ -111,7 +111,7 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 #
 # .. code-block:: console
 #
-#    $ jaxcap mnist flax --all-devices --data subset --dry-run --num-epochs 2
+#    $ jaxcap mnist flax --all-devices --data subset --num-epochs 2 --dry-run
 import tempfile
 from pathlib import Path
 
@@ -164,7 +164,7 @@ axes.set_xticks(epochs)
 _ = axes.legend()
 
 # %%
-# If you see only one, that is the point: the three lie on top of each other. They can't agree to
+# If you see only one, that is the point: the three lie on top of each other. They needn't agree to
 # the last bit, because eight devices add up in another order than one, which rounds differently,
 # and each step carries that on. By how much do they differ?
 alone = curves["1 device"]

@@ -92,9 +92,9 @@ figure = figures.scaling(dot, x="size", title="dot on JAX's arrays")
 _ = figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
 
 # %%
-# A thousand numbers are still next to nothing. If the lines of JAX take a step before them all the
-# same, what happens there? For the compiled ``dot``, compare when the call returned with when the
-# result was ready, and look at how many operations XLA counts in the program:
+# A thousand numbers are still next to nothing. If JAX's lines jump before they get there, what
+# happened? For the compiled ``dot``, compare when the call returned with when the result was ready,
+# and look at how many operations XLA counts in the program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -111,16 +111,16 @@ Table("A compiled dot, from call to result", headers, rows)
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
 # called it, and the call returns with its result. A larger one is handed to another thread. That
 # lets Python run ahead, and it costs a wake-up. You can recognise it in the table where the last
-# two columns part just as the operations pass a thousand. On a GPU every call is handed over, so
-# there is no such step. :doc:`Asynchronous dispatch
-# </tutorials/transformations/asynchronous_dispatch>` has the details, and the option
-# ``jax_cpu_enable_async_dispatch`` that turns the handing over off.
+# two columns part just as the operations pass a thousand. (The thousand is a rule of thumb in XLA's
+# source, and may change. On a GPU every call is handed over, so there is no such step.)
+# :doc:`Asynchronous dispatch </tutorials/transformations/asynchronous_dispatch>` has the details,
+# and the option ``jax_cpu_enable_async_dispatch`` that turns the handing over off.
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
 # ``jax.jit(f)`` makes a new wrapper. JAX still knows the program that it compiled for ``f``, but a
-# new wrapper has to find it by a long search, where an old one knows the way. What does it save to
-# wrap once, at the top level of a module?
+# new wrapper has to find it by a long search, where an old one knows the way. What do you save by
+# wrapping once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -389,8 +389,8 @@ polynomial = overtakes("polynomial")
 # :measured:`chain_compiled` for a hundred small operations, and :measured:`einsum_compiled` for an
 # ``einsum``. Wrap it once: compared with wrapping in each call, that came out :measured:`hoisting`.
 # And don't expect size alone to rescue you. Larger arrays make the price of a call matter less, but
-# whether JAX then wins depends on the computation: for the polynomial, it overtook NumPy
-# :measured:`polynomial`; for the others, see the last table.
+# whether JAX then wins depends on the computation: for the polynomial, the last table says
+# :measured:`polynomial`.
 #
 # JAX's own answer to the question is in `its FAQ
 # <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Next: :doc:`linear algebra

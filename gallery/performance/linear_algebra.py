@@ -46,9 +46,9 @@ points
 # Are the answers right?
 # ----------------------
 # Each library draws random numbers of its own, so their matrices differ, and comparing them element
-# by element would tell us nothing. What has to agree is their statistics. Uniform numbers from 0 to
-# 1 have the mean 0.5. The sum over a matrix misses its expected value by chance, and theory says by
-# how much:
+# by element would tell us nothing. Their statistics are what has to agree. Uniform numbers from 0
+# to 1 have the mean 0.5. The sum over a matrix misses its expected value by chance, and theory says
+# by how much:
 from jaxcap.results.tables import Table
 
 size = points["generate"]
@@ -205,8 +205,8 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 # CPU each with threads of its own for the same cores, while the ceilings were measured without
 # PyTorch. We haven't tried the one without the other, so that part of the question is open.
 #
-# The picture to go with such shares is called a *roofline*. Under its slope a task is limited by
-# memory, and under its flat part by arithmetic:
+# Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
+# under its flat part by arithmetic:
 from jaxcap.report import roofline
 
 product = results.only("JAX", task="product")
@@ -236,9 +236,9 @@ print(f"{shown:.3g} of the limit without waiting")
 print(f"{share_of_limit(product).short} of the limit with waiting")
 
 # %%
-# No computation can be far above its limit, so where the first line is, it has given itself away.
-# This works for numbers that you didn't measure, too. When somebody reports the time of a product,
-# count its operations.
+# No computation can be far above its limit. Where the first line is, that clock has given itself
+# away. This works for numbers that you didn't measure, too. When somebody reports the time of a
+# product, count its operations.
 #
 # 32 bits, and fewer
 # ------------------
@@ -309,7 +309,7 @@ Table(f"Products by JAX on {device}", headers, rows)
 
 # %%
 # A product forgives rounding. An inverse doesn't, because it multiplies each rounding error by the
-# condition number of the matrix. The test with the identity shows how much is left of it in 32 bits
+# condition number of the matrix. The test with the identity shows what that amounts to in 32 bits
 # and in 64:
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
