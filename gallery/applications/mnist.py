@@ -2,18 +2,20 @@
 The same network in JAX and in PyTorch
 ======================================
 
-You will train one convolutional network twice, in Flax and in PyTorch, from the same weights on the
-same digits, and see that both learn the same. Then you will make the training loop fast, step by
-step, and know which step helps where. Last, you will see what makes such a comparison unfair.
+Is JAX faster than PyTorch? The internet is full of answers, most of which compare two programs that
+do different work. This page makes the programs equal first: one convolutional network, in Flax and
+in PyTorch, with the same weights, the same images and the same order. Once both learn the same, we
+try three ideas to make the training loop faster, and see which of them pays on this device. At the
+end is a list of what made an older comparison unfair.
 """
 
 # %%
-# The data
-# --------
-# MNIST: handwritten digits, 28 by 28 bytes each, in four files. :func:`jaxcap.mnist.data.load` looks
-# for them in the folder that ``JAXCAP_MNIST_DIR`` names, in a cache, and in the network, checks their
-# hashes, and falls back on a subset that comes with this site's package. A CPU would train on all of
-# them for long, so there this page takes the subset:
+# The digits
+# ----------
+# MNIST has handwritten digits, 28 by 28 bytes each. :func:`jaxcap.mnist.data.load` looks for them
+# in the folder that ``JAXCAP_MNIST_DIR`` names, then in a cache, then on the internet, and checks
+# their hashes. Training on all of them keeps a CPU busy for long, so on a CPU this page makes do
+# with a subset that comes with the package:
 import jax
 
 from jaxcap.mnist import data
@@ -23,7 +25,6 @@ mnist = data.load("subset" if on_cpu else "any")
 mnist
 
 # %%
-# The first images of the training part:
 import matplotlib.pyplot as plt
 
 
@@ -41,29 +42,40 @@ def show(images, titles, columns=10):
 show(mnist.train.images[:30], mnist.train.labels[:30])
 
 # %%
-# A network wants numbers around zero, of a size around one. So subtract the mean of all pixels and
-# divide by their standard deviation, taken from the training images alone. The program that this
-# page follows had these two numbers pasted in, and a command to compute them that was given images
-# already normalised. What that printed was no news:
+# Networks learn best from numbers around zero, of a size around one. So we subtract the mean of all
+# pixels and divide by their standard deviation. Both are taken from the training images alone,
+# since the test images have to stay unseen:
 mean, std = data.mean_and_std(mnist.train.images)
-print(f"of the pixels:           {mean:.4f} and {std:.4f}")
-
 normalised = (mnist.train.images / 255 - mean) / std
-print(
-    f"of normalised pixels:    {abs(normalised.mean()):.4f} and {normalised.std():.4f}"
-)
+mean_now, std_now = abs(normalised.mean()), normalised.std()
+print(f"of the pixels:        {mean:.4f} and {std:.4f}")
+print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 
 # %%
-# One network
-# -----------
-# Two convolutions, a pool, two dense layers, and dropout between. In Flax it is written with NNX, the
-# interface that Flax recommends today; in PyTorch as usual. Both are in the package:
-# :mod:`jaxcap.mnist.model` and :mod:`jaxcap.mnist.model_torch`. Count their parameters:
+# The program that this page follows had two such numbers pasted in, and a command to compute them.
+# But the command got images that had been normalised already, so it could only print 0 and 1,
+# whatever the images were.
+#
+# One network, written twice
+# --------------------------
+# Two convolutions, a pool, two dense layers, and dropout in between. In Flax it is a module of NNX,
+# the interface that Flax recommends today. The parameter ``convolve`` lets us exchange the
+# convolution later on; until then you can ignore it:
 import jax.numpy as jnp
 import torch
 from flax import nnx
 
 from jaxcap.mnist import model, model_torch
+from jaxcap.report.source import Source
+
+Source(model.CNN)
+
+# %%
+# In PyTorch:
+Source(model_torch.CNN)
+
+# %%
+# They look alike, which proves nothing. Do they have the same parameters?
 from jaxcap.mnist.train_flax import initial_weights
 from jaxcap.results.tables import Table
 
@@ -72,11 +84,9 @@ in_torch = model_torch.CNN()
 rows = []
 for layer, arrays in in_flax.items():
     kernel = arrays["kernel"]
-    theirs = getattr(in_torch, layer).weight
+    theirs = tuple(getattr(in_torch, layer).weight.shape)
     count = kernel.size + arrays["bias"].size
-    rows.append(
-        (layer, str(kernel.shape), str(tuple(theirs.shape)), f"{count:,}")
-    )
+    rows.append((layer, str(kernel.shape), str(theirs), f"{count:,}"))
 
 total = sum(array.size for array in jax.tree.leaves(in_flax))
 counted_by_torch = sum(p.numel() for p in in_torch.parameters())
@@ -85,10 +95,14 @@ headers = ("layer", "kernel in Flax", "kernel in PyTorch", "parameters")
 Table("The network", headers, rows, [note])
 
 # %%
-# The same numbers lie in another order: Flax keeps the channels of an image last, PyTorch first, and
-# so the vector that enters ``dense1`` is shuffled as well. Whoever carries weights over has to undo
-# that, as :func:`~jaxcap.mnist.model_torch.from_flax` does. If it is right, then both compute the
-# same:
+# As many, but in another order. Flax keeps the channels of an image last, and PyTorch first. That
+# transposes the kernels, and it also shuffles the long vector that enters ``dense1``, which is easy
+# to forget, because all shapes still fit. To carry weights over, undo both:
+Source(model_torch.from_flax)
+
+# %%
+# The proof is in the output. With the same weights and the same images, and without dropout, both
+# have to give the same logits but for rounding:
 some = (mnist.test.images[:100] / 255 - mean) / std
 some = some.astype("float32")
 by_flax = model.CNN(nnx.Rngs(0))(some[..., None])
@@ -101,18 +115,40 @@ print(f"largest logit:      {abs(by_flax).max():.3f}")
 print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 
 # %%
-# One training
-# ------------
-# What can be set, with its limits:
+# Settings that can't be misspelled
+# ---------------------------------
+# A training has a handful of settings, and many programs keep them in a dictionary, or in something
+# like it that lets you write ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and such
+# a thing takes it without a word and trains on with the old rate. Here the settings are a class
+# made with `pydantic <https://docs.pydantic.dev>`_, which has a type, a default and limits for
+# each:
 from jaxcap.mnist import config
 
+Source(config.Settings)
+
+# %%
+# A wrong name, or a value that makes no sense, ends the program before it has trained for an hour:
+from pydantic import ValidationError
+
+from jaxcap.mnist.config import Settings
+
+try:
+    Settings(lr=0.1, momentum=9)
+except ValidationError as error:
+    print(config.explain(error))
+
+# %%
+# A type checker finds the first of these before the program even runs. And since the class knows
+# all there is to know about its settings, the options of ``jaxcap mnist`` are made from it, and so
+# is this table:
 config.table()
 
 # %%
-# Both frameworks shuffle by the same NumPy generator, so they see the same images in the same order.
-# What they can't share is dropout, since each has random numbers of its own. Turn it off, and the
-# two trainings should be one. A *dry run* takes but a few steps:
-from jaxcap.mnist.config import Settings
+# Do both learn the same?
+# -----------------------
+# Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
+# order. What they can't share is dropout, for which each draws random numbers of its own. Turn it
+# off, and the two trainings should be one. A *dry run* makes only a few steps in each epoch:
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
 from jaxcap.mnist.training import evaluate, fit
@@ -125,89 +161,97 @@ pytorch = TorchTrainer(settings, mnist.train, initial_weights(settings.seed))
 from dataclasses import replace
 
 brief = replace(mnist, test=data.balanced(mnist.test, 10))
-rows = [
-    (
-        f"after {a.epoch * 5} steps",
-        f"{a.train_loss:.5f}",
-        f"{b.train_loss:.5f}",
-    )
-    for a, b in zip(fit(flax, brief), fit(pytorch, brief))
-]
-Table("Mean loss of the last steps", ("", "Flax", "PyTorch"), rows)
+rows = []
+for one, other in zip(fit(flax, brief), fit(pytorch, brief)):
+    losses = f"{one.train_loss:.5f}", f"{other.train_loss:.5f}"
+    rows.append((f"epoch {one.epoch}", *losses))
+Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
-# Where they differ, they do so by rounding, which training amplifies slowly. From here on dropout is on, and what is
-# compared is only speed, and accuracy over several seeds.
+# Digits that differ at the end are rounding, which training amplifies slowly. Any mistake in the
+# weights, the order or the loss would show at the front. So from here on, with dropout on, we may
+# compare speed, and accuracy over several seeds, and know that we compare frameworks.
 #
-# The loop one writes first
-# -------------------------
-# A loop in Python takes a batch, makes a step, and looks at the loss. In Flax the step is this
-# function, compiled by :func:`flax.nnx.jit`, which changes the model as PyTorch would:
+# The loop you would write first
+# ------------------------------
+# Take a batch, make a step, look at the loss, repeat. With Flax, the step is a function compiled by
+# :func:`flax.nnx.jit`, which updates the model in place, as a PyTorch program would:
 from jaxcap.mnist import train_flax
-from jaxcap.report.source import Source
 
 Source(train_flax.naive_step)
 
 # %%
-# The loop around it sends each batch from the host and waits for each loss. Nothing is wrong with it,
-# but Python and the device wait for each other. In PyTorch the like is a ``DataLoader`` that
-# normalises one image after the other, again in each epoch.
+# Around it, a loop in Python sends each batch from the host and asks for each loss. There is
+# nothing wrong with that, except that Python and the device keep waiting for each other. Its cousin
+# in PyTorch has a ``DataLoader`` that normalises one image after the other, and does it again in
+# each epoch.
 #
-# Faster, one thing at a time
-# ---------------------------
-# *Data on the device.* All images go there once, as bytes, and a step picks its own. Nobody waits for a
-# loss before the epoch ends. The step is a pure function, from parameters to parameters:
+# Three ideas for the loop
+# ------------------------
+# *Data on the device.* All images go there once, as bytes, and each step picks its own by their
+# indices. Nobody asks for a loss before the epoch is over, so Python can run ahead. The step itself
+# becomes a pure function, which takes the state and returns the next:
 Source(train_flax.step)
 
 # %%
-# *Scan.* :func:`jax.lax.scan` makes one program of many steps, so that Python starts one thing instead
-# of hundreds. With ``donate_argnames`` the new parameters take the place of the old in memory.
+# *Scan.* Why should Python start each step? :func:`jax.lax.scan` compiles many steps into one
+# program, which Python starts once. And with ``donate_argnames``, the new parameters may use the
+# memory of the old ones.
 Source(train_flax.steps)
 
 # %%
-# *Patches.* On a GPU, XLA calls NVIDIA's convolutions. On a CPU it has its own, which are better at the
-# way forward than at gradients, and may suffer inside a scan. But a convolution is also a product, of
-# the matrix of all patches with the kernel. For products there is good code everywhere, and their
-# gradients are products too:
+# *Patches.* What is left is the step's own work, most of which is convolution. On a GPU, XLA has
+# NVIDIA's library for it. On a CPU it has its own code, whose gradients can be slow. But a
+# convolution can be written as a product: cut out the patch around each pixel, make it a row of a
+# matrix, and multiply that by the kernel. Products have fast code on every device, and their
+# gradients are products again.
 from jaxcap.kernels import convolution
 
 Source(convolution.by_patches)
 
 # %%
-# The matrix of patches is large, though. Patches of a single row are a third of that for a kernel of
-# three, and a few images at a time they stay in the cache. :func:`jax.custom_vjp` then says how to
-# find the gradient, part by part as well, instead of keeping all patches until it is asked for:
-Source(convolution.by_columns)
-
-# %%
-# How much is in that? The gradient of the second convolution with respect to its kernel, on a few
-# images, once for all of them and once in a loop that runs twice. These are single runs in this
-# process, which show an order of magnitude and no more:
-import time
-from functools import partial
-
-parts = jnp.ones((2, 4, 26, 26, 32))
-kernel = jnp.ones((3, 3, 32, 64))
+# (The matrix of patches is large. The trainer therefore uses
+# :func:`~jaxcap.kernels.convolution.by_columns`, the same idea on a few images at a time, with a
+# gradient of its own by :func:`jax.custom_vjp`. You can skip that.)
+#
+# Is it worth the trouble? Look at the gradient of the second convolution with respect to its
+# kernel, for eight images: all at once, and in a compiled loop of two halves, as a scan would have
+# it.
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
+import time
+from functools import partial
+
+
+def milliseconds(function, *args):
+    """Time one call, after one that compiles."""
+    function(*args).block_until_ready()
+    start = time.perf_counter()
+    function(*args).block_until_ready()
+    return 1000 * (time.perf_counter() - start)
+
+
+images = jnp.ones((8, 26, 26, 32))
+halves = images.reshape(2, 4, 26, 26, 32)
+kernel = jnp.ones((3, 3, 32, 64))
 for convolve in (convolution.by_xla, convolution.by_patches):
-    for gradient, images in (
-        (convolution.kernel_gradient, parts.reshape(-1, *parts.shape[2:])),
-        (convolution.kernel_gradients, parts),
-    ):
-        compiled = jax.jit(partial(gradient, convolve))
-        compiled(images, kernel).block_until_ready()
-        start = time.perf_counter()
-        compiled(images, kernel).block_until_ready()
-        milliseconds = 1000 * (time.perf_counter() - start)
-        place = "at once" if images.ndim == 4 else "in a loop"
-        print(f"{convolve.__name__:10} {place:9} {milliseconds:5.0f} ms")
+    gradient = jax.jit(partial(convolution.kernel_gradient, convolve))
+    looped = jax.jit(partial(convolution.kernel_gradients, convolve))
+    print(convolve.__name__)
+    print(f"  at once   {milliseconds(gradient, images, kernel):4.0f} ms")
+    print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
 
 # %%
-# Now all ways to train in turn, a few steps of each, in fresh processes. They are only four, because each
-# has to compile all of these programs first:
-from jaxcap.report import figures
+# These are single runs, so look at orders of magnitude only. Each pair is the same work. Where its
+# two times are far apart, the loop is to blame, and then scan and XLA's convolutions don't go
+# together.
+#
+# All ways to train, in turns
+# ---------------------------
+# Now for the whole step, a few of them for each way, in fresh processes. (There are four of these
+# instead of six, because each has to compile all programs first.) Which of the three ideas will
+# matter on this device?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -215,6 +259,7 @@ from jaxcap.experiments.mnist import (
     THROUGHPUT,
     throughput,
 )
+from jaxcap.report import figures
 
 point = THROUGHPUT.points[0]
 speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
@@ -249,45 +294,47 @@ patches_pay = claim(
 patches_pay
 
 # %%
-# Compare neighbours. On a CPU a step is so long that nobody notices how it was started, so moving the
-# data should help little, and the scan little more; patches should help much, and the more the larger
-# a batch is. (On a CPU this page takes small ones, to be built sooner.) On a GPU expect the opposite: a
-# step is short, so the scan and the data on the device are what counts, and patches are no use.
+# The three ideas attack different costs. Data on the device and scan save time *between* steps, so
+# they matter most where a step is short, as on a GPU. Patches save time *within* a step, on devices
+# whose convolutions are slow, as a CPU's may be, and more so the larger the batch. (On a CPU this
+# page uses small batches, to be built sooner.) So before you choose a remedy, find out where your
+# time goes.
 #
 # How much of the machine is that?
 # --------------------------------
-# Count the operations that a step can't do without, mostly those of the second convolution, and compare
-# with what this device can do in the same time, in float32, which was measured for
-# :doc:`linear algebra </tutorials/performance/linear_algebra>`:
-from jaxcap.results import Cost
+# Faster than the naive loop can still be slow. So count the operations that a step can't do
+# without, most of which are in the second convolution. Then compare with what the device can do in
+# the same time, in float32, which was measured for :doc:`linear algebra
+# </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
+from jaxcap.results import Cost
 from jaxcap.results.ceilings import Ceilings
 
 limits = CEILINGS.run(budget_s=0.05)
 ceilings = Ceilings.from_results(limits, speeds[0].device)
-of_step = model.work_of_step(point["batch"])
-work = Cost(
-    of_step.flops * point["steps"], of_step.bytes_moved * point["steps"]
-)
-print(f"{of_step.flops / 1e9:.2f} GFLOP a step")
-Table(
-    f"Share of what {ceilings.device} can do",
-    ("way to train", "share"),
-    [
-        (one.variant, roofline_fraction(one, ceilings, cost=work).short)
-        for one in speeds
-    ],
-)
+step, steps = model.work_of_step(point["batch"]), point["steps"]
+work = Cost(step.flops * steps, step.bytes_moved * steps)
+print(f"{step.flops / 1e9:.2f} GFLOP a step")
 
 # %%
-# What is missing goes to memory: patches, activations, random numbers for dropout. On a GPU, a share
-# above 1 would mean that products were not made in float32: by default they may use TF32.
+rows = []
+for way in speeds:
+    share = roofline_fraction(way, ceilings, cost=work)
+    rows.append((way.variant, share.short))
+title = f"Share of what {ceilings.device} can do"
+Table(title, ("way to train", "share"), rows)
+
+# %%
+# What is missing from 1 goes to everything that isn't a product: fetching patches and activations
+# from memory, random numbers for dropout, starting kernels. On a GPU a share above 1 would mean
+# that products weren't made in float32, because by default they may use TF32.
 #
-# How long does it take to know the digits?
-# -----------------------------------------
-# Speed is worth something only if the network learns. Several seeds, in both frameworks, all from
-# the same weights and in the same order for a seed. On a CPU, a part of the subset has to do:
+# How long until it knows the digits?
+# -----------------------------------
+# Speed is worth something only if the network learns. So train it, in both frameworks and with
+# several seeds. A seed fixes the weights and the order of the images for both. (On a CPU, with part
+# of the subset.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -304,29 +351,25 @@ for seed in range(SEEDS):
 
 # %%
 figure, axes = plt.subplots()
-colours = figures.palette(runs)
-for name, trainings in runs.items():
-    for seed, epochs in enumerate(trainings):
-        axes.plot(
-            [epoch.train_s for epoch in epochs],
-            [100 * epoch.accuracy for epoch in epochs],
-            "o-",
-            color=colours[name],
-            label=name if seed == 0 else None,
-        )
+for name, colour in figures.palette(runs).items():
+    for seed, epochs in enumerate(runs[name]):
+        seconds = [epoch.train_s for epoch in epochs]
+        accuracies = [100 * epoch.accuracy for epoch in epochs]
+        label = name if seed == 0 else None
+        axes.plot(seconds, accuracies, "o-", color=colour, label=label)
 axes.set_xlabel("seconds of training, compilation included")
 axes.set_ylabel("test accuracy, %")
 axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 _ = axes.legend()
 
 # %%
-# The same in numbers. *All* test images are counted; where a goal was not reached in these epochs, the
-# table says so.
+# The same in numbers. *All* test images are counted, and where a goal was out of reach in so few
+# epochs, the table says so.
 import numpy as np
 
 
 def seconds_to(goal, epochs):
-    """Training time of the first epoch that reaches an accuracy."""
+    """Return the training time of the first epoch that reaches an accuracy."""
     reached = [epoch.train_s for epoch in epochs if epoch.accuracy >= goal]
     return f"{reached[0]:.1f} s" if reached else "not reached"
 
@@ -336,30 +379,39 @@ for name, trainings in runs.items():
     for seed, epochs in enumerate(trainings):
         last = epochs[-1]
         counted = f"{last.test_correct:,} of {last.test_images:,}"
-        goals = (seconds_to(goal, epochs) for goal in (0.98, 0.99))
-        rows.append(
-            (f"{name}, seed {seed}", counted, f"{last.accuracy:.2%}", *goals)
-        )
+        reached = f"{last.accuracy:.2%}", f"{last.test_loss:.4f}"
+        goals = seconds_to(0.98, epochs), seconds_to(0.99, epochs)
+        rows.append((f"{name}, seed {seed}", counted, *reached, *goals))
 
-headers = ("training", "recognised", "accuracy", "to 98 %", "to 99 %")
+# %%
+headers = (
+    "training",
+    "recognised",
+    "accuracy",
+    "test loss",
+    "to 98 %",
+    "to 99 %",
+)
 images = f"{len(learned.train.labels):,} images"
 Table(f"After {settings.num_epochs} epochs of {images}", headers, rows)
 
 # %%
-# Is one of the two better? The spread over seeds is the scale to judge by:
+# Does one framework learn better? Before you answer from two numbers, see how far the seeds of
+# *one* framework lie apart:
 final = {
     name: 100 * np.array([epochs[-1].accuracy for epochs in trainings])
     for name, trainings in runs.items()
 }
 for name, accuracy in final.items():
-    print(
-        f"{name}: {accuracy.mean():.2f} %, from {accuracy.min():.2f} to {accuracy.max():.2f}"
-    )
+    low, high = accuracy.min(), accuracy.max()
+    print(f"{name}: mean {accuracy.mean():.2f} %, {low:.2f} to {high:.2f}")
 
 # %%
+# Where these ranges overlap, the seeds explain as much as the frameworks do.
+#
 # What it gets wrong
 # ------------------
-# The last network of Flax: a row for each digit, a column for what it was taken for.
+# Take the last network of Flax. Each row is a digit, and each column what it was taken for:
 predictions = evaluate(flax, mnist.test).predictions
 labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)
@@ -377,7 +429,8 @@ axes.set(xlabel="taken for", ylabel="true digit", title="Test images")
 axes.grid(visible=False)
 
 # %%
-# And the images about which it was most sure, and wrong: the true digit, and what the network saw.
+# And these are the images about which it was wrong and most certain of itself. Cover the titles:
+# which of them would you have read correctly?
 logits = flax.logits(mnist.test.images)
 margin = logits.max(axis=1) - logits[np.arange(len(labels)), labels]
 worst = np.argsort(margin)[::-1][:20]
@@ -389,15 +442,16 @@ show(
 
 
 # %%
-# Which of them would you have read otherwise?
+# What made an older comparison unfair
+# ------------------------------------
+# The program that this page follows compared Flax with PyTorch, too. Its mistakes are easy to make,
+# so here they are, with what each of them amounts to.
 #
-# What made the old comparison unfair
-# -----------------------------------
-# The program that this page follows compared Flax with PyTorch too. It trained *two networks*. Flax
-# pads a convolution by default so that images keep their size, PyTorch does not. Here are both, without
-# dropout. XLA counts the operations of a batch's loss and gradient before it compiles anything:
+# **It trained two networks.** Flax pads a convolution by default, so that images keep their size,
+# and PyTorch doesn't. What does that change? XLA can count the operations of a program before it
+# compiles anything:
 def network(padding, inputs):
-    """Build the network in Flax, with a padding."""
+    """Build the network in Flax with a padding, without dropout."""
     rngs = nnx.Rngs(0)
     return nnx.Sequential(
         nnx.Conv(1, 32, (3, 3), padding=padding, rngs=rngs),
@@ -412,6 +466,7 @@ def network(padding, inputs):
     )
 
 
+# %%
 batch = jnp.asarray(normalised[:64, ..., None], jnp.float32)
 batch_labels = jnp.asarray(mnist.train.labels[:64], jnp.int32)
 
@@ -444,13 +499,16 @@ Table("Two networks, and a batch of 64 images", headers, rows)
 more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 
 # %%
-# Padded, it is another network, with more parameters, and its gradient takes more operations, by a
-# factor of :measured:`more_work`. Neither its speed nor its accuracy says anything about frameworks.
+# With padding it is another network. It has more parameters, and its gradient takes more
+# operations, by a factor of :measured:`more_work`. Whatever its speed and its accuracy were, they
+# said nothing about frameworks.
 #
-# In validation it *computed gradients* and threw them away: the last column instead of the one before.
+# **It computed gradients that nobody used.** In validation it called the function that also returns
+# the gradient, and threw that away: the last column instead of the one before.
 #
-# It *counted* wrongly. In validation the last image was left out, and accuracies of batches were
-# averaged as if they were equally large, which the last one was not. How far is that off, here?
+# **It counted wrongly.** The last image of the validation was left out, and the accuracies of all
+# batches were averaged as if these were of one size, which the last batch wasn't. How much does
+# that change here?
 right = predictions == labels
 short = right[:-1]
 parts = [short[i : i + 128].mean() for i in range(0, len(short), 128)]
@@ -459,25 +517,22 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# Little, and as much as separates two good networks.
+# Mistakes of this size are easily overlooked. But between two good networks, there may be no more
+# than that to report.
 #
-# One thing looked like a mistake and was none. Its network ended with the logarithm of a softmax, and
-# its loss took that again. But a softmax of log-probabilities is the probabilities, so twice is once:
+# **One thing only looked like a mistake.** The network ended with the logarithm of a softmax, and
+# the loss took that again. But the softmax of log-probabilities gives the probabilities back, so
+# taking it twice is the same as taking it once:
 once = jax.nn.log_softmax(logits)
 print(f"difference: {abs(jax.nn.log_softmax(once) - once).max():.1e}")
 
 # %%
 # Takeaway
 # --------
-# Before two frameworks are compared, they have to do the same work: same network, same weights, same
-# images, everything counted. Then, on this page's device, :measured:`fastest_of_flax` came out
-# :measured:`to_naive` compared with the naive loop in Flax, and :measured:`to_torch` compared with
-# :measured:`fastest_of_torch`. What made it fast was never a flag: it was to
-# know what the device is good at, and to let it work without asking.
 
 
 def fastest(framework):
-    """Fastest way to train in a framework."""
+    """Return the fastest way to train in a framework."""
     ways = [r for r in speeds if r.variant.startswith(framework)]
     return min(ways, key=lambda way: way.time.value).variant
 
@@ -485,3 +540,16 @@ def fastest(framework):
 fastest_of_flax, fastest_of_torch = fastest("Flax"), fastest("PyTorch")
 to_naive = speeds.speedup(fastest_of_flax, over=NAIVE)
 to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
+
+# %%
+# Before you compare two frameworks, make them do the same work: the same network, the same weights,
+# the same images, and every image counted. Only then ask which is ahead. On this page's device, the
+# shortest time with Flax was that of :measured:`fastest_of_flax`. It came out :measured:`to_naive`
+# compared with the naive loop, and :measured:`to_torch` compared with :measured:`fastest_of_torch`,
+# PyTorch's shortest.
+#
+# None of the three ideas is a flag. Each goes after a particular cost: waiting for losses, sending
+# data, starting steps from Python, convolutions that the device doesn't like. Which of them you
+# have depends on your device, so measure before you optimise.
+#
+# Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -2,17 +2,18 @@
 Why is JAX slow on small arrays?
 ================================
 
-A call costs something before anything is computed: *dispatch*. After this page you will know how
-much that is, what it adds to wrap in each call, how :func:`jax.jit` pays it once instead of many
-times, and from which size on it no longer matters.
+Someone rewrites a NumPy function with ``jax.numpy``, tries it on five numbers, and finds that it
+takes longer. What is JAX doing all that time? Before it computes anything, every call pays for
+*dispatch*. This page measures that price, tests three habits that change it, and looks for the size
+from which it no longer matters.
 """
 
 # %%
 # Next to nothing to compute
 # --------------------------
-# The scalar product of two vectors of five numbers is nine operations. A CPU does those in a few
-# nanoseconds, so the time of a call is nearly all something else. Both libraries get the same
-# 32-bit numbers. Same answer first:
+# The scalar product of two vectors of five numbers is nine operations. A CPU finishes those in a
+# few nanoseconds, so almost all the time of such a call goes to something else. That makes it a
+# good probe. Both libraries get the same 32-bit numbers, and should agree on the answer:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,18 +25,19 @@ a_jax, b_jax = jax.device_put((a, b))
 print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 
 # %%
-# What else is there? NumPy calls a C function. JAX finds the program that was compiled for these shapes
-# and types, hands it to a runtime that can serve many devices, and wraps the result.
+# So what is there to do besides nine operations? NumPy checks its arguments and calls a C function.
+# JAX looks up the program that it compiled for these shapes and dtypes, hands it to a runtime that
+# could just as well drive eight GPUs, and wraps what comes back in a new array.
 #
 # The experiment
 # --------------
-# The authors of a geometry library, who thought of moving from NumPy to JAX, asked in a notebook what
-# that costs. Their question, repeated here: three operations by NumPy, by autograd (JAX's predecessor,
-# which wraps NumPy), by ``jnp``, compiled once, and with :func:`jax.jit` applied *in each call*, as the
-# notebook did. Each library gets arrays of its own, and all of them get JAX's as well.
+# The authors of a geometry library once asked in a notebook what it would cost them to move from
+# NumPy to JAX. We ask again. Three operations are computed in five ways: by NumPy; by autograd,
+# JAX's predecessor, which wraps NumPy; by ``jnp`` as it is; by a function compiled once; and by one
+# that is wrapped in :func:`jax.jit` *in each call*, which is what the notebook did. All of them use
+# 32 bits here, where the notebook compared NumPy in 64 bits with JAX in 32 in half of its tables.
 #
-# The notebook gave NumPy 64-bit and JAX 32-bit numbers in half of its tables. Here all have 32
-# bits.
+# Before you look, guess how long each of the five takes for five numbers.
 from jaxcap.experiments import dispatch as experiments
 
 results = experiments.DISPATCH.run(budget_s=0.02)
@@ -47,10 +49,11 @@ VARIANTS = results.variants
 
 
 def tabulate(operation):
-    """Time by kind of array and by size; a column for each variant."""
+    """Show times by kind of array and by size, a column for each variant."""
     chosen = results.select(operation=operation)
     rows = []
-    for point in (r.parameters for r in chosen.select(variant="jit").results):
+    for result in chosen.select(variant="jit"):
+        point = result.parameters
         times = [chosen.only(v, **point).time.short for v in VARIANTS]
         rows.append((point["arrays"], f"{point['size']:,}", *times))
     return Table(f"Time of {operation}", ("arrays", "size", *VARIANTS), rows)
@@ -59,8 +62,7 @@ def tabulate(operation):
 tabulate("dot")
 
 # %%
-# Read down a column. Where the time hardly grows with the size, it is dispatch. So how do the two
-# compare on five numbers, each on its own arrays?
+# Rows whose *arrays* are *its own* give each library arrays of its own kind. Read those first:
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -74,7 +76,15 @@ small_is_slow = claim(
 small_is_slow
 
 # %%
-# The column of ``dot``, drawn for JAX's arrays:
+# Then compare ``jnp`` with ``jit``. You might expect compiling to help. But :func:`jax.numpy.dot`
+# is a function that JAX itself has decorated with ``jit``, so ``jnp`` makes a compiled call here
+# already, and wrapping it once more leaves one compiled call. The difference comes when there is
+# more than one operation to compile, and we will get to that.
+#
+# A step in the middle
+# --------------------
+# Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
+# alone. Drawn for JAX's arrays:
 from jaxcap.report import figures
 
 dot = results.select(operation="dot", arrays="JAX")
@@ -82,10 +92,35 @@ figure = figures.scaling(dot, x="size", title="dot on JAX's arrays")
 _ = figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
 
 # %%
-# A habit that adds to it
-# -----------------------
-# ``jax.jit(f)`` makes a new wrapper. JAX remembers the compiled program, but each new wrapper has
-# to find it again the long way. Wrap once, at the top level of a module:
+# A thousand numbers are still next to nothing. If JAX's lines jump before they get there, what
+# happened? For the compiled ``dot``, compare when the call returned with when the result was ready,
+# and look at how many operations XLA counts in the program:
+rows = [
+    (
+        f"{result.parameters['size']:,}",
+        f"{result.flops:,.0f}",
+        result.dispatch.short,
+        result.time.short,
+    )
+    for result in dot.select(variant="jit")
+]
+headers = ("size", "operations", "until it returns", "until it is ready")
+Table("A compiled dot, from call to result", headers, rows)
+
+# %%
+# On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
+# called it, and the call returns with its result. A larger one is handed to another thread. That
+# lets Python run ahead, and it costs a wake-up. You can recognise it in the table where the last
+# two columns part just as the operations pass a thousand. (The thousand is a rule of thumb in XLA's
+# source, and may change. On a GPU every call is handed over, so there is no such step.)
+# :doc:`Asynchronous dispatch </tutorials/transformations/asynchronous_dispatch>` has the details,
+# and the option ``jax_cpu_enable_async_dispatch`` that turns the handing over off.
+#
+# A habit to question: wrapping in each call
+# ------------------------------------------
+# ``jax.jit(f)`` makes a new wrapper. JAX still knows the program that it compiled for ``f``, but a
+# new wrapper has to find it by a long search, where an old one knows the way. What do you save by
+# wrapping once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -97,9 +132,10 @@ hoisting = hoisting_pays.estimate
 hoisting_pays
 
 # %%
-# It can get worse. A program is remembered by the function that it came from, and a ``lambda`` or a
-# ``partial`` made inside the call is a new function each time. So JAX traces and compiles each time.
-# A ``print`` in the function runs only when it is traced, and counts:
+# It can be worse. JAX remembers a program by the function it came from, and a ``lambda`` or a
+# ``partial`` made inside the call is a new function each time, so there is nothing to find. How
+# often will JAX trace in each of these loops? A ``print`` inside a traced function runs once for
+# each trace, so it counts for us:
 from functools import partial
 
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
@@ -119,51 +155,58 @@ for _ in range(3):
     jax.jit(partial(multiply))(*matrices)
 
 # %%
-# What that costs in time is a mistake of its own, on
-# :doc:`the page before </tutorials/performance/timing>`.
+# Each trace is followed by a compilation. The page on :doc:`how to time JAX
+# </tutorials/performance/timing>` measures that, as its fifth mistake.
 #
-# Whose arrays?
-# -------------
-# Each library takes the other's arrays, and converts them in each call. This is what keeping to its
-# own saves, at the smallest size:
-for variant, own, other in ("NumPy", "NumPy", "JAX"), ("jit", "JAX", "NumPy"):
-    ours, theirs = (
-        results.only(variant, operation="dot", arrays=arrays, size=5).time
-        for arrays in ("its own", other)
-    )
-    print(
-        f"{variant} on {own} arrays {ours.short}, on {other}'s {theirs.short}"
-    )
+# Another one: somebody else's arrays
+# -----------------------------------
+# NumPy and JAX accept each other's arrays and convert them in each call, without a word. Here are
+# five numbers in both kinds:
+numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
+jax_dot = results.select(variant="jit", operation="dot", size=5)
+for kind in ("its own", "JAX"):
+    time = numpy_dot.only(arrays=kind).time
+    print(f"NumPy on {kind:7} arrays: {time.short}")
+for kind in ("its own", "NumPy"):
+    time = jax_dot.only(arrays=kind).time
+    print(f"jit   on {kind:7} arrays: {time.short}")
 
 # %%
+# The difference in each pair is the price of conversion. If you pay it in a loop, convert once,
+# before the loop.
+#
 # einsum, and why it seemed not to compile
 # ----------------------------------------
-# The notebook left this column empty, because ``jit`` refuses a string:
+# The notebook left one column of its tables empty, because ``jit`` wouldn't take its ``einsum``.
+# The reason is the string that says what to multiply:
 try:
     jax.jit(jnp.einsum)(dispatch.EINSUM, *matrices)
 except TypeError as error:
-    print(str(error).partition(". ")[2].partition(" and ")[0])
+    print(str(error).split(". ")[1])
 
 # %%
-# Arguments of a compiled function are arrays. What is no array belongs either into a closure, like
-# the string in ``product`` below, or has to be declared static. Then a new program is compiled for each new value,
-# as :doc:`the page on static arguments </tutorials/transformations/static_arguments>` shows.
-product = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
+# The arguments of a compiled function are arrays, or trees of arrays. Anything else has two ways
+# in. It can be bound before compiling, as ``partial`` does here. Or it can be declared static, and
+# then each new value compiles another program, as :doc:`the page on static arguments
+# </tutorials/transformations/static_arguments>` shows. Both give what NumPy gives:
+bound = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
 declared = jax.jit(jnp.einsum, static_argnums=0)
 expected = np.einsum(dispatch.EINSUM, *matrices)
-print(np.array_equal(product(*matrices), expected))
+print(np.array_equal(bound(*matrices), expected))
 print(np.array_equal(declared(dispatch.EINSUM, *matrices), expected))
 
 # %%
-# ``jnp.einsum`` parses the string and plans the contraction in Python, each time. Compiled, that
-# is done once:
+# Is it worth the trouble? Without ``jit``, ``jnp.einsum`` parses the string and plans the
+# contraction in Python, in every call. Compiled, it does so once, during tracing. Compare the
+# columns ``jnp`` and ``jit``:
 tabulate("einsum")
 
 # %%
-# eig: LAPACK, whoever calls
-# --------------------------
-# Eigenvalues of a general matrix are real work. The more of it there is, the less does dispatch
-# count. NumPy calls LAPACK for it. What does JAX call here?
+# eig, where LAPACK does the work
+# -------------------------------
+# The eigenvalues of a general matrix take real work, and the more of it there is, the less dispatch
+# should count. NumPy calls LAPACK for this. And JAX? The program that it compiles names the
+# routine:
 import re
 
 matrix = jnp.asarray(dispatch.inputs("eig", size=10)[0])
@@ -172,24 +215,39 @@ solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
-# Names with ``lapack`` run on the CPU. On a GPU, :func:`jax.lax.linalg.eig` knows three ways: to
-# send the matrix to LAPACK on the CPU and back (``hybrid``), to use MAGMA, which is half on the
-# CPU, or to use cuSOLVER (``cusolver``) where it is new enough. For years there was none: JAX raised
-# an error. The result is complex whatever comes out, because a compiled program has to know the
-# type beforehand:
-vectors = jnp.linalg.eig(matrix)
-residual = matrix @ vectors[1] - vectors[1] * vectors[0]
-print(vectors[0].dtype, "residual", f"{float(abs(residual).max()):.1e}")
+# A name with ``lapack`` is the same library as NumPy's, called from within XLA. On a GPU,
+# :func:`jax.lax.linalg.eig` can choose between three: cuSOLVER, where the installed version is new
+# enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back. For
+# years there was no way at all, and JAX raised an error.
+#
+# Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
+# matrix times the vector:
+eigenvalues, eigenvectors = jnp.linalg.eig(matrix)
+residual = abs(matrix @ eigenvectors - eigenvectors * eigenvalues).max()
+print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
 
 # %%
+# The dtype is complex even if all eigenvalues turn out real, because a compiled program has to fix
+# its dtypes before it has seen a number. (NumPy looks at the result, and then decides.)
 tabulate("eig")
 
 # %%
+# Compare the five columns in the first row and in the last. Where they come closer, LAPACK has
+# taken over from dispatch.
+#
 # linalg.solve
 # ------------
-# The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_: a
-# compiled function that solves a complex system was slower than NumPy. It gives no sizes. Here are
-# systems of several sizes, with ten right-hand sides, in 64-bit complex numbers (two of 32 bits):
+# The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
+# why was a compiled function that solves a complex system slower than NumPy? The question gives no
+# sizes, so we try several, with ten right-hand sides and 64-bit complex numbers, which are two of
+# 32 bits.
+from jaxcap.report.source import Source
+
+Source(dispatch.solve_and_reduce)
+
+# %%
+# One step of this is expensive, and both libraries leave it to compiled code. What could be left
+# for ``jit`` to save?
 systems = experiments.SOLVE.run(budget_s=0.05)
 systems
 
@@ -197,19 +255,27 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Both call the same kind of library for the one expensive step, so there should be little for
-# ``jit`` to save, and its dispatch comes on top.
+# Where JAX is behind at every size, the small systems show its dispatch, and the large ones the
+# hand-over between threads and the routine itself. How much of the latter is due to which, these
+# measurements don't say. A note below the first table about processes *in different modes* means
+# that the same call took quite different times in different processes; then no single number
+# describes it.
 #
-# Many small operations
-# ---------------------
-# What ``jit`` can save is dispatch. Take one sine after another, of ten numbers. Op by op, each
-# sine is dispatched. Compiled, the chain is dispatched once, however long it is.
+# A habit to acquire: many operations in one call
+# -----------------------------------------------
+# If each call has a price, make fewer calls. Take one sine after another, of ten numbers:
+Source(dispatch.chain)
+
+# %%
+# Op by op, each sine is a call, and is dispatched. Compiled, the whole chain is one call, however
+# long it is. First, the same answer:
 x = np.linspace(-1, 1, 10, dtype=np.float32)
 by_numpy = dispatch.chain(np, x, 100)
 by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
-float(abs(by_numpy - by_jit).max())
+print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
+# Now, how many times as long will a hundred sines take as one: by NumPy, op by op, and compiled?
 chains = experiments.CHAIN.run(budget_s=0.05)
 figure = figures.scaling(
     chains, x="length", title="A chain of small operations"
@@ -217,14 +283,14 @@ figure = figures.scaling(
 _ = figure.axes[0].set_xlabel("operations in the chain")
 
 # %%
-# How many times as long does a hundred take as one?
 for variant in chains.variants:
-    one, hundred = (
-        chains.only(variant, length=n).time.value for n in (1, 100)
-    )
+    one = chains.only(variant, length=1).time.value
+    hundred = chains.only(variant, length=100).time.value
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
+# A number near a hundred means that each operation pays its own way. A number near one means that
+# the call is what costs, and the sines come with it.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -233,9 +299,7 @@ chain_pays = claim(
 chain_pays
 
 # %%
-# Where the time goes
-# -------------------
-# The longest chain, split at the moment when the call returned:
+# Where does the time of the longest chain go? Split it at the moment when the last call returned:
 import matplotlib.pyplot as plt
 
 longest = chains.select(length=100).results
@@ -246,18 +310,24 @@ plt.barh(names, until_return, label="until it returns")
 plt.barh(names, in_all - until_return, left=until_return, label="waiting")
 plt.gca().invert_yaxis()
 plt.xlabel("µs for a chain of a hundred sines")
-plt.title("Dispatch, and the rest")
+plt.title("Until the call returns, and after")
 _ = plt.legend()
 
 # %%
-# On a CPU, JAX computes results as small as these before it returns. On a GPU, the call returns
-# when the kernels are queued, and the rest is waiting.
+# Don't read the first part as *dispatch* and the second as *computing*. NumPy always computes
+# before it returns. So does JAX on a CPU when there is as little to compute as here, so the first
+# part includes the sines themselves. It is an upper bound of what dispatching costs. On a GPU the
+# call returns when the kernels are queued, and the rest is waiting for them.
 #
 # Where JAX overtakes NumPy
 # -------------------------
-# Dispatch is paid once for a call, work for each element. So what does more work on more elements
-# should turn the balance: compare a scalar product, a polynomial of degree ten (elementwise, many
-# passes for NumPy, one for ``jit``), and a product of square matrices.
+# The price of a call is the same for five numbers and for five million, while the work grows. So
+# with enough elements, something other than dispatch should decide. Three candidates, from little
+# work for each element to much: a scalar product; a polynomial of degree ten, for which NumPy
+# passes over the array many times and ``jit`` once; and a product of square matrices.
+Source(dispatch.polynomial)
+
+# %%
 growth = experiments.GROWTH.run(budget_s=0.03)
 
 # %%
@@ -277,8 +347,8 @@ _ = plt.legend()
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# Where does the solid line go below the dashed one for good, that is, at all larger sizes that were
-# measured, and by the whole interval?
+# JAX overtakes NumPy at the size from which the solid line stays below the dashed one. We count
+# that only if it does so by the whole interval, at that size and at all larger ones:
 
 
 def overtakes(computation):
@@ -295,9 +365,11 @@ Table(
 )
 
 # %%
-# Where the answer is *not within these sizes*, look at the lines before you conclude: they may still
-# be approaching each other, or run side by side. On a CPU expect the latter of the matrix product:
-# both libraries call code that was tuned by hand for it, and there is nothing to fuse.
+# *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
+# approach each other, larger arrays would have helped. If they run side by side, both libraries do
+# the same work equally well, and no size will separate them. That is what to expect of matrix
+# products on a CPU: both sides call code that experts have tuned for years, and fusion has nothing
+# to add.
 #
 # Takeaway
 # --------
@@ -311,17 +383,15 @@ chain_compiled = chain_pays.estimate
 polynomial = overtakes("polynomial")
 
 # %%
-# On this page's machine, a call of JAX on JAX's arrays took :measured:`dispatch_jax` where nothing
-# was to compute, and one of NumPy :measured:`dispatch_numpy`. JAX asks that price for each call, so
-# don't call it for small things one by one: put them into one compiled function. Compared with op by
-# op, that came out :measured:`chain_compiled` for a hundred small operations, and
-# :measured:`einsum_compiled` for an ``einsum``. Wrap it once: compared with wrapping in each call,
-# that came out :measured:`hoisting`. With larger arrays the price counts less, which alone does not
-# put JAX ahead: look in the last table for the computations in which ``jit`` overtook NumPy. For the
-# polynomial, that was :measured:`polynomial`.
+# With almost nothing to compute, a call of JAX took :measured:`dispatch_jax` on this page's
+# machine, and one of NumPy :measured:`dispatch_numpy`. JAX asks that price for each call, whatever
+# is in it, so put more into it. Compared with op by op, one compiled call came out
+# :measured:`chain_compiled` for a hundred small operations, and :measured:`einsum_compiled` for an
+# ``einsum``. Wrap it once: compared with wrapping in each call, that came out :measured:`hoisting`.
+# And don't expect size alone to rescue you. Larger arrays make the price of a call matter less, but
+# whether JAX then wins depends on the computation: for the polynomial, the last table says
+# :measured:`polynomial`.
 #
-# JAX's own answer to the question is in
-# `its FAQ <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. The tools of this
-# page are :func:`jaxcap.measure.timing.compare` and :mod:`jaxcap.kernels.dispatch`. Before this page:
-# :doc:`how to time JAX </tutorials/performance/timing>`. After it:
-# :doc:`linear algebra </tutorials/performance/linear_algebra>`, where dispatch doesn't count.
+# JAX's own answer to the question is in `its FAQ
+# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Next: :doc:`linear algebra
+# </tutorials/performance/linear_algebra>` on matrices so large that dispatch no longer counts.

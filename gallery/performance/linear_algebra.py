@@ -2,19 +2,39 @@
 How fast is linear algebra?
 ===========================
 
-On large matrices a library can't shine by cleverness, only come close to what the device can do.
-After this page you will know how close NumPy, PyTorch and JAX come on your machine, how to check
-their answers, and what 32 bits and TF32 trade for speed.
+A large matrix product takes half a second. Is that good? Comparing libraries only tells you which
+of them is ahead. This page asks how close NumPy, PyTorch and JAX come to what the device can do at
+most, which tells you whether there is anything left to gain. On the way it checks the answers,
+because a fast inverse that is wrong is no use, and finds out what 32 bits and TF32 give up for
+their speed.
 """
 
 # %%
 # Four tasks
 # ----------
-# Generate a random matrix, take its mean and its sum, multiply it, invert it: in float64, by three
-# libraries. Each task is one call in each of them. JAX computes in 64 bits inside
-# ``jax.enable_x64(True)``, and PyTorch on the GPU if JAX does.
+# Generate a random matrix, take its mean and its sum, multiply it by itself, and invert it. In JAX,
+# on a matrix small enough to imagine:
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+with jax.enable_x64(True):
+    small = jax.random.uniform(jax.random.key(0), (3, 3), "float64")
+    print(small.dtype, "mean", small.mean(), "sum", small.sum())
+    print("product", (small @ small).shape)
+    print("inverse", jnp.linalg.inv(small).shape)
+
+# %%
+# All libraries compute in float64 here, which JAX does only inside :func:`jax.enable_x64`. The
+# other two look much the same. This is PyTorch, whose arrays go to the GPU whenever JAX's do::
+#
+#     x = torch.rand((n, n), dtype=torch.float64, device=device)
+#     x.mean(), x.sum()
+#     torch.matmul(x, x)
+#     torch.linalg.inv(x)
+#
+# The experiment holds these as ``tasks`` of each library, with JAX's compiled by :func:`jax.jit`,
+# and sizes that suit the device:
 from jaxcap.experiments import linear_algebra as experiments
 from jaxcap.experiments.linear_algebra import as_numpy, libraries
 from jaxcap.kernels import linalg
@@ -23,11 +43,12 @@ points = {p["task"]: p["size"] for p in experiments.LINEAR_ALGEBRA.points}
 points
 
 # %%
-# Right numbers first
-# -------------------
-# Each library has its own random numbers, so its matrices differ from those of the others. What
-# has to agree are their moments. Numbers spread evenly from 0 to 1 have the mean 0.5; a matrix of
-# them misses that by chance, and by how much is known:
+# Are the answers right?
+# ----------------------
+# Each library draws random numbers of its own, so their matrices differ, and comparing them element
+# by element would tell us nothing. Their statistics are what has to agree. Uniform numbers from 0
+# to 1 have the mean 0.5. The sum over a matrix misses its expected value by chance, and theory says
+# by how much:
 from jaxcap.results.tables import Table
 
 size = points["generate"]
@@ -44,8 +65,9 @@ headers = ("library", "mean", "sum", "deviations off")
 Table(f"Uniform matrix of {size:,} rows", headers, rows, [note])
 
 # %%
-# Beyond three standard deviations one would look for a mistake. Next: is the inverse one? Its product
-# with the matrix has to be the identity. All libraries get the same matrix:
+# A library that is off by more than three deviations deserves a second look. The inverse has a
+# stricter test: multiplied by its matrix, it has to give the identity. This time all libraries get
+# the same matrix, and we keep how far each element is from where it should be:
 size = points["inverse"]
 matrix = np.random.default_rng(0).random((size, size))
 offsets = {}
@@ -55,28 +77,33 @@ for library in libraries():
     offsets[library.name] = linalg.offsets_from_identity(as_numpy(identity))
 
 # %%
-Table(
-    "Distance of the product from the identity",
-    ("library", "largest", "mean", "largest / mean"),
-    [
-        (k, f"{o.max():.1e}", f"{o.mean():.1e}", f"{o.max() / o.mean():.0f}")
-        for k, o in offsets.items()
-    ],
-)
+rows = []
+for name, offset in offsets.items():
+    largest, mean = offset.max(), offset.mean()
+    ratio = f"{largest / mean:.0f}"
+    rows.append((name, f"{largest:.1e}", f"{mean:.1e}", ratio))
+
+headers = ("library", "largest", "mean", "largest / mean")
+Table("Distance of the product from the identity", headers, rows)
 
 # %%
-# Look at the last column. The program that gave rise to this page printed "maximum absolute offset
-# from identity" for three libraries, and had taken the mean for one of them: JAX. Its inverse looked
-# that much better than it was.
+# Why show both the largest and the mean? Because the program on which this page is modelled printed
+# "maximum absolute offset from identity" for three libraries, and for one of them, JAX, it had
+# computed the mean. Its inverse looked better than the others by the factor in the last column, and
+# nothing about the number gave it away.
 flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
 
 # %%
-# How long it takes
-# -----------------
+# How long does it take?
+# ----------------------
+# Before you look: for which of the four tasks would you expect the choice of library to matter, and
+# for which not at all?
 results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
 results
 
 # %%
+# A product of large matrices leaves little room for ingenuity, since every library hands it to code
+# that was tuned for this very purpose:
 from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(
@@ -87,6 +114,9 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
+# Mean and sum are different. The mean *is* a sum, divided by the count. NumPy and PyTorch pass over
+# the matrix twice, because each call knows nothing of the other. Compiled together by JAX, the two
+# need one pass, because XLA sees the same sum twice and computes it once:
 one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
@@ -95,35 +125,36 @@ one_sum_pays = claim(
 one_sum_pays
 
 # %%
-# How close to the limit
-# ----------------------
-# Milliseconds say little. How many would the device need at least? It has two limits: how many
-# operations it does in a second, and how many bytes it gets from memory meanwhile. Measure both
-# with what should reach them: a large product, and a large copy or sum.
+# How close to the limit?
+# -----------------------
+# A device has two limits: how many operations it can do in a second, and how many bytes it can
+# fetch from memory in that time. Data sheets state both, for another clock and other cooling. So we
+# measure them, with calls that should do nothing but run into them: a large product for the
+# arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
 
 limits = CEILINGS.run(budget_s=0.05)
-devices = dict.fromkeys(result.device for result in limits)
-ceilings = {
-    device: Ceilings.from_results(limits, device) for device in devices
-}
+ceilings = {}
+for result in limits:
+    device = result.device
+    ceilings[device] = Ceilings.from_results(limits, device)
+
 for device, limit in ceilings.items():
-    rates = ", ".join(
-        f"{rate / 1e9:.0f} GFLOP/s in {dtype}"
-        for dtype, rate in limit.flops_per_s.items()
-    )
-    print(f"{device}\n{rates}, {limit.bytes_per_s / 1e9:.0f} GB/s")
+    print(f"{device}: {limit.bytes_per_s / 1e9:.0f} GB/s")
+    for dtype, rate in limit.flops_per_s.items():
+        print(f"  {rate / 1e9:.0f} GFLOP/s in {dtype}")
 
 # %%
-# A task takes at least the time of its operations at the first rate, or of its bytes at the second,
-# whichever is longer. The product of two matrices of ``n`` rows is ``2 * n**3`` operations, an inverse
-# as many, a sum one pass over the matrix. The share of that limit:
+# A task can't take less than the time for its operations at the first rate, nor less than the time
+# for its bytes at the second. The longer of these two is the limit. A product of two matrices of
+# ``n`` rows takes ``2 * n**3`` operations and an inverse as many; a sum reads the matrix once. What
+# share of its limit does each task reach?
 
 
 def share_of_limit(result):
-    """Least time that the task needs on its device, over the time taken."""
+    """Return the least time that the task needs, over the time it took."""
     return roofline_fraction(
         result,
         ceilings[result.device],
@@ -142,15 +173,40 @@ for task in points:
 Table("Share of what the device can do", ("task", *names), rows)
 
 # %%
-# A large product should be close to the limit, since the limit is one; if it is not, the limit was
-# measured at a better size or in a better moment. Mean and sum are two passes
-# over memory for NumPy and PyTorch; compiled by JAX they are one, because the mean is the sum over the
-# count, and XLA computes the sum once. Random numbers cost
-# arithmetic on integers, which this limit does not count. A share above 1 means that the ceiling
-# was measured on a worse moment or with a worse library, or that the data lay in a cache.
+# How to read a share that is far from 1? It depends on the task. Random numbers cost integer
+# arithmetic, which this limit doesn't count, so a small share is no reproach there. An inverse has
+# steps that must wait for each other, however many cores there are. And a share above 1 means that
+# the ceiling is too low: it was measured in a worse moment or with a worse library, or the data
+# came from a cache.
 #
-# The same as a picture, known as a *roofline*: the sloping part is memory, the flat part
-# arithmetic.
+# But the product ought to reach its limit, for the limit *is* a product. If its share is well below
+# 1, what is missing? One thing is different: a ceiling is the best sample of all, while the table
+# compares typical calls, the median of many. Take the best call of each library instead:
+
+
+def best_share(result):
+    """Return the share of the limit that the shortest call reached."""
+    best_s = min(sample for run in result.runs for sample in run.samples_s)
+    cost = experiments.least_cost(**result.parameters)
+    return ceilings[result.device].least_time_s(cost, "float64") / best_s
+
+
+rows = []
+for name in names:
+    result = results.only(name, task="product")
+    share = share_of_limit(result).short
+    rows.append((name, share, f"{best_share(result):.2f}"))
+
+Table("The product again", ("library", "typical call", "best call"), rows)
+
+# %%
+# As far as the last column comes closer to 1, the gap was one between a machine's good moments and
+# its usual ones. What remains may be due to the surroundings: here all libraries take turns, on a
+# CPU each with threads of its own for the same cores, while the ceilings were measured without
+# PyTorch. We haven't tried the one without the other, so that part of the question is open.
+#
+# Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
+# under its flat part by arithmetic:
 from jaxcap.report import roofline
 
 product = results.only("JAX", task="product")
@@ -170,8 +226,8 @@ _ = roofline.figure(
 # %%
 # A limit exposes a wrong time
 # ----------------------------
-# Stop the clock when JAX's call returns, before the result is there. That was how the speeds on
-# which this page is modelled were taken. What share of the limit would that be?
+# The document behind this page stopped JAX's clock when the call returned, and not when the result
+# was ready. What share of the limit would JAX's product reach by that clock?
 least_s = ceilings[device].least_time_s(
     experiments.least_cost(**product.parameters), "float64"
 )
@@ -180,17 +236,19 @@ print(f"{shown:.3g} of the limit without waiting")
 print(f"{share_of_limit(product).short} of the limit with waiting")
 
 # %%
-# What is well above 1 can't be. Whenever you read a time for a product, count its operations.
+# No computation can be far above its limit. Where the first line is, that clock has given itself
+# away. This works for numbers that you didn't measure, too. When somebody reports the time of a
+# product, count its operations.
 #
 # 32 bits, and fewer
 # ------------------
-# A product in float32 needs half the memory, and half the time on most CPUs. On GPUs the gap may be
-# much larger, and there is a third format: TF32 has the range of float32 and keeps 10 bits of its
-# 23-bit fraction. NVIDIA's tensor cores multiply it much faster. JAX decides by a setting, which a
-# call takes as ``precision``, and :func:`jax.default_matmul_precision` sets for a block or a
-# program. Its default leans to speed.
-import jax
-import jax.numpy as jnp
+# In float32 a product does the same operations on half the bytes, and a CPU fits twice as many of
+# its numbers into one instruction. GPUs may gain much more. They also know a third format: TF32 has
+# the range of float32 but keeps only 10 of its 23 bits for the fraction, so that NVIDIA's tensor
+# cores can multiply it. In JAX, the setting that decides is called ``precision``. Pass it to a
+# call, or set it for a block with :func:`jax.default_matmul_precision`. The default favours speed.
+#
+# How far are three settings from NumPy's product in 64 bits?
 import matplotlib.pyplot as plt
 
 size = points["product"]
@@ -199,37 +257,33 @@ truth = matrix @ matrix
 x = jnp.asarray(matrix, jnp.float32)
 
 
-# %%
-# How far are three settings from NumPy's product in 64 bits?
 def error(found):
-    """Largest error, relative to the largest element."""
+    """Return the largest error, relative to the largest element."""
     found = np.asarray(found, np.float64)
     return float(abs(found - truth).max() / truth.max())
 
 
-settings = ("highest", "high", "default")
-errors = {
-    f"float32, {setting}": error(jnp.matmul(x, x, precision=setting))
-    for setting in settings
-}
-if len(set(errors.values())) == 1:
-    print("Here the three settings are one: precision changes nothing.")
-else:
-    print("Here the setting matters: compare the errors with the rounded.")
+# %%
+errors = {}
+for setting in ("highest", "high", "default"):
+    found = jnp.matmul(x, x, precision=setting)
+    errors[f"float32, {setting}"] = error(found)
+    print(f"{setting:8} {error(found):.1e}")
 
 # %%
-# On a CPU expect no difference. On a GPU with tensor cores expect the default to have TF32's error.
-# TF32 can be had on any machine, if only slowly: round what goes in to 10 bits, then multiply in
-# float32. The format bfloat16 keeps 7. These say what error to expect where the hardware does it:
+# Three equal numbers mean that the setting makes no difference on this device, which is usual on
+# CPUs. On a GPU with tensor cores, the default should show TF32's error. You can see that error on
+# any machine, without the hardware and without its speed: round the input to 10 bits and multiply
+# in float32. The same works for bfloat16, which keeps 7.
 for name, bits in ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
     errors[f"rounded to {name}"] = error(
         jnp.matmul(rounded, rounded, precision="highest")
     )
 
-in_jax = libraries()[-1]
-x64 = in_jax.array(matrix)
-errors["float64"] = error(in_jax.tasks["product"](x64, x64))
+with jax.enable_x64(True):
+    x64 = jnp.asarray(matrix)
+    errors["float64"] = error(x64 @ x64)
 
 # %%
 plt.barh(list(errors), list(errors.values()), log=True)
@@ -238,27 +292,27 @@ plt.xlabel("largest error, relative to the largest element")
 _ = plt.title("What a format costs in accuracy")
 
 # %%
-# And what does a format gain? The products among the limits above were made in several formats, by
-# NumPy and by JAX:
+# That is the price. What do you get for it? The experiment on limits made its products in several
+# formats, so their speeds are there already:
 formats = limits.select(
     variant="JAX", limit="product", device=device.platform
 )
 rates = {}
 for result in formats:
-    operations = linalg.product_flops(*[result.parameters["size"]] * 3)
-    rates[result.parameters["dtype"]] = result.time.rate(
-        operations / 1e9, "GFLOP"
-    )
+    n = result.parameters["size"]
+    gflop = linalg.product_flops(n, n, n) / 1e9
+    rates[result.parameters["dtype"]] = result.time.rate(gflop, "GFLOP")
 
 rows = [(dtype, rate.short, rate.range) for dtype, rate in rates.items()]
 headers = ("format", "speed", rates["float32"].interval_name)
 Table(f"Products by JAX on {device}", headers, rows)
 
 # %%
-# An inverse in float32 suffers more than a product, since it multiplies rounding errors by the
-# condition number of the matrix:
+# A product forgives rounding. An inverse doesn't, because it multiplies each rounding error by the
+# condition number of the matrix. The test with the identity shows what that amounts to in 32 bits
+# and in 64:
 with jax.default_matmul_precision("highest"):
-    identity = linalg.product(x, jnp.linalg.inv(x))
+    identity = x @ jnp.linalg.inv(x)
 inverse_32 = float(linalg.offsets_from_identity(as_numpy(identity)).max())
 inverse_64 = float(offsets["JAX"].max())
 print(f"float32 {inverse_32:.1e}, float64 {inverse_64:.1e}")
@@ -272,15 +326,17 @@ rate_32, rate_64 = rates["float32"], rates["float64"]
 tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 
 # %%
-# Compared with NumPy, JAX's product in float64 came out :measured:`against_numpy` on this page's
-# machine, and it reached :measured:`reached` of the limit. JAX's products of the largest matrices ran
-# at :measured:`rate_64` in float64, and at :measured:`rate_32` in float32. TF32, where there is such hardware, multiplies the
-# error of float32 by :measured:`tf32_error`. Check a result by a property that it must have, and take the largest
-# deviation: the mean looked :measured:`flattered` times better. Check a time by the limit of the
-# device.
+# On this page's machine, JAX's product in float64 came out :measured:`against_numpy` compared with
+# NumPy's, and a typical call reached :measured:`reached` of the limit. Comparing libraries gave you
+# the first number; only the second says how much there is left to gain. In float32 and float64,
+# JAX's largest products ran at :measured:`rate_32` and :measured:`rate_64`. Rounding the input to
+# TF32 multiplied the error of float32 by :measured:`tf32_error`, so know whether you can afford it.
+# And check what you time. Test a result by a property that it must have, and by its largest
+# deviation: the mean would have looked :measured:`flattered` times better. Test a time by the limit
+# of the device.
 #
-# More on the setting is in
-# `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_. The tools are
-# :func:`jaxcap.experiments.ceilings.measure_ceilings` and :func:`jaxcap.report.roofline.roofline_fraction`. Before this page:
-# :doc:`dispatch overhead </tutorials/performance/dispatch_overhead>`. After it:
-# :doc:`calibrating a sensor </tutorials/applications/calibration>`.
+# `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
+# setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,
+# and :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next: many
+# releases instead of many libraries, and the question whether :doc:`JAX has become faster
+# </tutorials/performance/releases>`.

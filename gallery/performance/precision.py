@@ -2,32 +2,35 @@
 How far to trust these numbers
 ==============================
 
-Every number on this site comes with an interval, and every comparison with a verdict. Are they right?
-After this page you will know how often they were not, how other tools do in the same time, and what
-no interval can promise.
+This site puts an interval beside its timings and a verdict beside its comparisons. Who says that
+they are right? You can find out, with questions to which you know the answer. This page asks them:
+how often does a verdict raise a false alarm, how often does an interval miss the next measurement,
+and do the usual tools do better in the same time? It ends with what no interval can promise.
 """
 
 # %%
 # The same call twice
 # -------------------
-# A verdict can only be checked where the answer is known. Here it is: a call is as fast as itself. So
-# take kernels of all kinds, from a scalar product to a system of equations, and compare each with
-# itself, as if ``A`` and ``B`` were two ways to compute it.
+# Normally you compare two functions because you don't know which is faster, and so you can't tell
+# whether the verdict is right. But here is a pair for which everybody knows: a call, and the same
+# call. So we take kernels of all kinds, from a scalar product to a system of equations, name each
+# of them twice, ``A`` and ``B``, and run the comparison as if these were two ways to compute it.
 from jaxcap.experiments.precision import PRECISION
 
 twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# The right verdict is *undecided*, or *no faster* where the interval rules out any difference that would
-# matter. How many of these are neither?
+# There are two right verdicts. *Undecided* admits that the interval is too wide to tell. *No
+# faster* says more: it rules out any difference that would matter. Anything else is a false alarm.
+# How many are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
-wrong = len(verdicts) - verdicts.count("undecided")
-print(f"{wrong} of {len(verdicts)} are false alarms")
+alarms_here = len(verdicts) - verdicts.count("undecided")
+print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
-# That no difference was found could also mean that none would be, because the intervals are too wide.
-# A claim needs more: that the whole interval is close to 1.
+# Before you praise a low number: a tool whose intervals run from zero to infinity would never raise
+# an alarm either. So we also ask for something harder, that the whole interval is close to 1:
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -40,18 +43,20 @@ as_fast = claim(
 as_fast
 
 # %%
-# An audit
-# --------
-# A single build shows little: some false alarms are what any confidence below certainty allows. So what
-# you see above was repeated, on a quiet machine and then with one core kept busy by another process. In
-# the same time, three other tools were asked the same questions, each as its documentation recommends:
-# ``timeit``, which returns the least of several repeats; PyTorch's ``Timer``, with the median and
-# the quartiles of its blocks; and pyperf, with the mean and the standard deviation over several
-# processes, and a t-test. pyperf starts new processes for each function, so in the time in which the
-# others answered all questions it could answer one.
+# An audit of four tools
+# ----------------------
+# One build asks too few questions to judge anybody by. Even a perfect interval with a confidence of
+# 0.95 is wrong once in twenty times. So we repeated what you see above many times, first on a quiet
+# machine, and then with one of its cores kept busy by another process.
 #
-# That takes too long for a build. The numbers from here on were recorded before, on the machine and
-# on the day that the tables name:
+# Three other tools got the same questions and the same time, each used as its documentation
+# recommends. ``timeit`` returns the least of several repeats. PyTorch's ``Timer`` gives the median
+# and the quartiles of its blocks. And pyperf gives the mean and the standard deviation over several
+# processes, and compares them with a t-test. It starts new processes for every function, so in the
+# time in which the others answered all questions, it could answer one.
+#
+# All that takes far too long for a build. The numbers from here on were recorded, on the machine
+# and on the day that the tables name:
 from jaxcap.report import precision
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 
@@ -59,11 +64,13 @@ audit = recorded()
 precision.table_of_verdicts(audit)
 
 # %%
-# *False alarms* are kernels that a tool told from themselves. The two tools without a verdict leave it
-# to us: we said that they differ if their ranges, or their quartiles, don't overlap. A tool that
-# never finds anything has no false alarms either, so each was also asked for a difference that there
-# is, between the wave op by op and compiled: *difference found*. The *spread* is that of this
-# speed-up from run to run, as a standard deviation, with its own interval.
+# A *false alarm* is a kernel that a tool told from itself. Two of the tools give no verdict, so we
+# had to supply one: they see a difference if their ranges, or their quartiles, don't overlap. The
+# next column guards against tools that see nothing at all: was a difference found where there is
+# one, between the wave op by op and compiled? The *spread* says how much that speed-up varied from
+# run to run, as a standard deviation, with an interval of its own.
+#
+# The dashed line marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -74,45 +81,43 @@ figure, axes = plt.subplots(figsize=(7, 3))
 for load, colour, shift in zip(LOADS, figures.COLOURS, (-0.12, 0.12)):
     for row, tool in enumerate(TOOLS):
         share = precision.false_alarms(audit, tool, load).interval
-        axes.plot([share.low, share.high], [row + shift] * 2, color=colour)
-        axes.plot(
-            share.value,
-            row + shift,
-            "o",
-            color=colour,
-            label=None if row else load,
-        )
-axes.axvline(
-    1 - CONFIDENCE, color=figures.INK, linestyle="--", label="allowed"
-)
+        label = load if row == 0 else None
+        place = row + shift
+        axes.hlines(place, share.low, share.high, color=colour)
+        axes.plot(share.value, place, "o", color=colour, label=label)
+allowed = 1 - CONFIDENCE
+axes.axvline(allowed, color=figures.INK, linestyle="--", label="allowed")
 axes.set_yticks(range(len(TOOLS)), TOOLS)
 axes.invert_yaxis()
-axes.set(
-    xlim=(0, 1), xlabel="share of false alarms", title="The same call twice"
-)
+axes.set(xlim=(0, 1), title="The same call twice")
+axes.set_xlabel("share of false alarms")
 axes.xaxis.set_major_formatter(PercentFormatter(1))
 _ = figure.legend(loc="outside right center")
 
 # %%
-# How can a careful tool raise false alarms? Repeats that follow one another agree well, because the
-# machine hardly changes meanwhile. When it is ``B``'s turn it may have changed, and whoever compares two
-# blocks of repeats compares that, too. A new process changes more, since it lays out its memory anew.
-# Here, therefore, ``A`` and ``B`` take turns, and the interval is made from several processes.
+# How can a careful tool see a difference between a call and itself? Suppose it times ``A`` a
+# thousand times, and then ``B`` a thousand times. Repeats that follow each other agree well,
+# because the machine hardly changes in between. By the time it is ``B``'s turn, however, the
+# machine may have changed, and then the comparison is one of two moments. A new process changes
+# even more, since it lays out its memory anew. That is why ``A`` and ``B`` take turns on this site,
+# and why its intervals come from several processes.
 #
-# Where will the next run lie?
-# ----------------------------
-# An interval is a promise about what is measured next. To check it, take each run's interval, and see
-# whether the next run's value lies inside. It should as often as the interval's confidence says, and
-# the interval should be narrow: it is of no use to be told that a time lies between a second and an
-# hour. *Width* is how many times its lower end the upper end is, in the median.
+# Will the next run agree?
+# ------------------------
+# An interval is a promise about the next measurement. We can hold it to that: take the interval of
+# each run, and see whether the value of the following run lies inside. That should happen as often
+# as the confidence says. Meanwhile the interval has to stay narrow, since nobody is helped by
+# hearing that a call takes between a second and an hour. The *width* is how many times as large the
+# upper end is as the lower one, in the median.
 precision.table_of_intervals(audit)
 
 # %%
-# The other tools promise nothing of this kind, so this is no fault of theirs. But what they print
-# beside a number is what their readers have to go by: the range of repeats, the quartiles, the standard
-# deviation.
+# In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
+# or a standard deviation beside their number, and that is what their readers go by when they decide
+# whether two numbers differ.
 #
-# The speed-up of the wave, run by run, as each tool gave it on the quiet machine:
+# Here is one question as each tool answered it, run by run, on the quiet machine. Pick a panel, and
+# see whether each interval contains the dot of the run after it:
 figure, panels = plt.subplots(
     1, len(TOOLS), figsize=(7, 3), sharex=True, sharey=True
 )
@@ -128,37 +133,40 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Their values may lie apart, too, because they don't time quite the same. Here the memory allocator is
-# :doc:`held still </measuring>`, while under the other tools large arrays may go back to the system
-# after each call, and be fetched again.
-
-# %%
-# What no interval promises
-# -------------------------
-# The runs of an audit follow one another within minutes. Over such a time a machine changes less than
-# from one hour to the next, when its clock, its temperature and its neighbours are others. How much
-# is left even so? This splits the variation of times into that between the processes of one run, and
-# that between runs, as far as the processes don't explain it:
+# Where the panels differ in height, don't hold it against any tool. They don't time quite the same
+# thing: this site :doc:`holds the memory allocator still </measuring>`, while under the other tools
+# the memory of a large array may go back to the system after each call, to be fetched again for the
+# next.
+#
+# What no interval can promise
+# ----------------------------
+# The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
+# and the neighbours on the machine will be different, and no measurement of today knows how much
+# that will matter. We can at least see how much changes within minutes. This table splits the
+# variation of times into what differs between the processes of a run, and what differs between runs
+# beyond that:
 precision.table_of_deviations(audit)
 
 # %%
-# The processes of a run can't show the second column, so each interval allows for the third one as well.
-# Where runs differ by more than that, expect times of next week to lie outside more often than the
-# table above says. Speed-ups should suffer less, because what slows down one side slows down the other.
+# The second kind is invisible from inside a run, however many processes it has. So each interval on
+# this site makes an allowance for it, which is in the third column. On a machine whose runs differ
+# by more than the allowance, expect the times of next week to miss their intervals more often than
+# the table of intervals says. Speed-ups should suffer less, because what slows down one side
+# usually slows down the other.
 #
-# Nor does an interval speak of another machine, another version of a library or another size. That is
-# why each page says on what it was measured.
+# And an interval says nothing about another machine, another version of a library, or another size.
+# That is why each page tells you on what it was measured.
 #
-# Repeat it
-# ---------
-# In a clone of the repository, on a machine that has nothing else to do:
+# Repeat the audit
+# ----------------
+# In a clone of the repository, on a machine with nothing else to do:
 #
 # .. code-block:: console
 #
 #    $ nox -s bench -- precision
 #
-# It prints these tables, and puts what it measured in the place of the file that this page reads. The
-# file comes with the package, so a download of this page has it, too.
+# This prints the tables above and replaces the file that this page reads them from. The file comes
+# with the package, so the page works when you download it, too.
 #
 # Takeaway
 # --------
@@ -171,13 +179,15 @@ next_time = str(precision.next_inside(times))
 next_ratio = str(precision.next_inside(speedups))
 
 # %%
-# In this build, compared with itself, a matrix product came out :measured:`as_itself`. In the audit, of all
-# verdicts on equal calls, these were wrong: :measured:`alarms` on a quiet machine, and
-# :measured:`alarms_when_busy` with one core busy. On the quiet machine, the interval of a time contained
-# the next run's in :measured:`next_time` of cases, and that of a ratio in :measured:`next_ratio`. Trust
-# a verdict and an interval as far as that, and measure again what a decision depends on. Mistakes that
-# no interval shows are on :doc:`the page on timing </tutorials/performance/timing>`, and the rules
-# behind all of this on :doc:`the page on method </measuring>`.
+# Compared with itself, a matrix product came out :measured:`as_itself` in this build. In the audit,
+# the share of verdicts on equal calls that were wrong was :measured:`alarms` on the quiet machine,
+# and :measured:`alarms_when_busy` with one core busy. On the quiet machine, the interval of a time
+# contained the next run's in :measured:`next_time` of cases, and that of a ratio in
+# :measured:`next_ratio`. That is how far you can trust them. If a decision depends on a number,
+# measure it again, on another day.
 #
-# After this page: :doc:`has JAX become faster? </tutorials/performance/releases>`, which compares many
-# releases, and so has more verdicts to be wrong about.
+# Some mistakes no interval can show, because they hit every repeat alike: see :doc:`how to time JAX
+# </tutorials/performance/timing>`. The rules behind all this are in :doc:`how the numbers come
+# about </measuring>`. Next: :doc:`why JAX is slow on small arrays
+# </tutorials/performance/dispatch_overhead>`, now that you know what to make of the intervals
+# there.

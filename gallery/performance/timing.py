@@ -2,16 +2,17 @@
 How to time JAX, and how not to
 ===============================
 
-A wrong timing looks just like a right one. This page makes the usual mistakes on purpose, each
-beside the right way, so that you will know them when you see them: in your own code, and in the
-comparisons of others. All of them have been published.
+How would you notice that a timing is wrong? A wrong one doesn't crash. It prints a number with a
+unit, and the number looks fine. This page makes eight mistakes on purpose and puts the right
+measurement beside each of them, so that you recognise them later: in your own code, and in
+benchmarks that other people publish, which is where all eight come from.
 """
 
 # %%
 # The stopwatch
 # -------------
-# Most timings begin like this. There is nothing wrong with the clock; look at what it is told to
-# time.
+# Most timings start out like this one. Nothing is wrong with the clock. What goes wrong is what
+# people ask it to time.
 import time
 
 import jax
@@ -20,83 +21,97 @@ import numpy as np
 
 
 def stopwatch(function, *args):
-    """Seconds of one call, as one would take them at first."""
+    """Time one call, in seconds, the way most of us begin."""
     start = time.perf_counter()
     function(*args)
     return time.perf_counter() - start
 
 
 # %%
-# Right numbers come from an experiment, which measures the variants of five questions. Six fresh
-# processes repeat it and take turns; at the sixth mistake you will see why. Wrong and right numbers are
-# collected as we go:
+# To know how far off a timing is, we need one to trust. It comes from an experiment that runs in
+# six fresh processes, which take turns; mistake 6 shows why one process isn't enough. As we go,
+# ``pairs`` collects the wrong and the right time for each mistake.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.05)
 pairs = {}
 
 # %%
-# Mistake 1: not to wait
-# ----------------------
-# JAX hands the work to the device and returns. The array that it returns is a promise. So a clock
-# that stops when the call returns has timed the handing over:
+# Mistake 1: stopping the clock too early
+# ---------------------------------------
+# A call to JAX may return before the work is done. What you get back is a promise of an array, and
+# a clock that stops there has timed the making of the promise. To see the whole computation, wait
+# for the result with :meth:`~jax.Array.block_until_ready` before you read the clock:
 n = results.only(mistakes.JAX_32).parameters["size"]
 a, b = jax.random.normal(jax.random.key(0), (2, n, n))
 product = jax.jit(jnp.matmul)
-jax.block_until_ready(product(a, b))  # compile first, to be fair
+product(a, b).block_until_ready()  # compile first, to be fair
 
 returned_s = stopwatch(product, a, b)
 ready_s = stopwatch(lambda: product(a, b).block_until_ready())
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# The experiment takes both times, often. *Time* is right, *until it returns* is what a clock sees that
-# doesn't wait:
+# Those were two single calls. The experiment took both times over and over. In its table, *time*
+# includes the waiting, and *until it returns* is what the impatient clock would have shown:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
-pairs["not to wait"] = awaited.dispatch.value, awaited.time.value
+pairs["stopping too early"] = awaited.dispatch.value, awaited.time.value
 products
 
 # %%
-# How does one notice, without knowing the right time? By arithmetic: the product of two square
-# matrices takes 2n³ operations, so a time is also a speed. If that is more than
-# the device can do, the time is wrong.
-for name, seconds in zip(("wrong", "right"), pairs["not to wait"]):
+# Could you have spotted the mistake without knowing the right time? Yes, with a little arithmetic.
+# The product of two square matrices takes 2n³ operations, so every time you measure is also a
+# speed:
+for name, seconds in zip(("wrong", "right"), pairs["stopping too early"]):
     print(f"{name}: {2 * n**3 / seconds / 1e9:,.0f} GFLOP/s")
 
 # %%
-# Mistake 2: to time the compiler
-# -------------------------------
-# The first call of a compiled function traces and compiles. A program that calls it once has to
-# pay that; the average of ten calls, one of which compiled, describes nothing.
+# Look up what your processor can do at best. If your program beats it, you have timed something
+# else. How early a call returns depends on the device and on how much there is to compute, as
+# :doc:`asynchronous dispatch </tutorials/transformations/asynchronous_dispatch>` shows, so the
+# habit of waiting is what protects you.
+#
+# Mistake 2: averaging the compiler in
+# ------------------------------------
+# The first call of a compiled function also traces and compiles it. That cost is real, and if your
+# program makes the call once, you pay it once. But average it with nine calls that don't compile,
+# and the result describes neither:
 from jaxcap.kernels.elementwise import wave
+from jaxcap.report.source import Source
 
+Source(wave)
+
+# %%
 x = jnp.linspace(0.0, 10.0, 1_000_000)
-ten = jax.jit(wave)
+compiled_wave = jax.jit(wave)
 jax.clear_caches()
-wrong_s = stopwatch(lambda: [ten(x).block_until_ready() for _ in range(10)])
+ten_calls_s = stopwatch(
+    lambda: [compiled_wave(x).block_until_ready() for _ in range(10)]
+)
 
 waves = results.select(question=mistakes.COMPILING)
 right_s = waves.only(mistakes.COMPILED).time.value
-pairs["to time the compiler"] = wrong_s / 10, right_s
+pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the first call apart. Beware of the opposite mistake, too: compiled programs are kept
-# by function, for all wrappers of ``jax.jit``, so a second wrapper of the same function starts warm.
-# Whoever wants to know what compiling costs has to empty the cache first, with
-# :func:`jax.clear_caches`.
+# The table keeps the *first call* in a column of its own, and so should you. The opposite mistake
+# is easier to miss. JAX keeps compiled programs by function, for every wrapper that :func:`jax.jit`
+# makes, so wrapping a function again doesn't give you a fresh first call. To time the compiler,
+# empty its caches first, with :func:`jax.clear_caches`.
 #
-# Mistake 3: to send the data each time
-# -------------------------------------
-# A NumPy array lies in the memory of the host. A JAX function that is called with one has to copy it to
-# the device in each call, before it computes anything. (A CPU can share the array's memory instead,
-# but only if it happens to begin at a multiple of 64 bytes. Here it doesn't.)
+# Mistake 3: sending the data with every call
+# -------------------------------------------
+# NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
+# a NumPy array to a JAX function, and each call has to bring it over before it can start. Even
+# where the device is the CPU, that is a copy, unless the array happens to begin at a multiple of 64
+# bytes, where JAX can use the memory in place. Ours doesn't. How much does it cost to send a
+# million numbers each time?
 sending = results.select(question=mistakes.SENDING)
-pairs["to send the data each time"] = tuple(
-    sending.only(name).time.value
-    for name in (mistakes.SENT, mistakes.ON_DEVICE)
-)
+sent_s = sending.only(mistakes.SENT).time.value
+already_there_s = sending.only(mistakes.ON_DEVICE).time.value
+pairs["sending the data"] = sent_s, already_there_s
 sending
 
 # %%
@@ -111,46 +126,48 @@ sending_costs = claim(
 sending_costs
 
 # %%
-# Mistake 4: to compare different types
+# Call :func:`jax.device_put` before the clock starts if your program would do that too. If it would
+# really send new data each time, then leave the transfer in and say so.
+#
+# Mistake 4: comparing different dtypes
 # -------------------------------------
-# NumPy computes in 64 bits unless told otherwise, JAX in 32. Half the bits are half the memory
-# traffic, and a CPU handles twice as many numbers with one instruction. The first table has the product
-# by NumPy in both types. Compare JAX with either:
+# NumPy computes in 64 bits unless you tell it otherwise, and JAX in 32. That alone gives JAX a head
+# start: the arrays are half as large, and one instruction of a CPU handles twice as many of their
+# numbers. So how much of a headline like "JAX beats NumPy" is JAX, and how much is the dtype? The
+# table of products above has NumPy in both:
 different = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_64)
 alike = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_32)
-print("different types:", different)
-print("the same type:  ", alike)
+print("different dtypes:", different)
+print("the same dtype:  ", alike)
 
 # %%
-# Only the second line compares libraries. What the first one adds to it is the type's doing.
+# Only the second line compares the libraries. Where the two lines disagree about who wins, the
+# dtype wrote the headline.
 #
-# Mistake 5: to wrap anew in each call
-# ------------------------------------
-# ``jax.jit(f)`` returns an object with a short way to its compiled program. A new one for the same
-# function has to look the program up among all that JAX has compiled, and only then knows the way. For
-# a function that is new as well, such as a lambda, there is nothing to be found: it compiles, each
-# time.
+# Mistake 5: wrapping anew in each call
+# -------------------------------------
+# ``jax.jit(f)`` returns an object that finds its compiled program by a very short path. Throw the
+# object away and make another one, and the next call has to search all that JAX has compiled, under
+# the function's identity. If the function is new as well, as a ``lambda`` written inside the call
+# always is, the search finds nothing, and JAX compiles again. By what factors do you think these
+# two differ from wrapping once?
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
 for variant in (mistakes.NEW_LAMBDA, mistakes.NEW_WRAPPER):
     wrong_s = wrapping.only(variant).time.value
-    pairs[f"to wrap anew: {variant}"] = wrong_s, right_s
+    pairs[f"{variant} each time"] = wrong_s, right_s
 wrapping
 
 # %%
-# Mistake 6: to run it once
-# -------------------------
-# Other programs run, clocks change their speed, caches are full of something else. So a comparison
-# takes many rounds. Each gives a ratio by itself, here that of ``wave`` op by op and compiled. One
-# column for each of the six processes, with all of its rounds, their median, and the interval that
-# the process gives itself from the spread of its rounds:
-import matplotlib.pyplot as plt
-from matplotlib.ticker import EngFormatter
-
-from jaxcap.report import figures
+# Mistake 6: running it once
+# --------------------------
+# Other programs run, clock speeds drift, caches hold somebody else's data. That is why a comparison
+# takes many rounds, in each of which both variants have a turn. Each round gives a ratio of its
+# own, here for ``wave`` op by op and compiled:
 from jaxcap.results.statistics import Estimate
 
-slow, fast = (waves.only(n) for n in (mistakes.OP_BY_OP, mistakes.COMPILED))
+slow = waves.only(mistakes.OP_BY_OP)
+fast = waves.only(mistakes.COMPILED)
 rounds = [
     np.divide(before.samples_s, after.samples_s)
     for before, after in zip(slow.runs, fast.runs)
@@ -159,19 +176,32 @@ by_process = [Estimate.from_runs([ratios]) for ratios in rounds]
 all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
+# The figure has a column for each of the six processes: all its rounds as dots, and a square for
+# their median, with the interval that the process would report if it were the only one.
+import matplotlib.pyplot as plt
+from matplotlib.ticker import EngFormatter
+
+from jaxcap.report import figures
+
+columns = np.arange(1, len(rounds) + 1)
+medians = np.array([own.value for own in by_process])
+lows = np.array([own.low for own in by_process])
+highs = np.array([own.high for own in by_process])
+
+# %%
 figure, axes = plt.subplots(figsize=(7, 3.4))
-for number, (ratios, own) in enumerate(zip(rounds, by_process), start=1):
-    axes.plot([number + 0.15] * len(ratios), ratios, "o", ms=3, color="C0")
-    axes.errorbar(
-        number - 0.15,
-        own.value,
-        [[own.value - own.low], [own.high - own.value]],
-        fmt="s",
-        color=figures.INK,
-        capsize=4,
-    )
+for column, ratios in zip(columns, rounds):
+    axes.plot([column + 0.15] * len(ratios), ratios, "o", ms=3, color="C0")
 axes.plot([], [], "o", ms=3, color="C0", label="one round")
-axes.plot([], [], "s", color=figures.INK, label="one process")
+axes.errorbar(
+    columns - 0.15,
+    medians,
+    [medians - lows, highs - medians],
+    fmt="s",
+    color=figures.INK,
+    capsize=4,
+    label="one process",
+)
 axes.axhspan(
     all_processes.low,
     all_processes.high,
@@ -184,9 +214,10 @@ axes.set_ylim(bottom=0)
 _ = figure.legend(loc="outside right center")
 
 # %%
-# A process judges itself by how well its own rounds agree. But they have its memory layout in common,
-# which the next process draws anew, and so its interval may miss what that process measures. How many of
-# the others lie outside the first one's interval here?
+# A process can only judge itself by how well its own rounds agree. But all of its rounds share one
+# memory layout, drawn at random when the process started, and the next process draws another. So
+# the square's interval may be narrow and still miss the neighbours. How many of the other processes
+# lie outside the first one's interval?
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 single = np.concatenate(rounds)
@@ -195,25 +226,29 @@ print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# That is why the other pages measure in several fresh processes, and give the interval in which the
-# number should lie if as many processes measure it again.
+# The middle line is what running it once could have told you, on a good day and on a bad one. The
+# last line is what this site prints: the median over several fresh processes, with the interval in
+# which the number should lie if as many processes measure it again.
 #
-# Mistake 7: to choose a weak opponent
-# ------------------------------------
-# ``wave`` of a thousand numbers, by JAX all at once. One opponent walks through the numbers in a Python
-# loop; it does the same work in the same type, but not as anyone would who cares for time. The other is
-# NumPy as it is meant to be used, all at once too:
+# Mistake 7: choosing a weak opponent
+# -----------------------------------
+# How much faster is JAX? That depends on whom it races. Take ``wave`` of a thousand numbers, which
+# JAX computes all at once. One opponent goes through the numbers in a Python loop. It does the same
+# work in the same dtype, and nobody who cares about time would write it. The other is NumPy, used
+# the way it is meant to be:
 opponents = results.select(question=mistakes.OPPONENTS)
 opponents
 
 # %%
-# Here is what that loop does to the conclusion:
+# The same JAX, in the words of two press releases:
 against_weak = opponents.speedup(mistakes.COMPILED, over=mistakes.LOOP)
 against_strong = opponents.speedup(mistakes.COMPILED, over=mistakes.NUMPY)
-print("against the loop:      ", against_weak)
-print("against all at once:   ", against_strong)
+print("against the loop:   ", against_weak)
+print("against NumPy:      ", against_strong)
 
 # %%
+# JAX did the same thing both times. What separates the two lines is the opponents, so compare
+# those, too:
 loop_is_weak = claim(
     "NumPy computes a thousand numbers faster at once than in a loop",
     results,
@@ -222,10 +257,11 @@ loop_is_weak = claim(
 loop_is_weak
 
 # %%
-# Mistake 8: to believe the label
-# -------------------------------
-# JAX chooses its devices when it is first used. A program that asks for another platform later gets
-# no error, and the old device:
+# Mistake 8: believing the label
+# ------------------------------
+# Suppose a benchmark has a line for the CPU and a line for the GPU, and it switches between them by
+# a setting. JAX chooses its platforms when it is first used. After that, this setting can be
+# changed without any error, and without any effect:
 on_cpu = jax.default_backend() == "cpu"
 before = jax.config.jax_platforms
 jax.config.update("jax_platforms", "cpu" if not on_cpu else "cuda")
@@ -235,28 +271,28 @@ jax.config.update("jax_platforms", before)
 print(f"asked for {asked}, computed on {got}")
 
 # %%
-# A table with a line for that platform would have been measured on the wrong one. Ask the result where
-# it lies, as above, and not the settings.
-#
-# All of them together
-# --------------------
-# The mistakes in one picture. Those to the left of their right number flatter; those to the right of
-# it do an injustice.
+# Both lines of that benchmark would have come from one device. To switch while the program runs,
+# put the arrays where you want them with :func:`jax.device_put`, or use :func:`jax.default_device`.
+# Either way, ask the result where it is rather than the settings where it should be:
+with jax.default_device(jax.devices("cpu")[0]):
+    print(jnp.ones(3).device)
+
+# %%
+# All mistakes in one picture
+# ---------------------------
+# Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
+# too fast, and a cross to the right too slow.
+mistakes_made = list(pairs)
+wrong = [wrong_s for wrong_s, right_s in pairs.values()]
+right = [right_s for wrong_s, right_s in pairs.values()]
+rows = range(len(pairs))
+
 figure, axes = plt.subplots(figsize=(7, 3.2))
-for row, (wrong, right) in enumerate(pairs.values()):
-    axes.plot([wrong, right], [row, row], color=figures.GRID)
-wrong, right = zip(*pairs.values())
-for numbers, marker, colour, label in (
-    (wrong, "X", figures.COLOURS[3], "wrong"),
-    (right, "o", figures.COLOURS[2], "right"),
-):
-    axes.plot(numbers, range(len(pairs)), marker, color=colour, label=label)
-axes.set(
-    xscale="log",
-    xlabel="time of a call",
-    title="The same work, timed wrong and right",
-)
-axes.set_yticks(range(len(pairs)), pairs)
+axes.hlines(rows, wrong, right, color=figures.GRID)
+axes.plot(wrong, rows, "X", color=figures.COLOURS[3], label="wrong")
+axes.plot(right, rows, "o", color=figures.COLOURS[2], label="right")
+axes.set(xscale="log", xlabel="time of a call", title="Timed wrong and right")
+axes.set_yticks(rows, mistakes_made)
 axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
 axes.invert_yaxis()
 _ = figure.legend(loc="outside right center")
@@ -264,6 +300,7 @@ _ = figure.legend(loc="outside right center")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
+# And as numbers:
 from jaxcap.results.tables import Table
 
 
@@ -272,34 +309,42 @@ def short(number, unit):
     return Estimate.from_runs([[number]], unit=unit).short
 
 
-rows = [
+cells = [
     (mistake, short(wrong, "s"), short(right, "s"), short(wrong / right, ""))
     for mistake, (wrong, right) in pairs.items()
 ]
-Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), rows)
+Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 
 # %%
-# Checklist
-# ---------
-# - Does the clock stop when the result is there? (:func:`jax.block_until_ready`, for the whole result)
-# - Is the first call timed by itself, with an empty cache?
-# - Are the data where the computation is, before the clock starts?
-# - Do all variants compute the same, in the same type? Have the answers been compared?
-# - Is ``jit`` applied once, outside of what is repeated?
-# - Is each number a median of many, with an interval? Have the variants taken turns?
+# A checklist to keep
+# -------------------
+# - Does the clock stop when the whole result is ready? (:func:`jax.block_until_ready` waits for a
+#   pytree.)
+# - Is the first call timed separately, with empty caches?
+# - Is the data on the device before the clock starts?
+# - Do all variants compute the same thing in the same dtype, and has anybody compared the answers?
+# - Is ``jit`` applied once, outside what is repeated?
+# - Is each number a median of many, with an interval, from variants that took turns?
 # - Would somebody who knows the opponent well have written it like that?
-# - Does the page say which device, which versions, which day?
-# - Is the resulting speed possible on that device?
+# - Do you say which device, which versions and which day?
+# - Could the device reach the speed that you report?
 #
 # Takeaway
 # --------
-worst, (wrong, right) = max(
-    pairs.items(), key=lambda pair: abs(np.log(pair[1][0] / pair[1][1]))
-)
-off_by = short(max(wrong / right, right / wrong), "")
+factors = {
+    mistake: max(wrong / right, right / wrong)
+    for mistake, (wrong, right) in pairs.items()
+}
+worst = max(factors, key=factors.get)
+off_by = short(factors[worst], "")
 
 # %%
-# On this page's machine the worst mistake was :measured:`worst`, which was off by a factor of
-# :measured:`off_by`. JAX came out :measured:`against_strong` compared with a strong opponent, and
-# :measured:`against_weak` compared with a weak one. None of these numbers looked wrong by itself. JAX's own advice is
-# in its `guide to benchmarking <https://docs.jax.dev/en/latest/benchmarking.html>`__.
+# The worst mistake on this page's machine, :measured:`worst`, was off by a factor of
+# :measured:`off_by`. And the same function had two stories to tell, depending on its opponent:
+# compared with NumPy, JAX came out :measured:`against_strong`, and compared with a Python loop,
+# :measured:`against_weak`. None of the wrong numbers looked wrong. So don't judge a timing by its
+# looks: go through the checklist, and do the arithmetic.
+#
+# JAX has advice of its own in its `guide to benchmarking
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__. Next: :doc:`how far you can trust an
+# interval </tutorials/performance/precision>`, the ones on this site included.
