@@ -187,7 +187,7 @@ next_ratio = str(precision.next_inside(speedups))
 # measure it again, on another day.
 #
 # Some mistakes no interval can show, because they hit every repeat alike: see :doc:`how to time JAX
-# </tutorials/performance/timing>`. The rules behind all this are in :doc:`how the numbers come
-# about </measuring>`. Next: :doc:`why JAX is slow on small arrays
+# </tutorials/performance/timing>`. The rules behind all this are in :doc:`how we
+# measure </measuring>`. Next: :doc:`why JAX is slow on small arrays
 # </tutorials/performance/dispatch_overhead>`, now that you know what to make of the intervals
 # there.

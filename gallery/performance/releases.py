@@ -248,6 +248,7 @@ many = f"{len(steps):,}"
 # several processes, measure one release twice, look for two speeds, and measure what you found once more.
 #
 # :doc:`/releases/index` has all programs under all releases, and :doc:`/releases/noise` the rules for what
-# counts as a change. Before this page comes :doc:`how far to trust these numbers
-# </tutorials/performance/precision>`; after it, the applications begin with
-# :doc:`calibration </tutorials/applications/calibration>`.
+# counts as a change. :doc:`How far to trust these numbers </tutorials/performance/precision>` asks the same
+# questions of a single comparison.
+#
+# Next: :doc:`a first application, calibration </tutorials/applications/calibration>`
