@@ -250,5 +250,5 @@ difference = f"{apart:.1e}"
 # machine, :measured:`several` came out :measured:`at_most` compared with one, so measure on one
 # device before you pay for eight.
 #
-# This was the last tutorial. :doc:`How the numbers come about </measuring>` has the rules behind
+# This was the last tutorial. :doc:`How we measure </measuring>` has the rules behind
 # all of them, and the :doc:`exercises </exercises/index>` let you try what you have learned.

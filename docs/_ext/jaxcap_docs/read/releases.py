@@ -30,12 +30,12 @@ from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS_FOLDER
 from jaxcap_docs.read.dependencies import note_files
-from jaxcap_docs.read.elements import note, plot, raw_html, stamp
+from jaxcap_docs.read.elements import dropdown, note, plot, raw_html, stamp
 from jaxcap_docs.sources import make_if_changed, package_files
 
 SECTION = "releases"
 MISSING = "No machine has recorded the releases of JAX yet."
-# The table of changes lists as many, and all that are a factor of so much.
+# The table of changes lists as many; of the others, those of such a factor can be unfolded.
 LONGEST, LARGE = 25, 2.0
 
 logger = logging.getLogger(__name__)
@@ -281,24 +281,18 @@ def _changes(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
     changes = releases.changes
     if not changes:
         return [nodes.paragraph(text="No two releases that follow each other differ enough.")]
-    listed = [c for n, c in enumerate(changes) if n < LONGEST or c.factor >= LARGE]
-    count = f"The {len(listed)} largest of {len(changes)} changes"
-    if len(listed) == len(changes):
-        count = "Changes"
-    table = _table(
-        f"{count} from one release to the next, on {_device(releases)}",
-        (
-            "benchmark",
-            "release",
-            "change",
-            "95 % interval of the ratio",
-            "before → since",
-            "in a second recording",
-        ),
-        [_row_of_change(env, releases, change) for change in listed],
-        text_columns=[0],
-    )
-    content: list[nodes.Node] = [table, *_explanations(changes)]
+    longest, others = changes[:LONGEST], changes[LONGEST:]
+    large = [change for change in others if change.factor >= LARGE]
+    caption = "Changes from one release to the next"
+    if others:
+        caption = (
+            f"The {len(longest)} largest of {len(changes)} changes from one release to the next"
+        )
+    content = [_table_of_changes(env, releases, caption, longest)]
+    if large:
+        title = f"{len(large)} more changes of a factor of {LARGE:g} or more"
+        content.append(dropdown(title, [_table_of_changes(env, releases, title, large)]))
+    content += _explanations(changes)
     if moved := releases.moved_with_control:
         names = ", ".join(f"{c.series.benchmark} in {c.after}" for c in moved)
         content.append(
@@ -312,6 +306,21 @@ def _changes(env: BuildEnvironment, releases: Releases) -> list[nodes.Node]:
             nodes.paragraph(text=f"Left out, because a second recording didn't show it: {names}.")
         )
     return content
+
+
+def _table_of_changes(
+    env: BuildEnvironment, releases: Releases, caption: str, changes: Sequence[Comparison]
+) -> nodes.Node:
+    headers = (
+        "benchmark",
+        "release",
+        "change",
+        "95 % interval of the ratio",
+        "before → since",
+        "in a second recording",
+    )
+    rows = [_row_of_change(env, releases, change) for change in changes]
+    return _table(f"{caption}, on {_device(releases)}", headers, rows, text_columns=[0])
 
 
 def _row_of_change(
