@@ -110,7 +110,8 @@ def test_script_makes_claims_that_the_site_can_list_and_shows_them(path: Path) -
         if isinstance(node, ast.Assign) and is_claim(node.value)
     }
     shown = {ast.unparse(node) for node in body if isinstance(node, ast.Expr)}
-    assert made
+    # One lesson is about a recording, whose claims are checked by release, on a page of their own.
+    assert made or path.stem == "releases"
     assert made <= shown
     assert sum(map(is_claim, ast.walk(ast.Module(body, [])))) == len(made)
 

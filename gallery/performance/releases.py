@@ -141,8 +141,8 @@ _ = axes.legend()
 # %%
 # The even part doesn't stop at 0.05. So if you list every pair with a p-value below 0.05, you list the real
 # changes along with a twentieth of all the pairs that didn't change. Benjamini and Hochberg's correction
-# takes all p-values together, and lowers the bar until only a small share of the list, here 5 %, is
-# expected to be there by chance:
+# takes all p-values together, and lowers the bar until only one entry in twenty is expected to be on
+# the list by chance:
 from scipy.stats import false_discovery_control
 
 p_values = np.nan_to_num(observed, nan=1.0)
@@ -236,13 +236,13 @@ axes.xaxis.set_major_formatter("{x:g}")
 # Takeaway
 # --------
 count = f"{len(pairs)} programs"
-faster_now, slower_now = str(len(faster)), str(len(slower))
+less_time, more_time = str(len(faster)), str(len(slower))
 false_alarms = str(sum(twin.p <= 0.05 for twin in twins))
 many = f"{len(steps):,}"
 
 # %%
-# Of :measured:`count`, :measured:`faster_now` take less time under the newest release than under the oldest,
-# and :measured:`slower_now` take more; for the others, these measurements can't tell. Comparing the newest
+# Of :measured:`count`, :measured:`less_time` take less time under the newest release than under the oldest,
+# and :measured:`more_time` take more; for the others, these measurements can't tell. Comparing the newest
 # release with itself gave :measured:`false_alarms` p-values below 0.05, so a list drawn from
 # :measured:`many` comparisons needs a correction. Before you report a regression: measure each release in
 # several processes, measure one release twice, look for two speeds, and measure what you found once more.
