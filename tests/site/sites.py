@@ -62,7 +62,10 @@ def copy_project(copy: Path) -> Path:
     )
     for name in ("docs", "gallery", "src"):
         shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-    (copy / "docs" / "recorded").mkdir()  # without recordings, of which the package has a copy
+    # The package has a copy of the recordings, of which here there are none. An archive of sources
+    # leaves out empty folders.
+    (copy / "docs" / "recorded").mkdir()
+    (copy / "docs" / "recorded" / "none").touch()
     shutil.rmtree(copy / "docs" / "tutorials", ignore_errors=True)
     for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
         shutil.copy(ROOT / name, copy)

@@ -141,9 +141,10 @@ class CheckedClaim:
     def words(self) -> str:
         """What became of it, such as ``"holds up to 0.4.31 and since 0.6.0"``."""
         releases = list(self.outcomes)
+        outcomes: tuple[Outcome, ...] = ("holds", "fails", "undecided")
         spans = {
             outcome: self._spans(outcome)
-            for outcome in ("holds", "fails", "undecided")
+            for outcome in outcomes
             if outcome in self.outcomes.values()
         }
         if len(spans) == 1:
@@ -156,7 +157,7 @@ class CheckedClaim:
             )
         return "; ".join(f"{outcome} {' and '.join(texts)}" for outcome, texts in spans.items())
 
-    def _spans(self, wanted: str) -> list[str]:
+    def _spans(self, wanted: Outcome) -> list[str]:
         """Name the releases, one after another, that have an outcome."""
         releases = list(self.outcomes)
         texts = []
