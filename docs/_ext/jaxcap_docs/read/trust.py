@@ -9,6 +9,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
+from jaxcap.published import Conclusion
 from jaxcap.releases.files import EXPERIMENT
 from jaxcap.report.claims import WORDS
 from jaxcap.report.precision import false_alarms
@@ -57,20 +58,22 @@ def _findings() -> Iterator[tuple[str, str, str]]:
         for claim in record.claims
     ]
     if claims:
-        counts = Counter(WORDS[outcome] for outcome in claims)
+        outcomes = Counter(WORDS[outcome] for outcome in claims)
         yield (
             "results/claims",
             f"{len(claims)} claims are checked in this build",
-            f"Of these, {_listed(counts)}.",
+            f"Outcomes: {_listed(outcomes)}.",
         )
     assessments = [
         published.assess(value, page_records.recordings()) for value in published.load().values()
     ]
-    counts = Counter(str(assessment.conclusion) for assessment in assessments)
+    counts = Counter(assessment.conclusion for assessment in assessments)
+    compared = len(assessments) - counts[Conclusion.NOT_COMPARABLE]
+    reproduced, mistaken = counts[Conclusion.REPRODUCED], counts[Conclusion.MISTAKE]
     yield (
         "results/then_and_now",
-        f"{len(assessments)} published values were measured again",
-        f"By their conclusions, {_listed(counts)}.",
+        f"{compared} of {len(assessments)} published values were measured again",
+        f"{reproduced} were reproduced, and {mistaken} had been measured wrongly.",
     )
     for of_machine in releases.recorded()[:1]:
         yield (
@@ -82,5 +85,5 @@ def _findings() -> Iterator[tuple[str, str, str]]:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    """List counts, as in ``"22 holds, 7 undecided"``."""
-    return ", ".join(f"{count} {word}" for word, count in counts.items())
+    """List counts, as in ``"holds 22, undecided 7"``."""
+    return ", ".join(f"{word} {count}" for word, count in counts.items())
