@@ -345,6 +345,7 @@ off_by = short(factors[worst], "")
 # :measured:`against_weak`. None of the wrong numbers looked wrong. So don't judge a timing by its
 # looks: go through the checklist, and do the arithmetic.
 #
-# To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has advice of its own in its `guide to benchmarking
+# To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has
+# advice of its own in its `guide to benchmarking
 # <https://docs.jax.dev/en/latest/201/profiling.html>`__. Next: :doc:`how far you can trust an
 # interval </tutorials/performance/precision>`, the ones on this site included.
