@@ -211,7 +211,7 @@ Source(convolution.by_patches)
 
 # %%
 # (The matrix of patches is large. The trainer therefore uses
-# :obj:`~jaxcap.kernels.convolution.by_columns`, the same idea on a few images at a time, with a
+# ``convolution.by_columns``, the same idea on a few images at a time, with a
 # gradient of its own by :func:`jax.custom_vjp`. You can skip that.)
 #
 # Is it worth the trouble? Look at the gradient of the second convolution with respect to its
