@@ -246,8 +246,11 @@ def _with_kept_names(
     target_file: Path,
 ) -> set[str]:
     """Return the objects that a page names: those of its prose, and those of its code as kept."""
+    # With a default role, sphinx-gallery takes the end of a literal for the beginning of a name, and
+    # misses the roles that follow it. The prose of tutorials names the role each time.
+    without_default_role = gallery_conf | {"default_role": ""}
     names: set[str] = _get_backreferences(
-        gallery_conf, script_vars, script_blocks, node, target_file
+        without_default_role, script_vars, script_blocks, node, target_file
     )
     kept = _played.get(tutorial_of(target_file.name))
     if kept is None:
