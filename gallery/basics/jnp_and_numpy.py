@@ -88,7 +88,7 @@ print(matrix.at[0].set(0))
 # Numbers have 32 bits
 # --------------------
 # NumPy makes floats of 64 bits unless told otherwise. JAX makes them half as long, because
-# accelerators compute with short numbers much faster, and half as many bytes have to be moved.
+# accelerators can be much faster with short numbers, and half as many bytes have to be moved.
 print(np.ones(3).dtype, jnp.ones(3).dtype)
 
 # %%

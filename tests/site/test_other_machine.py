@@ -1,4 +1,7 @@
-"""A site whose numbers another machine measured: a GPU that isn't here, from its files alone."""
+"""A site whose numbers another machine measured: a GPU that isn't here, from its files alone.
+
+On that machine, whatever is fast here is slow, so that prose that takes sides contradicts its page.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.machine.description import cpu_name
 from jaxcap.measure.store import Store
 from jaxcap.results import Device, Result, ResultSet
+from jaxcap.results.models import ProcessSamples
 
 GPU = Device(platform="gpu", name="Made-up GPU")
 CPU = Device(platform="cpu", name="Made-up CPU")
@@ -33,9 +37,26 @@ FOLDERS = sorted({f"{name.partition('/')[0]}/" for name in TUTORIALS})
 # the machine that it was made on.
 NAMING = {"tutorials/basics/introduction.html", "tutorials/performance/precision.html"}
 
+COMPARISON = re.compile(
+    r"\b(faster|slower|quicker|cheaper|fastest|slowest|quickest|cheapest|wins|won|loses|beats|beaten"
+    r"|outperforms|overtakes|ahead of|speeds? up)\b",
+    re.IGNORECASE,
+)
+# Questions, conditions and expectations take no side.
+OPEN = re.compile(
+    r"\?|\b(if|where|when|whether|unless|until|how|what|which|can|could|may|might|must|should|would"
+    r"|expect|guess|perhaps)\b",
+    re.IGNORECASE,
+)
+# Whatever results, files and programs say on a page: it changes with them.
+MADE_FROM_RESULTS = (
+    "pre, table, figure, details, script, svg, .math, .jaxcap-claim, .jaxcap-provenance, "
+    ".jaxcap-measured, .sphx-glr-footer, .sphx-glr-thumbcontainer"
+)
+
 
 def made_up(experiment: Experiment, measured: ResultSet) -> ResultSet:
-    """Pretend that the machine ran all that an experiment asks of a GPU, as fast as this one."""
+    """Pretend that the machine ran all that an experiment asks of a GPU, with inverted speed-ups."""
     results = [
         result.model_copy(
             update={
@@ -46,7 +67,7 @@ def made_up(experiment: Experiment, measured: ResultSet) -> ResultSet:
             }
         )
         for point in experiment.full or experiment.quick
-        for result in most_alike(measured, point)
+        for result in inverted(most_alike(measured, point))
     ]
     return ResultSet(environment=MACHINE, results=tuple(results))
 
@@ -58,6 +79,27 @@ def most_alike(measured: ResultSet, point: Mapping[str, Any]) -> list[Result]:
     if point.get("device") == "gpu":
         return [result for result in together if not result.variant.startswith(ON_CPU)]
     return together
+
+
+def inverted(together: list[Result]) -> list[Result]:
+    """Make the fastest variant of a comparison the slowest, by as much as it was faster."""
+    samples = [s for result in together for run in result.runs for s in run.samples_s]
+    product = min(samples) * max(samples)
+    return [
+        result.model_copy(update={"runs": tuple(inverted_run(run, product) for run in result.runs)})
+        for result in together
+    ]
+
+
+def inverted_run(run: ProcessSamples, product: float) -> ProcessSamples:
+    """Keep the share of each sample after which the call returned."""
+    dispatch = zip(run.dispatch_s, run.samples_s, strict=True)
+    return run.model_copy(
+        update={
+            "samples_s": tuple(product / sample for sample in run.samples_s),
+            "dispatch_s": tuple(product * before / sample**2 for before, sample in dispatch),
+        }
+    )
 
 
 def device_of(result: Result, point: Mapping[str, Any]) -> Device:
@@ -113,3 +155,61 @@ def test_each_tutorial_names_the_machine(page: str, site: Path) -> None:
     assert summary is not None
     assert summary.get_text().startswith("Measured on Made-up GPU (GPU)")
     assert not re.search("(?<!not) in this build", stamp.get_text())
+
+
+def test_speedups_are_inverted(html: Path, site: Path) -> None:
+    """Otherwise the next test would read pages that say what they always say."""
+    here, there = (claims_of(folder) for folder in (html, site))
+    decided = {
+        text: (outcome, there[text])
+        for text, outcome in here.items()
+        if text in there and "undecided" not in outcome + there[text]
+    }
+    turned = [text for text, (before, after) in decided.items() if before != after]
+    assert len(turned) > len(decided) / 2
+
+
+@pytest.mark.parametrize("page", [page for page in TUTORIALS if not lacks_torch(page)])
+def test_prose_takes_no_side(page: str, site: Path) -> None:
+    """A sentence compares by what was measured, or asks, or says on what the answer depends."""
+    text = (site / "tutorials" / f"{page}.html").read_text(encoding="utf-8")
+    assert [s for s in sentences(text) if takes_a_side(s)] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("The compiled function is faster.", True),
+        ("Compiled, it came out faster.", True),
+        ("Where memory decides, the compiled function is faster.", False),
+        ("Compiled, it came out as measured.", False),
+        ("Which of them is faster?", False),
+    ],
+)
+def test_sentences_that_take_a_side_are_recognised(sentence: str, expected: bool) -> None:
+    assert takes_a_side(sentence) == expected
+
+
+def claims_of(html: Path) -> dict[str, str]:
+    """Return the outcome of each claim on the machine of a site."""
+    page = BeautifulSoup((html / "results" / "claims.html").read_text("utf-8"), "html.parser")
+    _, claims = page.select("table.jaxcap-claims")
+    return {
+        row.select("p")[0].get_text(): " ".join(row.select(".jaxcap-outcome")[0]["class"])
+        for row in claims.select("tbody tr")
+        if row.select(".jaxcap-outcome")
+    }
+
+
+def takes_a_side(sentence: str) -> bool:
+    return bool(COMPARISON.search(sentence)) and not OPEN.search(sentence)
+
+
+def sentences(page: str) -> list[str]:
+    """Split the prose of a page, without what was measured."""
+    article = BeautifulSoup(page, "html.parser").select_one("article")
+    assert article is not None
+    for element in article.select(MADE_FROM_RESULTS):
+        element.decompose()
+    paragraphs = (" ".join(p.get_text().split()) for p in article.select("p"))
+    return [s for text in paragraphs for s in re.split(r"(?<=[.?!])\s+", text)]
