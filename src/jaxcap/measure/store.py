@@ -57,8 +57,8 @@ def _environment_of(folder: Path) -> Environment:
     if environment := load_environment(folder):
         return environment
     raise ResultsError(
-        f"{MACHINE} names {folder}, which has no {ENVIRONMENT_FILE}: name the folder of a machine "
-        "that has recorded, such as docs/recorded/amd-epyc"
+        f"{MACHINE} is {folder}, which has no {ENVIRONMENT_FILE}: set it to the folder of a machine's "
+        "recordings, such as docs/recorded/amd-epyc"
     )
 
 
@@ -225,8 +225,8 @@ def _recorded(folder: Path, plan: Plan) -> ResultSet:
         chosen = None
     if chosen is None:
         raise NotRecordedError(
-            f"{folder.name} has not recorded experiment {plan.experiment!r} at {list(plan.points)}: "
-            f"run jaxcap record {plan.experiment!r} there, and add the file"
+            f"{folder.name} has no recording of experiment {plan.experiment!r} at {list(plan.points)}: "
+            f"run `jaxcap record {plan.experiment!r}` on that machine, and add the file"
         )
     tell_source(plan.experiment, path)
     return chosen

@@ -148,8 +148,8 @@ class Recording:
         recorded, now = self.files.environment(), description.capture()
         if recorded and not recorded.is_same_hardware(now):
             raise ValueError(
-                f"{self.files.folder} was recorded on another machine ({recorded.device}), and times "
-                "of two machines don't mix: choose another folder"
+                f"{self.files.folder} holds results of another machine ({recorded.device}), which can't "
+                "be mixed with those of this one: choose another folder"
             )
         machine_file = self.files.folder.with_name(ENVIRONMENT_FILE)
         if not machine_file.exists():

@@ -98,7 +98,7 @@ class Drawing(FrozenModel):
             }
             return _functions[self.function](results, **options)
         except (AttributeError, ImportError, KeyError) as error:
-            raise ValueError(f"{self.function} cannot draw these results: {error!r}") from error
+            raise ValueError(f"{self.function} can't draw these results: {error!r}") from error
 
 
 def origin(figure: Figure) -> tuple[ResultSet, Drawing] | None:
@@ -124,7 +124,7 @@ def _reference(function: Any) -> Reference:
     with suppress(AttributeError, ImportError):
         if resolve_name(reference) is function:
             return Reference(reference=reference)
-    raise ValueError(f"{function!r} cannot be imported")
+    raise ValueError(f"{function!r} can't be imported")
 
 
 def _redrawable(

@@ -165,19 +165,19 @@ def load_recording(path: Path) -> ResultSet:
     if len(results.by_experiment()) > 1 or not is_in_place:
         raise ResultsError(
             f"{path} is not where it belongs: results of {experiment!r} are kept in {device}/{file}, "
-            "without those of other experiments"
+            "without those of any other experiment"
         )
     machine = load_environment(path.parent)
     if machine and not machine.is_same_hardware(results.environment):
         raise ResultsError(
-            f"{path} is not where it belongs: {ENVIRONMENT_FILE} beside it describes another machine"
+            f"{path} is not where it belongs: the {ENVIRONMENT_FILE} beside it describes another machine"
         )
     for result in results:
         shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))
         if shortest_s < _MIN_SECONDS:
             raise ResultsError(
-                f"{path}: {result.variant!r} took {shortest_s} s, and no clock is as fine as that: "
-                "record it again"
+                f"{path}: {result.variant!r} took {shortest_s} s, which is too short for any clock to "
+                "measure: record it again"
             )
     return results
 
