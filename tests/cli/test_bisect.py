@@ -178,12 +178,17 @@ def test_without_a_network_installed_releases_are_compared(
     assert "JAX 0.9.0 is not installed in" in missing.stderr
 
 
-def test_a_python_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_that_is_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def missing(python: str) -> str:
         raise InstallationError("uv isn't installed")
 
     monkeypatch.setattr(environments, "python_version", missing)
-    result = bisect("--python", "3.99")
+    installed = tmp_path / "made" / "0.5.0"
+    installed.mkdir(parents=True)
+    (installed / environments.LOCK).touch()
+    result = bisect("--python", "3.99", "--environments", installed.parent)
     assert result.exit_code == 2
     assert result.stderr == "Error: --python 3.99: uv isn't installed\n"
 
