@@ -153,12 +153,12 @@ def install(
     python
         A version, such as ``"3.12"``, or the path of an interpreter.
     extra
-        Of JAX, such as ``"cuda12"`` for a GPU.
+        Extra of JAX, such as ``"cuda12"`` for a GPU.
     requirements
         What to install instead, as in a `ReleaseEnvironment`, so that a recording which continues
         has the same versions as before.
     packages
-        What to install besides, as uv takes it, such as ``"equinox<0.12"``.
+        Other packages to install, as uv names them, such as ``"equinox<0.12"``.
 
     Raises
     ------

@@ -138,7 +138,7 @@ class Statement(FrozenModel):
 
     @property
     def needs(self) -> str:
-        """What the evidence has to be, in the words in which it is given."""
+        """The bounds in words, such as ``"more than 2 times faster"``."""
         bounds = []
         if self.above is not None:
             bounds.append(_above(self.above))

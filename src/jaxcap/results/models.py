@@ -235,7 +235,7 @@ class Result(FrozenModel):
 
     @property
     def modes(self) -> dict[float, float]:
-        """The share of samples by the time in seconds that they lie around, in all processes."""
+        """The share of the samples around each mode, by the mode's time in seconds, in all processes."""
         return modes(list(chain(*self._kept([run.samples_s for run in self.runs]))))
 
     def speedup(self, over: Result) -> Speedup:

@@ -107,7 +107,7 @@ class Recording:
 
 
 def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> list[str]:
-    """List what has changed since a recording, of all that its times depend on.
+    """List what has changed since a recording, among all that its times depend on.
 
     Libraries that compute count if they are installed now, and on a GPU the driver, if known now.
     Python and the operating system don't count.
@@ -197,8 +197,8 @@ def load_all(
     on_invalid
         Called with the reason for each file that can't be used, which is left out.
     check
-        Returns why the results of a file can't be used, if so; by default nothing more is asked of
-        them than a file of results must have.
+        Returns why the results of a file can't be used, or None if they can. By default, those of
+        every valid file can.
     """
     recordings = []
     for device_folder in sorted(folder.glob("*/")):
@@ -228,8 +228,8 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
     Parameters
     ----------
     shown
-        Results of one experiment, or some of them. Where all of these have a parameter in common,
-        the others have it too, unless it is the device.
+        Results of one experiment, or some of them. Parameters that are the same in all of these
+        must be the same in the others, except for the device.
     recordings
         Live ones are skipped.
     """

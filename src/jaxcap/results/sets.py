@@ -260,7 +260,7 @@ class ResultSet(FrozenModel):
         return self.table()._repr_html_()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a JSON file, completely or not at all; its folder is made if need be.
+        """Write to a JSON file, completely or not at all; its folder is created if necessary.
 
         Raises
         ------
