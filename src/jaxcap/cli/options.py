@@ -42,7 +42,7 @@ json_option = click.option(
     "--json",
     metavar="FILE",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help="Save the results in FILE, for `jaxcap results` to read; - means standard output.",
+    help="Save the results in FILE, for jaxcap results to read; - means standard output.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print only errors.")
 
