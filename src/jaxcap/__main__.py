@@ -1,11 +1,11 @@
-"""The ``jaxcap`` command, as ``python -m jaxcap`` too."""
+"""Entry point of the ``jaxcap`` command, also as ``python -m jaxcap``."""
 
 import sys
 from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command. Its import takes long enough to be interrupted."""
+    """Run the command. Users may press Ctrl-C while it is still being imported."""
     try:
         from jaxcap.cli import main as run
     except KeyboardInterrupt:

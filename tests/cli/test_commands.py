@@ -145,7 +145,7 @@ def test_values_that_are_not_as_expected_are_an_error(monkeypatch: pytest.Monkey
     monkeypatch.setattr(checks, "wave_derivative", lambda x, _: 0 * x)
     result = invoke("autograd", "jax", "--budget", "0.001")
     assert result.exit_code == 1
-    assert "not as expected: f'(x)" in result.output
+    assert "these values are not as expected: f'(x)" in result.output
 
 
 def test_quiet_commands_print_nothing_and_save(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_quiet_commands_print_nothing_and_save(tmp_path: Path) -> None:
         ("xla jax --matrix-size 0", "0 is not in the range x>=1"),
         ("xla jax --matrix-size -1", "-1 is not in the range x>=1"),
         ("xla jax --matrix-size abc", "'abc' is not a valid integer"),
-        ("xla numpy --matrix-size 10000000", "10,000,000 needs 4.0 PB of memory and "),
+        ("xla numpy --matrix-size 10000000", "10,000,000 needs 4.0 PB of memory, but only "),
         ("scipy jax --array-length 1000000000000", "1,000,000,000,000 needs 96.0 TB of memory"),
         ("xla cupy", "'cupy' is not one of 'numpy', 'pytorch', 'jax'"),
         ("jit --device abacus", "'abacus' is not one of 'auto', 'cpu', 'gpu', 'tpu'"),
@@ -196,7 +196,7 @@ def test_bad_input_gets_one_sentence_and_nothing_is_written(
 def test_a_gpu_that_is_not_there_is_refused() -> None:
     result = invoke("jit", "--device", "gpu")
     assert result.exit_code == 2
-    assert "JAX finds no GPU here (its device is CPU)" in result.stderr
+    assert "JAX finds no GPU here (it computes on the CPU)" in result.stderr
 
 
 @needs_torch
@@ -208,7 +208,7 @@ def test_libraries_that_cannot_use_a_gpu_say_so(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert CommandRun().platforms(library) == ["cpu"]
     assert CommandRun().platforms("jax") == ["gpu", "cpu"]
-    with pytest.raises(InputError, match="can't compute there; leave the option out"):
+    with pytest.raises(InputError, match="can't compute on the GPU here: leave the option out"):
         CommandRun(device="gpu").platforms(library)
 
 
@@ -240,7 +240,7 @@ def test_a_missing_library_is_named_with_what_to_install(
     )
     result = invoke(*command.split())
     assert result.exit_code == 2
-    assert f"isn't installed: python -m pip install '{remedy}'" in result.stderr
+    assert f"isn't installed: run `python -m pip install '{remedy}'`" in result.stderr
 
 
 def test_too_little_memory_is_said_in_a_sentence(
@@ -254,7 +254,7 @@ def test_too_little_memory_is_said_in_a_sentence(
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2
-    assert capsys.readouterr().err.endswith("choose a smaller size.\n")
+    assert capsys.readouterr().err.endswith("choose a smaller size\n")
 
 
 def test_a_disk_that_fills_up_is_said_in_a_sentence(
@@ -285,7 +285,7 @@ def test_a_full_disk_behind_standard_output_is_said_in_a_sentence(command: str) 
             check=False,
         )
     assert result.returncode == 1
-    assert result.stderr == ("Error: standard output can't be written: No space left on device\n")
+    assert result.stderr == ("Error: can't write to standard output: No space left on device\n")
 
 
 def test_other_failures_of_the_system_are_not_blamed_on_standard_output(
@@ -333,7 +333,7 @@ def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
     file.touch(mode=0o444)
     result = invoke("jit", "--json", str(file))
     assert result.exit_code == 2
-    assert "results.json can't be written (Permission denied): choose another" in result.stderr
+    assert "results.json can't be written (Permission denied): choose another path" in result.stderr
     assert file.read_bytes() == b""
 
 
@@ -355,8 +355,8 @@ def test_a_platform_that_jax_cannot_start_is_said_in_a_sentence(
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr == (
-        f"Error: the variable JAX_PLATFORMS is '{platforms}', and JAX can't start that here: "
-        "unset JAX_PLATFORMS, or see what `jaxcap doctor` says\n"
+        f"Error: the environment variable JAX_PLATFORMS is '{platforms}', but JAX can't start that "
+        "here: unset JAX_PLATFORMS, or run `jaxcap doctor` to find out why\n"
     )
 
 

@@ -100,7 +100,10 @@ def test_a_folder_of_an_unknown_machine_is_refused_before_measuring(
     unreadable.write_text("{", encoding="utf-8")
     result = record("--folder", tmp_path, "jit")
     assert result.exit_code == 2
-    assert f"Error: {unreadable} is not readable" in " ".join(result.stderr.split())
+    assert (
+        f"Error: {unreadable}, which says which machine the folder belongs to, can't be read"
+        in " ".join(result.stderr.split())
+    )
     assert measured == []
 
 
@@ -139,7 +142,7 @@ def test_an_experiment_needs_only_its_own_libraries(
     assert measured == ["jit"]
     unknown = record("--folder", tmp_path, "nope")
     assert unknown.exit_code == 2
-    assert unknown.stderr.startswith("Error: there is no experiment nope: choose from ")
+    assert unknown.stderr.startswith("Error: there is no experiment named nope: choose from ")
     assert "mnist (needs torch)" in unknown.stderr
 
 
@@ -149,8 +152,8 @@ def test_experiments_that_lack_a_library_are_named(
     lack_torch(monkeypatch)
     result = record("--folder", tmp_path)
     assert result.exit_code == 0
-    assert "left out for libraries that aren't installed: mnist (needs torch)" in result.stdout
-    assert "'jaxcap[all]' installs them" in result.stdout
+    assert "skipped, because a library isn't installed: mnist (needs torch)" in result.stdout
+    assert "'jaxcap[all]'` installs them all" in result.stdout
     assert "jit" in measured
     assert "mnist throughput" not in measured
 

@@ -101,7 +101,7 @@ def test_if_nothing_could_be_recorded_it_fails(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("newest",), "'newest' is not a release of JAX: name one such as 0.4.31"),
+        (("newest",), "'newest' is not a release of JAX: give a version such as 0.4.31"),
         (("--benchmark", "skan*"), "no benchmark matches 'skan*': choose from import of JAX;"),
         (("--processes", "0"), "0 is not in the range x>=1"),
     ],
@@ -205,15 +205,18 @@ def test_the_largest_changes_are_measured_again(
     result = releases("confirm", "--folder", recorded, "--environments", recorded)
     assert result.exit_code == 0, result.output
     folder = recorded / "test-cpu" / "releases" / "again"
-    assert result.stdout == f"{seen} of 1 changes were seen again: {folder}\n"
+    assert result.stdout == f"{seen} of 1 changes were seen again; the results are in {folder}\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("show", "skan"), "'skan' is not recorded in"),
-        (("compare", "0.5.0", "0.7.0"), "0.7.0 is not recorded in"),
-        (("show", SCAN, "--machine", "h200"), "and none is h200: choose --machine from test-cpu"),
+        (("show", "skan"), "holds no benchmark named 'skan'"),
+        (("compare", "0.5.0", "0.7.0"), "holds no results of JAX 0.7.0"),
+        (
+            ("show", SCAN, "--machine", "h200"),
+            "and none of them is h200: choose --machine from test-cpu",
+        ),
     ],
 )
 def test_what_is_not_recorded_is_said(
@@ -228,7 +231,7 @@ def test_with_recordings_of_several_machines_one_is_chosen(recorded: Path) -> No
     shutil.copytree(recorded / "test-cpu", recorded / "other")
     result = releases("show", SCAN, "--folder", recorded)
     assert result.exit_code == 2
-    assert "releases of 2 machines: choose --machine from other, test-cpu" in result.stderr
+    assert "recorded releases of 2 machines: choose --machine from other, test-cpu" in result.stderr
     assert releases("show", SCAN, "--folder", recorded, "--machine", "other").exit_code == 0
 
 
@@ -250,7 +253,7 @@ def test_own_recordings_come_before_those_of_the_package(
 def test_without_a_recording_it_is_said_how_to_make_one(tmp_path: Path) -> None:
     result = releases("show", SCAN, "--folder", tmp_path)
     assert result.exit_code == 2
-    assert "record them by jaxcap releases record" in result.stderr
+    assert "record some with `jaxcap releases record`" in result.stderr
 
 
 def test_a_damaged_file_is_named(recorded: Path) -> None:

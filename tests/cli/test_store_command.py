@@ -78,7 +78,7 @@ def test_clears_what_is_named(tmp_path: Path) -> None:
     assert (keys.exists(), jit.exists()) == (True, False)
     refused = store("clear", "jit", folder=tmp_path)
     assert refused.exit_code == 2
-    assert "nothing is kept of jit" in refused.stderr
+    assert "there are no kept results of jit" in refused.stderr
     assert keys.exists()
 
 

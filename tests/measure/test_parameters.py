@@ -21,7 +21,9 @@ def test_scalars_of_numpy_become_pythons() -> None:
     "value", [np.arange(2), [1], None, float("nan"), np.float64("inf"), 1j, "a\x1bb", b"bytes"]
 )
 def test_other_values_are_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^parameter 'size' is .*: give a finite number, a"):
+    with pytest.raises(
+        ValueError, match=r"^parameter 'size' cannot be .*, and a finite number, a boolean or"
+    ):
         validate_labels({"size": value}, experiment="test")
 
 

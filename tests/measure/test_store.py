@@ -349,12 +349,14 @@ class TestOfAnotherMachine:
 
     @pytest.mark.usefixtures("folder")
     def test_are_asked_for_where_they_are_missing(self) -> None:
-        with pytest.raises(NotRecordedError, match="test-gpu has not recorded experiment 'others'"):
+        with pytest.raises(
+            NotRecordedError, match="test-gpu has no recording of experiment 'others'"
+        ):
             replace(SUMS, name="others").run()
-        with pytest.raises(NotRecordedError, match="run jaxcap record 'sums' there"):
+        with pytest.raises(NotRecordedError, match="run `jaxcap record 'sums'` on that machine"):
             SUMS.run(points=grid(size=(12345,)))
 
     def test_need_a_machine(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(settings.MACHINE, str(tmp_path / "nobody"))
-        with pytest.raises(ResultsError, match="name the folder of a machine that has recorded"):
+        with pytest.raises(ResultsError, match="set it to the folder of a machine's recordings"):
             SUMS.run()

@@ -307,7 +307,7 @@ def test_a_sweep_needs_points() -> None:
 
 
 def test_a_sweep_refuses_the_same_point_twice(clock: FakeClock) -> None:
-    with pytest.raises(ValueError, match="two results for 'sums', variant 'a'"):
+    with pytest.raises(ValueError, match="two results for experiment 'sums', variant 'a'"):
         sweep(
             lambda **_: {"a": clock.taking(lambda: MS)},
             [{"size": 1}, {"size": 1}],

@@ -38,5 +38,5 @@ def test_a_missing_recording_is_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(recorded, "_FOLDERS", (tmp_path,))
-    with pytest.raises(ResultsError, match="no recording of JAX's releases: make one by"):
+    with pytest.raises(ResultsError, match="no recording of JAX's releases: make one with"):
         recorded.recorded(folder)

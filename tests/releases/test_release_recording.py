@@ -226,7 +226,7 @@ def test_another_machines_recording_is_not_continued(
     recorder(tmp_path).run(made(tmp_path, "0.5.0"))
     other = ENVIRONMENT.model_copy(update={"cores": 64})
     monkeypatch.setattr(description, "capture", lambda: other)
-    with pytest.raises(ValueError, match="was recorded on another machine"):
+    with pytest.raises(ValueError, match="holds results of another machine"):
         recorder(tmp_path, processes=5).run(made(tmp_path, "0.5.0"))
     assert runs(tmp_path, "0.5.0") == {SCAN: 3, SORT: 3}
 

@@ -115,9 +115,13 @@ def test_temporary_memory_is_a_number_of_bytes(script: str) -> None:
         ("product", {}, r"TypeError: .* missing 2 required positional arguments"),
         ("product", {"setup": "inputs", "quantity": "temporary memory"}, "jax.jit returned"),
         ("absent", {}, r"AttributeError: .* has no function 'absent'"),
-        ("product", {"setup": "no_tuple"}, "type list, not a tuple"),
+        (
+            "product",
+            {"setup": "no_tuple"},
+            "must return a tuple of arguments, but returned an object of type list",
+        ),
         ("product", {"setup": "inputs", "releases": ("0.2", "0.1")}, "no wheel"),
-        ("endless", {"limit_s": 8.0}, "it was stopped after 8 s without an answer"),
+        ("endless", {"limit_s": 8.0}, "a process was stopped after 8 s without an answer"),
     ],
 )
 def test_a_failure_names_the_release_and_the_reason(
@@ -143,7 +147,7 @@ def test_functions_of_modules_are_found_in_the_current_folder(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path.copy())
     assert prepare("lying_here:three", "")[VARIANT]() == 3
-    with pytest.raises(TypeError, match="not a tuple"):
+    with pytest.raises(TypeError, match="must return a tuple"):
         prepare("math:sqrt", "lying_here:three")
 
 

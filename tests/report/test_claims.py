@@ -193,7 +193,7 @@ class TestEvidence:
         evidence = speedup_of(over="op by op", size=LARGEST)
         assert evidence.estimate(self.everything).value == 4
         third = make_result("third", parameters={"size": 100})
-        with pytest.raises(ResultsError, match="2 results match: choose one of them by variant"):
+        with pytest.raises(ResultsError, match="2 results match: choose one by its variant"):
             evidence.estimate(self.everything + make_set(third))
 
     @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ class TestTruth:
 class TestInput:
     @pytest.mark.parametrize("text", ["", "It is faster.", " it is faster", "it is faster ..."])
     def test_text_that_cannot_follow_that_is_refused(self, text: str) -> None:
-        with pytest.raises(ValueError, match="give a sentence without a full stop"):
+        with pytest.raises(ValueError, match="write it as a clause, without a full stop"):
             claim(text, FASTER, EVIDENCE)
 
     def test_results_of_several_experiments_are_refused(self) -> None:

@@ -36,7 +36,7 @@ def test_cost_is_that_of_the_compiled_program_if_not_given() -> None:
     result = make_result("jit", make_run((20.0,) * 6), flops=1000.0, bytes_moved=10.0)
     assert roofline_fraction(result, CEILINGS).value == 0.5
     assert roofline_fraction(result, CEILINGS, dtype="float64").value == 1
-    with pytest.raises(ValueError, match=r"the cost of 'NumPy' is not known: pass cost"):
+    with pytest.raises(ValueError, match=r"the cost of 'NumPy' is not known: pass it as cost"):
         roofline_fraction(make_result("NumPy"), CEILINGS)
 
 

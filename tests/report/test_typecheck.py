@@ -48,7 +48,7 @@ def test_types_and_errors_are_reported(checker: Checker) -> None:
 @each_checker
 def test_missing_checker_is_named_with_a_remedy(checker: Checker, nothing_installed: None) -> None:
     assert not is_installed(checker)
-    with pytest.raises(TypeCheckError, match=rf"{checker} is not installed: .* install {checker}"):
+    with pytest.raises(TypeCheckError, match=rf"{checker} isn't installed: .* install {checker}"):
         run_checker(checker, SOURCE)
 
 

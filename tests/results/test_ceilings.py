@@ -53,7 +53,7 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
     assert ceilings.flops_per_s == {"float32": 4000.0, "bfloat16": 8000.0}
     assert ceilings.call_s == pytest.approx(2e-5)  # the median
     assert ceilings.transfer_bytes_per_s == 500.0
-    with pytest.raises(ValueError, match=r"no bandwidth of Test GPU \(GPU\) was measured"):
+    with pytest.raises(ValueError, match=r"the bandwidth of Test GPU \(GPU\) was not measured"):
         Ceilings.from_results(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
 
 

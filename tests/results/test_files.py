@@ -159,7 +159,7 @@ class TestBadFile:
     )
     def test_is_told_from_json(self, path: Path, damage: Callable[[bytes], bytes]) -> None:
         path.write_bytes(damage(path.read_bytes()))
-        expected = "results.json is not valid JSON, it may have been cut short: measure again"
+        expected = "results.json is not valid JSON, perhaps because it was cut short: measure again"
         with pytest.raises(ResultsError, match=expected):
             ResultSet.load(path)
 
@@ -170,7 +170,7 @@ class TestBadFile:
     def test_of_another_schema_is_refused(self, path: Path, content: str, version: str) -> None:
         path.write_text(content, encoding="utf-8")
         expected = (
-            f"results.json has schema version {version}, this jaxcap reads versions 1 and 2: "
+            f"results.json has schema version {version}, but this jaxcap reads versions 1 and 2: "
             "measure again, or use the version of jaxcap that wrote it$"
         )
         with pytest.raises(ResultsError, match=expected):

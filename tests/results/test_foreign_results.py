@@ -59,7 +59,7 @@ RUN = ("results", 0, "runs", 0)
         (setting("schema_version", value="\x1b[2J" * 10**6), "schema version"),
         (setting("\x1b[2J", value=1), "x1b.*Extra inputs are not permitted"),
         (setting("environment", "versions", value={"jax": ["0.10"]}), "environment.versions.jax"),
-        ('{"schema_version": 1, "schema_version": 1}', "two entries 'schema_version'"),
+        ('{"schema_version": 1, "schema_version": 1}', "two entries named 'schema_version'"),
         ("[" * 100_000, "not valid JSON"),
         ("null", "schema version None"),
         ("", "not valid JSON"),
@@ -90,7 +90,7 @@ def test_files_that_are_too_large_are_not_even_read(
     file = tmp_path / "results.json"
     make_set().save(file)
     monkeypatch.setattr("jaxcap.results.files._MAX_BYTES", 100)
-    with pytest.raises(ResultsError, match="files of results have at most 100"):
+    with pytest.raises(ResultsError, match="files of results may have at most 100"):
         ResultSet.load(file)
 
 

@@ -73,7 +73,7 @@ class TestPlaces:
     ) -> None:
         unreadable = folder / "test-cpu" / ENVIRONMENT_FILE
         unreadable.write_text(content, encoding="utf-8")
-        reason = f"{re.escape(str(unreadable))} is not readable, .*: restore it, or delete it"
+        reason = f"{re.escape(str(unreadable))}, .*, can't be read: restore it, or delete it"
         with pytest.raises(ResultsError, match=reason):
             recording_path(folder, OTHER_CORES, "sums")
         with pytest.raises(ResultsError, match=reason):

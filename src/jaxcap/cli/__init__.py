@@ -1,7 +1,7 @@
 """The ``jaxcap`` command.
 
-Its modules import no JAX, PyTorch or Flax at the top, so that help takes a fraction of a second, and
-results can be read and an installation examined where one of them is missing or broken.
+None of its modules imports JAX, PyTorch or Flax at the top. Help therefore appears in a fraction of a
+second, and results can be read and an installation examined even where one of them is missing or broken.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ from jaxcap.measure.machine.lock import BusyError
 from jaxcap.mnist.data import DataError
 
 PROGRAM = "jaxcap"
-# What the system says when output can't be written. EDQUOT is unknown to Windows.
+# The system's errors for output that can't be written. Windows has no EDQUOT.
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF, getattr(errno, "EDQUOT", None)}
 
 
-@click.command(epilog="Example: jaxcap completion zsh")
+@click.command(
+    epilog="\b\nExample: jaxcap completion bash > ~/.local/share/bash-completion/completions/jaxcap"
+)
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion(shell: str) -> None:
-    """Print a script for shell completion.
+    """Print a script that sets up shell completion.
 
-    For bash: jaxcap completion bash > ~/.local/share/bash-completion/completions/jaxcap
+    Save the script where your shell looks for completions.
     """
     script = get_completion_class(shell)
     assert script is not None
@@ -56,10 +58,10 @@ SECTIONS = {
 
 
 class CommandGroup(click.Group):
-    """All commands: help lists them by section, and errors become sentences for the user."""
+    """All commands, listed by section in the help. Errors become sentences for the user."""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a list of commands for each of the sections."""
+        """List the commands of each section."""
         width = max(map(len, self.commands))
         for title, commands in SECTIONS.items():
             with formatter.section(title):
@@ -67,14 +69,14 @@ class CommandGroup(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command, and report errors that are common to several as input errors."""
+        """Run a command, and report the errors that several commands share as input errors."""
         try:
             return super().invoke(context)
         except (BusyError, DataError) as error:
             raise InputError(str(error)) from error
         except MemoryError as error:
             raise InputError(
-                "there is not enough memory for that: choose a smaller size."
+                "this machine doesn't have enough memory for that: choose a smaller size"
             ) from error
 
 
@@ -86,9 +88,10 @@ class CommandGroup(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Learn JAX by measuring it: the tutorials' experiments from the command line.
+    """Learn JAX by measuring it: run the tutorials' experiments from the command line.
 
-    Commands that measure first print values that can be checked, then times with their intervals.
+    A command that measures first checks the values that it computes, then prints how long each way
+    of computing them takes, with an interval for every time.
     """
 
 
@@ -106,14 +109,14 @@ def main() -> NoReturn:
     except OSError as error:
         message = str(error)
         if error.filename is None and error.errno in _OUTPUT_ERRORS:
-            # Standard output has no name. Its buffer is discarded, because Python would try to write
-            # it again at exit.
+            # Only standard output has no name. Discard its buffer, or Python tries to write it again
+            # at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            message = f"standard output can't be written: {error.strerror}"
+            message = f"can't write to standard output: {error.strerror}"
         click.echo(f"Error: {message}", err=True)
         code = 1
     except click.Abort:
         click.echo("Interrupted.", err=True)
         sys.stdout.flush()
-        os._exit(130)  # 128 and SIGINT; XLA's threads may crash a process that ends by itself
+        os._exit(130)  # 128 + SIGINT; a regular exit may crash in XLA's threads
     sys.exit(code)

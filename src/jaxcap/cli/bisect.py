@@ -38,7 +38,7 @@ class Words(NamedTuple):
 CHANGELOG = "https://docs.jax.dev/en/latest/changelog.html#:~:text=jax%20{release}"
 ISSUES = "https://github.com/jax-ml/jax/issues?q=is%3Aissue+%22{release}%22+slow"
 
-# By the name of a quantity on the command line: that of a benchmark, and how sentences compare it.
+# By name of a quantity on the command line: its name in a benchmark, and how sentences compare it.
 QUANTITIES = {
     "time": ("time", Words("is", "slower", "faster")),
     "first-call": ("first call", Words("is", "slower to call first", "faster to call first")),
@@ -54,7 +54,7 @@ def _file_option(name: str, description: str) -> Callable[[Function], Function]:
         name,
         metavar="FILE",
         type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-        help=f"{description}; - is standard output.",
+        help=f"{description}; - means standard output.",
     )
 
 
@@ -65,20 +65,24 @@ def _require_factor(_: click.Context, __: click.Parameter, factor: float) -> flo
 
 
 @click.command(
-    epilog="Example: jaxcap bisect script.py:step --setup script.py:make_inputs --good 0.4.31"
+    epilog="\b\nExample: jaxcap bisect script.py:step --setup script.py:make_inputs --good 0.4.31"
 )
 @click.argument("function", metavar="SCRIPT.PY:FUNCTION")
-@click.option("--setup", default="", help="Another function, which returns a tuple of arguments.")
+@click.option("--setup", default="", help="Function that returns the arguments, as a tuple.")
 @click.option(
-    "--good", metavar="RELEASE", help="Where it was well; by default, the oldest release."
+    "--good",
+    metavar="RELEASE",
+    help="Release with which the function does well; by default, the oldest.",
 )
-@click.option("--bad", metavar="RELEASE", help="Where it isn't; by default, the newest release.")
+@click.option(
+    "--bad", metavar="RELEASE", help="Release with which it doesn't; by default, the newest."
+)
 @click.option(
     "--quantity",
     type=click.Choice(tuple(QUANTITIES)),
     default="time",
     show_default=True,
-    help="Of a call. Temporary memory needs a function that jax.jit returned.",
+    help="What to compare. Temporary memory needs a function that jax.jit returned.",
 )
 @click.option(
     "--threshold",
@@ -87,25 +91,25 @@ def _require_factor(_: click.Context, __: click.Parameter, factor: float) -> flo
     default=1.1,
     show_default=True,
     callback=_require_factor,
-    help="Smaller changes don't count.",
+    help="Ignore changes by a smaller factor.",
 )
 @click.option(
     "--with",
     "packages",
     metavar="PACKAGE",
     multiple=True,
-    help="What the script imports besides JAX, NumPy and SciPy; repeatable.",
+    help="Package that the function needs besides JAX, NumPy and SciPy. Can be repeated.",
 )
 @click.option(
     "--python",
     default="3.12",
     show_default=True,
-    help="Runs the releases: a version, or the path of an interpreter.",
+    help="Python to run the releases with: a version, or the path of an interpreter.",
 )
 @click.option(
     "--environments",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where to install the releases; by default, in the user's cache.",
+    help="Where to install the releases; by default, in your cache folder.",
 )
 @click.option(
     "--limit",
@@ -114,15 +118,15 @@ def _require_factor(_: click.Context, __: click.Parameter, factor: float) -> flo
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
-    help="A process that takes longer to answer is taken to hang.",
+    help="Stop a process that takes longer than this to answer, because it seems to hang.",
 )
 @click.option(
     "--recorded",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder of recorded releases, in which to look for benchmarks that changed as well; by "
-    "default, what comes with jaxcap.",
+    help="Folder of recorded releases in which to look for benchmarks that changed as well; by "
+    "default, the recordings that come with jaxcap.",
 )
-@_file_option("--json", "Save what was found, and how")
+@_file_option("--json", "Save the verdict and every comparison that led to it")
 @_file_option("--csv", "Save what each process measured, in seconds or bytes")
 @quiet_option
 def bisect(
@@ -141,17 +145,17 @@ def bisect(
     csv: Path | None,
     quiet: bool,
 ) -> None:
-    """Find the release of JAX in which your function got slower, or faster.
+    """Find the release of JAX that made your function slower or faster.
 
-    The function is that of a script, or of a module, as in package.module:function. It is called as
-    it is, so apply jax.jit where you mean it. uv installs the releases that are needed. Fresh
-    processes of the releases that are compared take turns, until their difference is certain.
+    Name a function in a script, or in a module, as in package.module:function. It is called as it
+    is, so apply jax.jit yourself if you want to. uv installs each release when it is needed. Fresh
+    processes of the releases under comparison take turns, until it is certain whether they differ.
     """
     run = CommandRun(json=DASH if DASH in (json, csv) else None, quiet=quiet)
     for path, option in (json, "--json"), (csv, "--csv"):
         if path:
             require_writable(path, option)
-    for reference, option in (function, "the function"), (setup, "--setup"):
+    for reference, option in (function, "SCRIPT.PY:FUNCTION"), (setup, "--setup"):
         _require_reference(reference, option)
     from jaxcap.releases.bisection import ReleaseError, most_comparisons
     from jaxcap.releases.bisection import bisect as search
@@ -187,7 +191,7 @@ def bisect(
             end = "--bad" if error.release == (bad or releases[-1]) else "--good"
             raise InputError(
                 f"JAX {error.release} can't be compared with other releases: {error}. Correct the "
-                f"function, or name another release with {end}"
+                f"function, or choose another release with {end}"
             ) from error
     run.show(_table(outcome, trials, quantity))
     run.show(*_sentences(outcome, trials, function, threshold, words))
@@ -209,10 +213,11 @@ def _require_reference(reference: str, option: str) -> None:
         return
     if not place or not name.isidentifier():
         raise InputError(
-            f"{reference!r} names no function: write script.py:function or package.module:function"
+            f"{option}: {reference!r} names no function: write script.py:function or "
+            "package.module:function"
         )
     if place.endswith(".py") and not Path(place).is_file():
-        raise InputError(f"there is no script {place}: give the path of one")
+        raise InputError(f"{option}: there is no script {place}")
 
 
 def _choose(
@@ -231,13 +236,13 @@ def _choose(
         if installed is None:
             raise InputError(f"--python {trials.python}: {error}") from error
         known, where = installed, f"installed in {trials.environments}"
-        run.show(f"Only releases that are {where} are compared: {error}.")
+        run.show(f"Comparing only releases that are {where}, because {error}.")
     known = sorted(known, key=version_key)
     for release in filter(None, (good, bad)):
         if release not in known:
             raise InputError(f"JAX {release} is not {where}: choose from {', '.join(known) or '-'}")
     if len(known) < 2:
-        raise InputError(f"fewer than two releases of JAX are {where}")
+        raise InputError(f"a comparison needs two releases of JAX, but fewer are {where}")
     first, last = sorted((good or known[0], bad or known[-1]), key=version_key)
     if first == last:
         raise InputError(f"--good and --bad are both JAX {first}: name two releases")
@@ -267,7 +272,7 @@ def _sentences(
     threshold: float,
     words: Words,
 ) -> Iterator[str]:
-    """Yield what was found, and what a reader needs to judge it."""
+    """Yield the verdict, and what a reader needs to judge it."""
     older, newer, ratio = outcome.older, outcome.newer, outcome.ratio
     between = f"between JAX {older} and {newer}"
     match outcome.verdict:
@@ -277,33 +282,33 @@ def _sentences(
             )
         case "no change":
             yield (
-                f"No change found {between}: a factor of {ratio.value:.3g} ({ratio.low:.3g} to "
-                f"{ratio.high:.3g}), and less than {threshold:g} doesn't count."
+                f"No change was found {between}: they differ by a factor of {ratio.value:.3g} "
+                f"({ratio.low:.3g} to {ratio.high:.3g}), and less than {threshold:g} doesn't count."
             )
         case "gradual":
             yield (
-                f"It changed in small steps: the largest one seemed to be {between}, and it is only a "
-                f"factor of {ratio.value:.3g} ({ratio.low:.3g} to {ratio.high:.3g})."
+                f"It changed in small steps. The largest of them seems to be {between}, and that is "
+                f"only a factor of {ratio.value:.3g} ({ratio.low:.3g} to {ratio.high:.3g})."
             )
         case "undecided":
             yield (
-                f"Undecided {between}: a factor of {ratio.value:.3g} ({ratio.low:.3g} to "
-                f"{ratio.high:.3g}). Let nothing else run and repeat the command, or choose a larger "
-                "--threshold."
+                f"It is undecided whether there is a change {between}: a factor of {ratio.value:.3g} "
+                f"({ratio.low:.3g} to {ratio.high:.3g}). Stop everything else that runs and repeat the "
+                "command, or choose a larger --threshold."
             )
     if outcome.verdict == "undecided":
-        yield f"That took {outcome.processes} fresh processes."
+        yield f"This took {outcome.processes} fresh processes."
     else:
         yield (
-            f"That verdict has a confidence of {outcome.confidence:.0%}, after {outcome.processes} fresh "
-            "processes."
+            f"This verdict has a confidence of {outcome.confidence:.0%}. It took {outcome.processes} "
+            "fresh processes."
         )
     for step in outcome.steps:
         if step.has_several_changes:
             first, middle, last = step.values
             yield (
-                f"It changed more than once: JAX {middle} is like neither {first} nor {last}. The "
-                "larger change was followed."
+                f"It changed more than once: JAX {middle} is like neither {first} nor {last}. The search "
+                "followed the larger change."
             )
     for release, reason in outcome.skipped.items():
         yield f"JAX {release} was skipped: {reason}"
@@ -312,19 +317,19 @@ def _sentences(
 
 
 def _leads(outcome: Outcome, trials: FunctionTrials) -> Iterator[str]:
-    """Yield where the cause may be."""
+    """Yield hints at the cause."""
     from jaxcap.releases.comparison import causes
 
     if changes := _other_changes(
         *(trials.made[r].requirements for r in (outcome.older, outcome.newer))
     ):
-        yield f"Other packages changed with JAX, and may be the cause: {', '.join(changes)}."
+        yield f"Other packages changed along with JAX and may be the cause: {', '.join(changes)}."
     for cause in causes():
         if cause.lies_between(outcome.older, outcome.newer):
             about = cause.topic or cause.benchmark
-            yield f"Known of {about} in {cause.release}: {cause.cause} {cause.link}"
-    yield f"What JAX says of that release: {CHANGELOG.format(release=outcome.newer)}"
-    yield f"What others say of it: {ISSUES.format(release=outcome.newer)}"
+            yield f"A known cause of changes in {about}, in JAX {cause.release}: {cause.cause} {cause.link}"
+    yield f"What the changelog of JAX says about {outcome.newer}: {CHANGELOG.format(release=outcome.newer)}"
+    yield f"Reports of slowness that mention it: {ISSUES.format(release=outcome.newer)}"
 
 
 def _other_changes(older: str, newer: str) -> list[str]:
@@ -354,7 +359,7 @@ def _factor(ratio: Ratio, words: Words) -> str:
 def _same_changes(
     folder: Path, outcome: Outcome, quantity: Any, threshold: float
 ) -> Mapping[str, Ratio] | None:
-    """Find the recorded benchmarks that changed between the same releases; None if none is there."""
+    """Find the recorded benchmarks that changed between the same releases; None without recordings."""
     from jaxcap.releases.bisection import changed_benchmarks
     from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
 
@@ -372,7 +377,7 @@ def _same_changes(
 
 def _words_of_benchmarks(changes: Mapping[str, Ratio] | None, words: Words) -> str:
     if changes is None:
-        return "The recordings don't hold both of these releases."
+        return "The recordings don't include both of these releases."
     if not changes:
         return "No recorded benchmark changed between these two releases."
     listed = (f"{name}, {_factor(ratio, words)}" for name, ratio in changes.items())

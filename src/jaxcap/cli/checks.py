@@ -1,6 +1,6 @@
-"""Checks of the values that commands compute, made before their computation is timed.
+"""Checks of the values that commands compute, made before the computations are timed.
 
-Importing this module imports JAX, so commands import it when they run.
+This module imports JAX, so commands import it only when they run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jaxcap.kernels.elementwise import wave
 from jaxcap.transforms import typed_jit
 
 _ROUNDING = 1e-5  # error of a few float32 operations, relative to the largest value
-_DEVIATIONS = 6  # a mean that is off by more standard deviations is wrong, not unlucky
+_DEVIATIONS = 6  # a mean that is further off is wrong, not unlucky
 _FIT = 1e-3  # finite differences end near the minimum, not at it
 
 

@@ -21,20 +21,20 @@ from jaxcap.results.tables import Table
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     is_flag=False,
     flag_value="-",
-    help="Print the report as JSON, for instance for a bug report, or save it in a file.",
+    help="Print the report as JSON, for example for a bug report, or save it in FILE.",
 )
 @click.option(
     "--require",
     type=click.Choice(("gpu", "tpu")),
-    help="Also fail if JAX computes on anything else.",
+    help="Also fail if JAX computes on any other kind of device.",
 )
 @click.pass_context
 def doctor(context: click.Context, report: Path | None, require: str | None) -> None:
-    """Find what is wrong with an installation.
+    """Find out what is wrong with this installation.
 
-    Examines the device that JAX uses, the versions of JAX, its plugin and the driver, PyTorch,
-    memory, and how busy the machine is. If there is a problem, says what to do and exits with 1,
-    unless it may pass by itself.
+    Examines the device that JAX uses, the versions of JAX, of its CUDA plugin and of the driver,
+    PyTorch, GPU memory, and how busy the machine is. Says what to do about each problem and exits
+    with 1, unless the only problem is other work, which may end by itself.
     """
     facts = installation.examine()
     findings = installation.diagnose(facts)
@@ -48,14 +48,16 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
         write(report, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     else:
         problems = sum(bool(finding.remedy) for finding in findings)
-        note = f"Problems: {problems}." if problems else "No problem was found."
-        rows = [(subject, state, remedy or "in order") for subject, state, remedy, _ in findings]
+        note = f"Problems: {problems}." if problems else "No problems were found."
+        rows = [(subject, state, remedy or "nothing") for subject, state, remedy, _ in findings]
         display(Table("Installation", ("", "found", "what to do"), rows, [note]))
         if machine:
             display("", Table("What timings depend on", ("", "found"), list(machine.items())))
     if require and facts.backend != require:
         backend = (
-            f"computes on {facts.backend.upper()}" if facts.backend else "has no working backend"
+            f"computes on the {facts.backend.upper()}"
+            if facts.backend
+            else "has no working backend"
         )
-        raise click.ClickException(f"JAX {backend}, and {require.upper()} is required")
+        raise click.ClickException(f"--require {require}: JAX {backend}")
     context.exit(1 if any(f.remedy and not f.is_transient for f in findings) else 0)

@@ -18,13 +18,14 @@ from jaxcap.cli.run import CommandRun, measuring_command
     type=click.IntRange(min=1),
     default=5000,
     show_default=True,
-    help="Rows and columns of each matrix.",
+    help="Number of rows, and of columns, of each matrix.",
 )
 @measuring_command
 def xla(run: CommandRun, library: str, matrix_size: int) -> None:
-    """Measure linear algebra in float64.
+    """Measure how fast a library does linear algebra.
 
-    Generates a large random matrix, takes its mean and its sum, multiplies it and inverts it.
+    Times four tasks on large random matrices in float64: generating one, taking its mean and its
+    sum, multiplying two, and inverting one.
     """
     require_library(library)
     from jaxcap.cli import checks
@@ -44,10 +45,10 @@ def xla(run: CommandRun, library: str, matrix_size: int) -> None:
 @click.command(epilog="Example: jaxcap jit --device cpu --json jit.json")
 @measuring_command
 def jit(run: CommandRun) -> None:
-    """Measure what compiling gains.
+    """Measure what compiling a function with jax.jit gains.
 
-    The function is 0.2 x + sin x + cos 2x, element by element, on ten thousand to ten million
-    numbers, op by op and compiled.
+    Times the function 0.2 x + sin x + cos 2x op by op and compiled, on arrays of ten thousand to ten
+    million numbers.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments.jit import JIT, OP_BY_OP, SIZES
@@ -67,14 +68,15 @@ def jit(run: CommandRun) -> None:
     type=click.IntRange(min=10),
     default=10_000,
     show_default=True,
-    help="Readings of each sensor.",
+    help="Number of readings from each sensor.",
 )
 @measuring_command
 def scipy(run: CommandRun, library: str, array_length: int) -> None:
-    """Calibrate a sensor.
+    """Measure how fast BFGS calibrates a sensor, in SciPy or in JAX.
 
-    BFGS, in SciPy or JAX, finds the slope and the offset that minimise the root mean square
-    difference from a reference sensor.
+    BFGS, a method of optimisation, finds the slope and the offset that bring the readings of a
+    sensor closest to those of a reference sensor. What it minimises is the root mean square error,
+    whose evaluations are timed as well. Choose numpy for SciPy's BFGS, jax for JAX's.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments import calibration
@@ -93,9 +95,9 @@ def scipy(run: CommandRun, library: str, array_length: int) -> None:
 @click.argument("library", type=click.Choice(("pytorch", "jax")))
 @measuring_command
 def autograd(run: CommandRun, library: str) -> None:
-    """Measure derivatives by automatic differentiation.
+    """Measure how fast PyTorch or JAX computes derivatives.
 
-    The function is 0.2 x + sin x + cos 2x, at a thousand points.
+    Times the ways to differentiate 0.2 x + sin x + cos 2x automatically, at a thousand points.
     """
     require_library(library)
     from jaxcap.cli import checks
@@ -116,8 +118,8 @@ def autograd(run: CommandRun, library: str) -> None:
 def dispatch(run: CommandRun) -> None:
     """Measure the overhead of a call.
 
-    Computes products of vectors, elementwise products and eigenvalues of small matrices, on NumPy's
-    and JAX's arrays, with each library that is installed.
+    Times products of vectors, elementwise products and eigenvalues on arrays so small that there is
+    little to compute. NumPy, JAX and whatever else is installed take arrays of NumPy, then of JAX.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments.dispatch import DISPATCH, NUMPY

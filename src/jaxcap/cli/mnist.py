@@ -47,7 +47,7 @@ def _setting_option(name: str, setting: FieldInfo) -> Callable[..., Any]:
         return click.option(
             flag, default=setting.default, show_default=True, help=setting.description
         )
-    # The values stay texts, because `Settings` converts them and reports all errors at once.
+    # Values stay strings, because `Settings` converts them and reports all errors at once.
     return click.option(
         flag,
         default=str(setting.default),
@@ -62,17 +62,18 @@ data_option = click.option(
     type=click.Choice(("any", "complete", "subset")),
     default="any",
     show_default=True,
-    help="Images to use: all, the package's subset, or all if they can be loaded (any).",
+    help="Images to use: the complete set, the subset that comes with jaxcap, or any, which takes "
+    "the complete set if it can be loaded and the subset otherwise.",
 )
 
 
 @click.group()
 def mnist() -> None:
-    """Train a network to read digits."""
+    """Train a network to read handwritten digits."""
 
 
 def training_command(function: Function) -> click.Command:
-    """Make a command with the options of all trainings."""
+    """Make a command with the options that all trainings share."""
     settings = [_setting_option(*setting) for setting in Settings.model_fields.items()]
     for option in (
         quiet_option,
@@ -82,13 +83,13 @@ def training_command(function: Function) -> click.Command:
             "--checkpoints",
             metavar="FOLDER",
             type=click.Path(file_okay=False, path_type=Path),
-            help="Save the training after each epoch, and resume it if it was saved there before.",
+            help="Save the training in FOLDER after each epoch, and resume the one saved there, if any.",
         ),
         click.option(
             "--log",
             metavar="FILE",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="Write a line of JSON for each epoch.",
+            help="Write a line of JSON to FILE for each epoch.",
         ),
         data_option,
         *reversed(settings),
@@ -102,7 +103,7 @@ def _require_host_and_port(
 ) -> str | None:
     port = re.fullmatch(r".+:([0-9]+)", address) if address else None
     if address and not (port and int(port[1]) < 2**16):  # JAX crashes on some of these
-        raise click.BadParameter(f"{address} is not a host and a port, such as 10.0.0.1:1234.")
+        raise click.BadParameter(f"{address} is not of the form HOST:PORT, as in 10.0.0.1:1234.")
     return address
 
 
@@ -110,16 +111,16 @@ def _require_host_and_port(
 @click.option(
     "--all-devices",
     is_flag=True,
-    help="Share each batch among all devices, including those of all processes that srun started.",
+    help="Split each batch among all devices, including those of all processes that srun started.",
 )
 @click.option(
     "--coordinator",
     metavar="HOST:PORT",
     callback=_require_host_and_port,
-    help="Train in several processes without srun: the address at which all reach process 0.",
+    help="To train in several processes without srun: the address where all of them reach process 0.",
 )
-@click.option("--processes", type=int, help="Number of processes, if there is a coordinator.")
-@click.option("--process", type=int, help="Number of this process, from 0.")
+@click.option("--processes", type=int, help="With --coordinator: the number of processes.")
+@click.option("--process", type=int, help="With --coordinator: the number of this process, from 0.")
 def flax(
     all_devices: bool,
     coordinator: str | None,
@@ -127,13 +128,13 @@ def flax(
     process: int | None,
     **options: Any,
 ) -> None:
-    """Train with Flax: many steps in one program, on data that stay on the device."""
+    """Train with Flax, in compiled loops over data that stay on the device."""
     job = coordinator, processes, process
     in_job = any(value is not None for value in job)
     all_devices = all_devices or in_job
     if all_devices and options["json"]:
         raise InputError(
-            "--json saves the times of one device: leave it out, or train on one device"
+            "--json can only save the times of one device: leave it out, or train on one device"
         )
     if in_job or (all_devices and _STARTED_BY_SRUN in os.environ):
         options["join"] = partial(_join, *job)
@@ -148,7 +149,7 @@ def flax(
 
 @training_command
 def pytorch(**options: Any) -> None:
-    """Train with PyTorch, from the same weights and on the same batches."""
+    """Train with PyTorch, from the same initial weights and on the same batches as with Flax."""
 
     def prepare(settings: Settings, images: Mnist, platform: str) -> Trainer:
         from jaxcap.mnist.train_flax import initial_weights
@@ -165,7 +166,10 @@ def pytorch(**options: Any) -> None:
 @data_option
 @quiet_option
 def preprocess_images(data: Any, quiet: bool) -> None:
-    """Read MNIST, downloading it if needed, and show the mean and deviation of its pixels."""
+    """Load MNIST, and show the mean and the standard deviation of its pixels.
+
+    Downloads the images if necessary.
+    """
     images = load(data)
     rows = [
         (name, f"{len(split.images):,}", *(f"{x:.6f}" for x in mean_and_std(split.images)))
@@ -242,7 +246,7 @@ def _checked_settings(
 
 
 def _join(coordinator: str | None, processes: int | None, process: int | None) -> bool:
-    """Join the other processes of a job, and return whether this is the first."""
+    """Join the other processes of a job, and return whether this one is process 0."""
     import jax
 
     try:
@@ -250,8 +254,8 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
     except (ValueError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"this process can't join its job ({reason}): give the address of the coordinator, the "
-            "number of processes and that of this one, or start it by srun"
+            f"this process can't join the others ({reason}): give --coordinator, --processes and "
+            "--process, or start the processes with srun"
         ) from error
     return jax.process_index() == 0
 
@@ -259,9 +263,9 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
 def _require_two_epochs(num_epochs: int, trained: int) -> None:
     if num_epochs - trained < 2:
         raise InputError(
-            "--json: the first epoch that a process trains includes compilation, so a time takes a "
-            f"second one, and --num-epochs {num_epochs} leaves {max(num_epochs - trained, 0)} to "
-            "train: raise it, or leave --json out"
+            "--json needs at least two more epochs, because the first one includes compilation, but "
+            f"--num-epochs {num_epochs} leaves {max(num_epochs - trained, 0)} to train: raise it, or "
+            "leave --json out"
         )
 
 
@@ -273,7 +277,7 @@ def _results(
     epochs: Sequence[Epoch],
     resumed: int,
 ) -> ResultSet:
-    """Return the epochs that this process trained as calls, of which the first compiles."""
+    """Return the epochs that this process trained as the calls of a result; the first one compiles."""
     from jaxcap.measure.machine import description
 
     ends_s = [0.0, *(epoch.train_s for epoch in epochs)]

@@ -14,7 +14,7 @@ from jaxcap.results import atomic
 
 Function = Callable[..., None]
 
-#: Stands for standard output or standard input.
+#: Means standard output or standard input.
 DASH = Path("-")
 
 _ROOM_BYTES = 2**20  # what most files of results need
@@ -26,7 +26,7 @@ _OPTIONAL = {"pytorch": ("torch", "all"), "flax": ("flax", "mnist")}
 
 
 class InputError(click.ClickException):
-    """Input that can't be used. The message is one sentence that says what to do."""
+    """Input that can't be used. The message says why, and what to do."""
 
     exit_code = 2
 
@@ -36,19 +36,19 @@ device_option = click.option(
     type=click.Choice(("auto", "cpu", "gpu", "tpu")),
     default="auto",
     show_default=True,
-    help="Where to compute; auto is the best device.",
+    help="Where to compute; auto takes the best device that JAX finds.",
 )
 json_option = click.option(
     "--json",
     metavar="FILE",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help="Save the results, for jaxcap results to read; - is standard output.",
+    help="Save the results in FILE, for jaxcap results to read; - means standard output.",
 )
-quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+quiet_option = click.option("--quiet", is_flag=True, help="Print only errors.")
 
 
 def budget_option(default_s: float, description: str) -> Callable[[Function], Function]:
-    """Make the option ``--budget``, the seconds of sampling."""
+    """Make the option ``--budget``, the seconds to spend on sampling."""
     return click.option(
         "--budget",
         "budget_s",
@@ -68,13 +68,13 @@ def _require_positive(_: click.Context, __: click.Parameter, seconds: float) -> 
 
 
 def require_library(name: str) -> None:
-    """Raise an error that says how to install a library, if it is missing."""
+    """If a library is missing, raise an error that says how to install it."""
     if name not in _OPTIONAL:
         return
     module, extra = _OPTIONAL[name]
     if find_spec(module) is None:
         raise InputError(
-            f"{LIBRARIES[name]} isn't installed: python -m pip install 'jaxcap[{extra}]'"
+            f"{LIBRARIES[name]} isn't installed: run `python -m pip install 'jaxcap[{extra}]'`"
         )
 
 
@@ -85,20 +85,20 @@ def require_memory(needed_bytes: int, platform: str, option: str, value: int) ->
     free = free_memory_bytes(platform)
     if free is not None and needed_bytes > free:
         raise click.BadParameter(
-            f"{value:,} needs {decimal(needed_bytes)} of memory and {decimal(free)} are free: "
-            "choose a smaller one.",
+            f"{value:,} needs {decimal(needed_bytes)} of memory, but only {decimal(free)} is free: "
+            "choose a smaller value.",
             param_hint=f"'{option}'",
         )
 
 
 def require_writable(path: Path, option: str) -> None:
-    """Refuse a file that can't be written; an existing one is left as it is."""
+    """Refuse a file that can't be written. An existing file is left as it is."""
     if path == DASH:
         return
     try:
         atomic.require_writable(path, room_bytes=_ROOM_BYTES)
     except OSError as error:
         raise click.BadParameter(
-            f"{path} can't be written ({error.strerror}): choose another.",
+            f"{path} can't be written ({error.strerror}): choose another path.",
             param_hint=f"'{option}'",
         ) from error

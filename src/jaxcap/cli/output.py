@@ -20,7 +20,7 @@ def display(*contents: Any, err: bool = False) -> None:
     if console.is_terminal:
         console.print(*contents, sep="\n")
         return
-    console.width = 10_000  # files and pipes get unwrapped lines
+    console.width = 10_000  # lines in files and pipes must not be wrapped
     with console.capture() as capture:
         console.print(*contents, sep="\n")
     # click would write UTF-8 where the encoding is ASCII.

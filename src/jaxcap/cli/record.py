@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     default="recorded",
     show_default=True,
-    help="Where to save: a folder for each device, a file for each experiment.",
+    help="Where to save the results, as a folder for each device with a file for each experiment.",
 )
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
     default=6,
     show_default=True,
-    help="Fresh processes for each experiment.",
+    help="Number of fresh processes in which to measure each experiment.",
 )
-@budget_option(0.5, "Time for each variant, in each process and at each point.")
-@click.option("--list", "only_list", is_flag=True, help="List the experiments; measure nothing.")
+@budget_option(0.5, "Time to spend on each variant, at each point, in each process.")
+@click.option("--list", "only_list", is_flag=True, help="List the experiments and measure nothing.")
 @quiet_option
 def record(
     experiments: Sequence[str],
@@ -49,14 +49,16 @@ def record(
     only_list: bool,
     quiet: bool,
 ) -> None:
-    """Record experiments on the best device.
+    """Record the tutorials' experiments on this machine's best device.
 
-    Records all experiments, or those that are named. Those that are up to date are left out: the
-    device, the versions and the code are the same. So an interrupted command continues where it
-    stopped.
+    Records the experiments that you name, or else all of them. An experiment that was recorded
+    before is skipped unless the device, the versions or the code have changed, so you can interrupt
+    the command and run it again to continue.
     """
     if quick_is_on() or os.environ.get(MACHINE):
-        raise InputError(f"a recording is measured in full, and here: unset {QUICK} and {MACHINE}")
+        raise InputError(
+            f"a recording must be measured in full and on this machine: unset {QUICK} and {MACHINE}"
+        )
     run = CommandRun(quiet=quiet)
     start_backend()
     from jaxcap.measure import recording
@@ -91,7 +93,7 @@ def _record(
     budget_s: float,
     run: CommandRun,
 ) -> list[Path]:
-    """Record experiments, with a progress bar on a terminal; name the experiment that fails."""
+    """Record experiments, with a progress bar on a terminal. An error names the experiment."""
     from jaxcap.measure import recording
     from jaxcap.measure.processes import ProcessError
 
@@ -116,7 +118,7 @@ def _record(
                     task, completed=len(started) - 1 + share, refresh=True
                 ),
             )
-        except (ProcessError, OSError, ValueError) as error:  # the last if the machine has changed
+        except (ProcessError, OSError, ValueError) as error:  # the last if the machine changed
             if not started:
                 raise
             raise click.ClickException(
@@ -126,18 +128,18 @@ def _record(
 
 
 def _choose(names: Sequence[str], run: CommandRun) -> Mapping[str, Experiment]:
-    """Select experiments by name, or all; list those left out because a library is missing."""
+    """Select experiments by name, or all; list those that are skipped for want of a library."""
     from jaxcap.experiments import catalogue
 
     missing: list[str] = []
     known = catalogue(lambda module, library: missing.append(f"{module} (needs {library})"))
     left_out = (
-        f"left out for libraries that aren't installed: {', '.join(missing)}; "
-        "python -m pip install 'jaxcap[all]' installs them"
+        f"skipped, because a library isn't installed: {', '.join(missing)}; "
+        "`python -m pip install 'jaxcap[all]'` installs them all"
     )
     if unknown := set(names) - set(known):
         raise InputError(
-            f"there is no experiment {', '.join(sorted(unknown))}: choose from {', '.join(known)}"
+            f"there is no experiment named {' or '.join(sorted(unknown))}: choose from {', '.join(known)}"
             + (f"; {left_out}" if missing else "")
         )
     if missing and not names:

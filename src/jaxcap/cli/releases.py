@@ -1,4 +1,4 @@
-"""Commands that measure JAX's releases, and show what was recorded of them."""
+"""Commands that measure releases of JAX, and show what was recorded."""
 
 from __future__ import annotations
 
@@ -30,26 +30,29 @@ _folder = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default="recorded",
     show_default=True,
-    help="Holds a folder for each device, and in it one for the releases.",
+    help="Folder of recordings; the releases of a device are in DEVICE/releases.",
 )
 _folder_to_read = click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Holds a folder for each device; by default, recorded, or what comes with jaxcap.",
+    help="Folder of recordings, with a folder for each device. By default recorded, or if that holds "
+    "no releases, the recordings that come with jaxcap.",
 )
 _python = click.option(
     "--python",
     default="3.12",
     show_default=True,
-    help="Runs the releases: a version, or the path of an interpreter.",
+    help="Python to run the releases with: a version, or the path of an interpreter.",
 )
 _machine = click.option(
-    "--machine", metavar="NAME", help="A folder in the folder of recordings, if there are several."
+    "--machine",
+    metavar="NAME",
+    help="Folder of a device in the folder of recordings; required if there are several.",
 )
 _quantity = click.option(
     "--quantity",
     type=click.Choice(("time", "first call", "temporary memory")),
-    help="By default, what each benchmark is about.",
+    help="Quantity to show. By default, the one that each benchmark is about.",
 )
 _format = click.option(
     "--format",
@@ -57,7 +60,7 @@ _format = click.option(
     type=click.Choice(("table", "csv", "json")),
     default="table",
     show_default=True,
-    help="Numbers in csv and json are in seconds or bytes.",
+    help="Format of the output. In csv and json, numbers are in seconds or bytes.",
 )
 
 
@@ -71,15 +74,15 @@ _processes = click.option(
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Fresh processes for each release.",
+    help="Number of fresh processes in which to measure each release.",
 )
 _environments = click.option(
     "--environments",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where to install the releases; by default, in the user's cache.",
+    help="Where to install the releases; by default, in your cache folder.",
 )
 _extra = click.option(
-    "--extra", default="", help="Of JAX, such as cuda12: what its releases are built for."
+    "--extra", default="", help="Extra to install JAX with, such as cuda12 for a GPU."
 )
 
 
@@ -87,7 +90,7 @@ _extra = click.option(
 @_folder
 @_python
 def list_(folder: Path, python: str) -> None:
-    """List the releases that the package index has, and what is recorded of them."""
+    """List the releases that the package index offers, and what has been recorded of each."""
     from jaxcap.releases.files import version_key
 
     files = _files(folder)
@@ -117,7 +120,7 @@ def list_(folder: Path, python: str) -> None:
     "--benchmark",
     "patterns",
     multiple=True,
-    help="Only benchmarks whose name this pattern matches, as in 'scan*'; repeatable.",
+    help="Run only benchmarks whose names match this pattern, such as 'scan*'. Can be repeated.",
 )
 @_environments
 @_extra
@@ -132,11 +135,12 @@ def record(
     extra: str,
     quiet: bool,
 ) -> None:
-    """Record releases, by default all that the package index has.
+    """Record the releases that you name, or all that the package index offers.
 
-    uv makes an environment for each. Fresh processes of all releases take turns, an hour or two for
-    forty of them, so let nothing else run. The newest is installed and measured twice: what
-    differs between the two is noise. An interrupted command continues where it stopped.
+    uv makes an environment for each release, and fresh processes of all of them take turns. Forty
+    releases take an hour or two, in which nothing else should run. The newest release is installed
+    and measured twice: whatever differs between these two is noise. You can interrupt the command
+    and run it again to continue.
     """
     run = CommandRun(quiet=quiet)
     files = _files(folder)
@@ -161,7 +165,7 @@ def record(
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="How many of the changes to measure again.",
+    help="Number of changes to measure again.",
 )
 @_environments
 @_extra
@@ -175,11 +179,11 @@ def confirm(
     extra: str,
     quiet: bool,
 ) -> None:
-    """Record the largest changes once more, on this machine.
+    """Measure the largest recorded changes once more, to see which of them were luck.
 
-    Of many comparisons, the largest difference is also a lucky one. So the two releases on either
-    side of it are measured again, beside the first recording. A change that isn't seen again is
-    not shown any more.
+    Among many comparisons, the largest differences owe part of their size to chance. This command
+    therefore measures again the releases before and after each change, and saves the results next
+    to the first recording. A change that isn't seen again is no longer shown.
     """
     run = CommandRun(quiet=quiet)
     files = _files(folder)
@@ -187,14 +191,16 @@ def confirm(
 
     changes = _load(files).changes[:largest]
     if not changes:
-        run.show(f"{files.folder} has no changes")
+        run.show(f"there are no changes in {files.folder}")
         return
     chosen = sorted({name for c in changes for name in (c.before, c.after)}, key=version_key)
     benchmarks = list(dict.fromkeys(change.series.benchmark for change in changes))
     _record(run, chosen, files.again, environments, python, extra, processes, benchmarks)
     confirmed = _load(files)
     seen = sum(bool(confirmed.is_seen_again(change)) for change in changes)
-    run.show(f"{seen} of {len(changes)} changes were seen again: {files.again.folder}")
+    run.show(
+        f"{seen} of {len(changes)} changes were seen again; the results are in {files.again.folder}"
+    )
 
 
 def _record(
@@ -232,7 +238,7 @@ def _record(
         rows = [failure.partition(": ")[::2] for failure in failures]
         run.show(Table("What failed", ("release and benchmark", "reason"), rows))
     if not files.releases():
-        raise click.ClickException("no release was recorded: see what failed")
+        raise click.ClickException("no release was recorded: the table above says what failed")
 
 
 @releases.command(epilog="Example: jaxcap releases show 'sort of 10,000 numbers'")
@@ -244,13 +250,13 @@ def _record(
 def show(
     benchmark: str, folder: Path | None, machine: str | None, quantity: Quantity | None, kind: str
 ) -> None:
-    """Show a benchmark under all releases that were recorded."""
+    """Show how one benchmark does under every recorded release."""
     recorded = _recorded(folder, machine)
     series = next((s for s in recorded.of_jax(quantity) if s.benchmark == benchmark), None)
     if series is None:
         names = "; ".join(s.benchmark for s in recorded.of_jax(quantity))
         raise InputError(
-            f"{benchmark!r} is not recorded in {recorded.files.folder}: choose from {names}"
+            f"{recorded.files.folder} holds no benchmark named {benchmark!r}: choose from {names}"
         )
     newest = series.releases[-1]
     caption = f"{benchmark}, {series.quantity}"
@@ -288,9 +294,10 @@ def compare(
     quantity: Quantity | None,
     kind: str,
 ) -> None:
-    """Compare two releases at all benchmarks, the largest differences first.
+    """Compare two releases on all benchmarks, the largest differences first.
 
-    A difference counts from 10 % on, if it is certain even though so many are looked at.
+    A difference of less than 10 % counts as undecided. So does one that may be due to chance, given
+    how many benchmarks are compared.
     """
     from jaxcap.releases.comparison import adjust
 
@@ -298,7 +305,7 @@ def compare(
     for release in (before, after):
         if release not in recorded.sets:
             raise InputError(
-                f"{release} is not recorded in {recorded.files.folder}: choose from "
+                f"{recorded.files.folder} holds no results of JAX {release}: choose from "
                 f"{', '.join(recorded.sets)}"
             )
     comparisons = adjust(
@@ -333,7 +340,7 @@ def _ratio(beside: Comparison) -> str:
 
 
 def _ratios(beside: Comparison) -> Mapping[str, float | None]:
-    """Return the ratio and its interval, whose ends are None if one process leaves them open."""
+    """Return the ratio and its interval, whose ends are None if there was only one process."""
     ends = (beside.low, beside.high) if beside.interval else (None, None)
     return dict(zip(("ratio", "ratio_low", "ratio_high"), (beside.ratio, *ends), strict=True))
 
@@ -352,7 +359,7 @@ def _show(kind: str, table: Table, records: Sequence[Mapping[str, object]]) -> N
 
 
 def _recorded(folder: Path | None, machine: str | None) -> Releases:
-    """Read what is recorded of the releases on a machine."""
+    """Read the recorded releases of a machine."""
     from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
     from jaxcap.releases.recorded import packaged_folder
 
@@ -366,18 +373,18 @@ def _recorded(folder: Path | None, machine: str | None) -> Releases:
         choice = (
             f"choose --machine from {', '.join(machines)}"
             if machines
-            else ("record them by jaxcap releases record, or name another --folder")
+            else "record some with `jaxcap releases record`, or name another --folder"
         )
         raise InputError(
-            f"{folder} holds releases of {len(machines)} machines"
-            + (f", and none is {machine}" if machine else "")
+            f"{folder} holds recorded releases of {len(machines)} machines"
+            + (f", and none of them is {machine}" if machine else "")
             + f": {choice}"
         )
     return _load(ReleaseFiles.of(folder / machine))
 
 
 def _load(files: ReleaseFiles) -> Releases:
-    """Read what is recorded."""
+    """Read recorded releases."""
     from jaxcap.releases.recorded import load
 
     try:
@@ -385,12 +392,14 @@ def _load(files: ReleaseFiles) -> Releases:
     except (OSError, ResultsError) as error:
         raise InputError(str(error)) from error
     if recorded is None:
-        raise InputError(f"{files.folder} has no release: record some by jaxcap releases record")
+        raise InputError(
+            f"{files.folder} holds no recorded release: record some with `jaxcap releases record`"
+        )
     return recorded
 
 
 def _files(folder: Path) -> ReleaseFiles:
-    """Return the files of this machine in a folder of recordings."""
+    """Return this machine's files in a folder of recordings."""
     start_backend()
     from jaxcap.measure.machine.description import capture
     from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
@@ -413,7 +422,7 @@ def _available(python: str) -> list[str]:
 
 def _choose(names: Sequence[str], python: str) -> Sequence[str]:
     if unknown := [name for name in names if not name.replace(".", "").isdigit()]:
-        raise InputError(f"{unknown[0]!r} is not a release of JAX: name one such as 0.4.31")
+        raise InputError(f"{unknown[0]!r} is not a release of JAX: give a version such as 0.4.31")
     return names or _available(python)
 
 
@@ -426,7 +435,7 @@ def _benchmarks(patterns: Sequence[str]) -> Sequence[str]:
     for pattern in patterns:
         if not any(fnmatch(name, pattern) for name in known):
             raise InputError(
-                f"no benchmark matches {pattern!r}: choose from {'; '.join(known)}, or give a "
-                "pattern such as 'scan*'"
+                f"--benchmark: no benchmark matches {pattern!r}: choose from {'; '.join(known)}, or give "
+                "a pattern such as 'scan*'"
             )
     return [n for n in known if not patterns or any(fnmatch(n, p) for p in patterns)]

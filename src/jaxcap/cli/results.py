@@ -22,19 +22,19 @@ from jaxcap.results.tables import Table
 _PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
 _file = click.argument("file", type=_PATH, metavar="FILE")
 _files = click.argument("paths", nargs=-1, required=True, type=_PATH, metavar="FILE...")
-_experiment = click.option("--experiment", help="Only results of this experiment.")
-_variant = click.option("--variant", help="Only results of this variant.")
+_experiment = click.option("--experiment", help="Use only the results of this experiment.")
+_variant = click.option("--variant", help="Use only the results of this variant.")
 
 
-@click.group(epilog="Wherever a file is read, - is standard input.")
+@click.group(epilog="For any file that is read, - means standard input.")
 def results() -> None:
-    """Read, compare and convert results."""
+    """Read, compare and convert files of results."""
 
 
 @results.command("list", epilog="Example: jaxcap results list recorded")
 @_files
 def list_(paths: Sequence[Path]) -> None:
-    """List the contents of files, and of all files in folders."""
+    """List what files of results contain, or all such files in a folder."""
     rows = [
         (
             str(path),
@@ -46,7 +46,7 @@ def list_(paths: Sequence[Path]) -> None:
         for path, loaded in _load_all(paths)
     ]
     if not rows:
-        raise InputError("there is no file of results")
+        raise InputError("none of these files holds results")
     display(Table("Results", ("file", "device", "experiments", "results", "measured"), rows))
 
 
@@ -55,7 +55,7 @@ def list_(paths: Sequence[Path]) -> None:
 @_experiment
 @_variant
 def show(file: Path, experiment: str | None, variant: str | None) -> None:
-    """Show the times in a file by experiment, and the machine."""
+    """Show the times in a file, by experiment, and the machine that they were measured on."""
     selection = _load(file, experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
     display(facts, *(group.table() for group in selection.by_experiment().values()))
@@ -66,22 +66,20 @@ def show(file: Path, experiment: str | None, variant: str | None) -> None:
 @_experiment
 @_variant
 def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) -> None:
-    """Put the times of several files side by side.
+    """Compare the times in several files, side by side.
 
-    The files may come from several machines. Ratios are to the first file. The times were not
-    measured in turns, so a ratio is undecided if their intervals overlap.
+    The files may come from different machines. Each ratio compares a file with the first one. Since
+    the two weren't measured in turns, a ratio is undecided wherever their intervals overlap.
     """
     loaded = list(_load_all(paths, experiment, variant))
     if not 2 <= len(loaded) <= len(ascii_uppercase):
-        raise InputError(
-            f"compare takes 2 to {len(ascii_uppercase)} files, and there are {len(loaded)}"
-        )
+        raise InputError(f"compare takes 2 to {len(ascii_uppercase)} files, got {len(loaded)}")
     files, sets = zip(*loaded, strict=True)
     keys = [{result.key[:3] for result in result_set} for result_set in sets]  # without the device
     if not any(a & b for a, b in combinations(keys, 2)):
         raise InputError(
-            "the files have nothing in common: no two of them hold the same experiment, variant "
-            "and parameters"
+            "the files have nothing in common: no two of them hold results of the same experiment, "
+            "variant and parameters"
         )
     legend = [f"{label}: {file}" for label, file in zip(ascii_uppercase, files, strict=False)]
     display(*legend, *side_by_side(dict(zip(ascii_uppercase, sets, strict=False))))
@@ -90,20 +88,25 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
 @results.command(epilog="Example: jaxcap results export jit.json --format markdown")
 @_file
 @click.option(
-    "--format", "kind", type=click.Choice(tuple(FORMATS)), default="csv", show_default=True
+    "--format",
+    "kind",
+    type=click.Choice(tuple(FORMATS)),
+    default="csv",
+    show_default=True,
+    help="Format to convert to.",
 )
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     default="-",
-    help="The file to write; by default, standard output.",
+    help="File to write; standard output by default.",
 )
 @_experiment
 @_variant
 def export(
     file: Path, kind: str, output: Path, experiment: str | None, variant: str | None
 ) -> None:
-    """Convert a file to a row for each result, with times in seconds."""
+    """Convert a file to a table with a row for each result and times in seconds."""
     require_writable(output, "--output")
     write(output, FORMATS[kind](_load(file, experiment, variant)))
 
@@ -111,10 +114,11 @@ def export(
 @results.command(epilog="Example: jaxcap results validate recorded")
 @_files
 def validate(paths: Sequence[Path]) -> None:
-    """Check that files of results can be used.
+    """Check that files of results are valid.
 
-    A recording, which has an environment.json beside it, must also be in the folder named after its
-    device, and be named after its experiment. Exits with 2 if a file can't be used, and says why.
+    A recording, which is a file with an environment.json beside it, must also be named after its
+    experiment, and lie in the folder named after its device. If a file isn't valid, says why and
+    exits with 2.
     """
     is_valid = True
     for path in _expand(paths):
@@ -142,13 +146,13 @@ def _load(
     variant: str | None = None,
     read: Callable[[Path], ResultSet] = ResultSet.load,
 ) -> ResultSet:
-    """Load those results of a file that have the given names, or all."""
+    """Load the results of a file, or only those of an experiment or a variant."""
     if path == DASH:
         path = Path("/dev/stdin")
     elif not path.is_file():
         raise InputError(
-            f"{path} is not a regular file: results are read from files, and from standard input "
-            "where the file is -"
+            f"{path} is not a regular file: to read from anything else, use - and redirect standard "
+            "input"
         )
     try:
         return read(path).select(experiment=experiment, variant=variant)
@@ -161,7 +165,7 @@ def _load(
 def _load_all(
     paths: Sequence[Path], experiment: str | None = None, variant: str | None = None
 ) -> Iterator[tuple[Path, ResultSet]]:
-    """Load files; skip those in folders that hold no such results."""
+    """Load files. Those in folders are skipped if they hold no such results."""
     for path in _expand(paths):
         try:
             loaded = _load(path, experiment, variant)
@@ -174,7 +178,7 @@ def _load_all(
 
 
 def _expand(paths: Sequence[Path]) -> Iterator[Path]:
-    """Replace each folder by the files of results in it."""
+    """Replace each folder with the files of results in it."""
     for path in paths:
         if not path.is_dir():
             yield path
@@ -182,5 +186,5 @@ def _expand(paths: Sequence[Path]) -> Iterator[Path]:
         files = sorted(path.rglob("*.json"))
         files = [file for file in files if file.name != ENVIRONMENT_FILE]
         if not files:
-            raise InputError(f"{path} holds no file of results: they end in .json")
+            raise InputError(f"{path} holds no file of results: their names end in .json")
         yield from files

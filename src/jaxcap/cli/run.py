@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Value(NamedTuple):
-    """A computed value and the expected one, as texts, and whether they agree within rounding."""
+    """A computed value beside the expected one, both as text, and whether they agree up to rounding."""
 
     name: str
     computed: str
@@ -52,8 +52,8 @@ class CommandRun:
     budget_s
         Seconds of sampling for each measurement.
     json
-        The file to save results in. If it is ``-``, they go to standard output, and all else to
-        standard error.
+        The file to save results in. If it is ``-``, results go to standard output, and everything
+        else to standard error.
     quiet
         Whether to print nothing.
     """
@@ -64,7 +64,7 @@ class CommandRun:
     quiet: bool = False
 
     def start(self) -> None:
-        """Choose the device, and make sure that results can be saved, before measuring."""
+        """Choose the device and make sure that the results can be saved, before anything is measured."""
         if self.json:
             require_writable(self.json, "--json")
         if self.device == "cpu":
@@ -74,35 +74,37 @@ class CommandRun:
         platform = start_backend()
         if self.device not in ("auto", platform):
             raise InputError(
-                f"--device {self.device}: JAX finds no {self.device.upper()} here (its device is "
-                f"{platform.upper()}); leave the option out, or see what `jaxcap doctor` says"
+                f"--device {self.device}: JAX finds no {self.device.upper()} here (it computes on the "
+                f"{platform.upper()}): leave the option out, or run `jaxcap doctor` to find out why"
             )
 
     def platforms(self, library: str = "jax") -> list[str]:
-        """Platforms that a library can use: the option's, or JAX's default and the CPU."""
+        """Return what a library can use of ``--device``, or by default of JAX's device and the CPU."""
         wanted = [self.device] if self.device != "auto" else [start_backend(), "cpu"]
         usable = [platform for platform in dict.fromkeys(wanted) if _can_use(library, platform)]
         if not usable:
             raise InputError(
-                f"--device {self.device}: {LIBRARIES[library]} can't compute there; leave the "
-                "option out, or see what `jaxcap doctor` says"
+                f"--device {self.device}: {LIBRARIES[library]} can't compute on the "
+                f"{self.device.upper()} here: leave the option out"
             )
         return usable
 
     def show(self, *contents: Any) -> None:
-        """Print tables or texts."""
+        """Print tables or texts, unless the command is quiet."""
         if not self.quiet:
             display(*contents, err=self.json == DASH)
 
     def check(self, caption: str, values: Iterable[Value]) -> None:
-        """Compute values, show them beside the expected ones, and fail if they disagree."""
+        """Compute values, show them beside the expected ones, and fail if any of them disagree."""
         with progress_bar(hidden=self.quiet) as bar:
-            bar.add_task(f"Computing: {caption}", total=None)
+            bar.add_task(f"Checking: {caption}", total=None)
             values = list(values)
         rows = [(v.name, v.computed, v.expected, "yes" if v.agrees else "NO") for v in values]
         self.show(Table(caption, ("", "found", "expected", "as expected"), rows))
         if wrong := [value.name for value in values if not value.agrees]:
-            raise click.ClickException(f"not as expected: {', '.join(wrong)}")
+            raise click.ClickException(
+                f"nothing was timed, because these values are not as expected: {', '.join(wrong)}"
+            )
 
     def measure(self, experiment: str, prepare: Prepare, points: Points) -> ResultSet:
         """Measure variants at each point."""
@@ -131,12 +133,12 @@ class CommandRun:
                 raise click.ClickException(str(error)) from error
 
     def finish(self, results: ResultSet, *, over: str | None = None) -> None:
-        """Show results, and how fast they are compared with a variant; save them."""
+        """Show results, and their speed-ups over a variant if one is given; save them."""
         self.show(results.table(), *([results.speedups(over=over)] if over else []))
         self.save(results)
 
     def save(self, results: ResultSet) -> None:
-        """Save results where ``--json`` says, if it is given."""
+        """Save results in the file that ``--json`` names, if it is given."""
         if self.json == DASH:
             click.echo(results.model_dump_json(indent=1))
         elif self.json:
@@ -145,10 +147,10 @@ class CommandRun:
 
 
 def measuring_command(function: Function) -> Function:
-    """Give a command the options common to measurements, and pass it a `CommandRun` instead."""
+    """Give a command the options that all measurements share, and pass it a `CommandRun` for them."""
 
     @device_option
-    @budget_option(CommandRun.budget_s, "Time for each measurement.")
+    @budget_option(CommandRun.budget_s, "Time to spend on each variant, at each size.")
     @json_option
     @quiet_option
     @wraps(function)
@@ -163,7 +165,7 @@ def measuring_command(function: Function) -> Function:
 
 
 def start_backend() -> str:
-    """Start JAX, and name the platform of its default device."""
+    """Start JAX, and return the platform of its default device."""
     try:
         import jax
 
@@ -175,11 +177,13 @@ def start_backend() -> str:
     ) as error:  # JAX_PLATFORMS=cuda raises the first
         if platforms := os.environ.get("JAX_PLATFORMS"):
             raise InputError(
-                f"the variable JAX_PLATFORMS is {platforms!r}, and JAX can't start that here: "
-                "unset JAX_PLATFORMS, or see what `jaxcap doctor` says"
+                f"the environment variable JAX_PLATFORMS is {platforms!r}, but JAX can't start that "
+                "here: unset JAX_PLATFORMS, or run `jaxcap doctor` to find out why"
             ) from error
         reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"JAX doesn't start ({reason}): see what `jaxcap doctor` says") from error
+        raise InputError(
+            f"JAX doesn't start ({reason}): run `jaxcap doctor` to find out why"
+        ) from error
 
 
 def _can_use(library: str, platform: str) -> bool:

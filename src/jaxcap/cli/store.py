@@ -1,4 +1,4 @@
-"""Commands about the results that builds and recordings keep."""
+"""Commands that list and delete the results that builds keep."""
 
 from __future__ import annotations
 
@@ -20,27 +20,30 @@ _folder = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default="docs/_build/store/results",
     show_default=True,
-    help="A folder that holds a folder for each device.",
+    help="Folder in which builds keep results, with a folder for each device.",
 )
 _experiments = click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
 
-# The results of each file, or why it can't be read.
+# The results in each file, or why it can't be read.
 Contents = Mapping[Path, ResultSet | str]
 
 
 @click.group(epilog="Example: jaxcap store list jit")
 def store() -> None:
-    """Show and clear what builds keep, to take it again instead of measuring."""
+    """List and delete the results that builds of the site keep."""
 
 
 @store.command("list", epilog="Example: jaxcap store list jit")
 @_experiments
 @_folder
 def list_(experiments: Sequence[str], folder: Path) -> None:
-    """List what is kept, how old it is, and what has changed since then."""
+    """List kept results, their age, and what has changed since.
+
+    The next build with --reuse takes those since which nothing has changed.
+    """
     contents = _contents(folder, experiments)
     if not contents:
-        display(f"nothing is kept in {folder}")
+        display(f"there are no kept results in {folder}")
         return
     reasons = _reasons_to_measure()
     rows = []
@@ -59,10 +62,13 @@ def list_(experiments: Sequence[str], folder: Path) -> None:
 
 @store.command(epilog="Example: jaxcap store clear jit 'linear algebra'")
 @_experiments
-@click.option("--outdated", is_flag=True, help="Only what wouldn't be taken any more.")
+@click.option("--outdated", is_flag=True, help="Delete only results that a build wouldn't reuse.")
 @_folder
 def clear(experiments: Sequence[str], outdated: bool, folder: Path) -> None:
-    """Delete what is kept, of all experiments or of those that are named."""
+    """Delete kept results.
+
+    Deletes those of the experiments that you name, or else all of them.
+    """
     with measuring_alone():
         contents = _contents(folder, experiments)
         reasons = _reasons_to_measure() if outdated else lambda _: ["asked for"]
@@ -73,7 +79,7 @@ def clear(experiments: Sequence[str], outdated: bool, folder: Path) -> None:
 
 
 def _contents(folder: Path, experiments: Sequence[str]) -> Contents:
-    """Read all files of results, or those of the experiments that are named."""
+    """Read all files of results, or those of some experiments."""
     from jaxcap.measure.store import Store
 
     contents: dict[Path, ResultSet | str] = {}
@@ -87,13 +93,14 @@ def _contents(folder: Path, experiments: Sequence[str]) -> Contents:
     names = {path: k if isinstance(k, str) else k[0].experiment for path, k in contents.items()}
     if unknown := set(experiments) - set(names.values()):
         raise InputError(
-            f"nothing is kept of {', '.join(sorted(unknown))} in {folder}: see jaxcap store list"
+            f"there are no kept results of {' or '.join(sorted(unknown))} in {folder}: "
+            "`jaxcap store list` shows what there is"
         )
     return {path: kept for path, kept in contents.items() if names[path] in experiments}
 
 
 def _reasons_to_measure() -> Callable[[ResultSet | str], Sequence[str]]:
-    """Return a function that says why kept results wouldn't be taken on this machine."""
+    """Return a function that says why a build on this machine wouldn't reuse some results."""
     start_backend()
     from jaxcap.experiments import catalogue
     from jaxcap.measure.machine.description import capture

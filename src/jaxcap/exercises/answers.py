@@ -49,10 +49,10 @@ def array(expected: Any, hint: str) -> Grader:
             raise WrongError(f"expected the shape {solution.shape}, got {answer.shape}. {hint}")
         correct = int((np.asarray(answer) == solution).sum())
         if correct < solution.size:
-            raise WrongError(f"{correct} of the {solution.size} elements are right. {hint}")
+            raise WrongError(f"only {correct} of the {solution.size} elements are right. {hint}")
         if not np.issubdtype(answer.dtype, np.integer):
             raise WrongError(
-                f"the values are right, but have the type {answer.dtype}: use integers."
+                f"the values are right, but their type is {answer.dtype}. Use integers."
             )
         return ""
 
@@ -62,7 +62,9 @@ def array(expected: Any, hint: str) -> Grader:
 def shape(answer: Any) -> str:
     """Grade the shape of a product."""
     if not isinstance(answer, tuple) or not np.array_equal(answer, (2, 2)):
-        raise WrongError("expected a tuple of two sizes, rows first: an attribute of arrays.")
+        raise WrongError(
+            "expected a tuple of two sizes, rows first. Arrays have an attribute for it."
+        )
     return ""
 
 
@@ -75,7 +77,7 @@ def number(expected: float, hint: str, mistakes: dict[float, str] | None = None)
             if _close(value, mistake):
                 raise WrongError(explanation)
         if not _close(value, expected):
-            raise WrongError(f"{value:.8g} is not the number. {hint}")
+            raise WrongError(f"{value:.8g} is not the right number. {hint}")
         return ""
 
     return grade
@@ -88,9 +90,11 @@ def two_orders(answer: Any) -> str:
         raise WrongError(f"expected a tuple of two numbers, got {_kind(answer)}.")
     values = tuple(_float(value) for value in answer)
     if all(map(_close, values, reversed(expected))):
-        raise WrongError("these are the two numbers in the wrong order: foo1 comes first.")
+        raise WrongError("these are the right numbers in the wrong order: foo1 comes first.")
     if not all(map(_close, values, expected)):
-        raise WrongError("call np.random.seed(0) before each of the two, and change nothing else.")
+        raise WrongError(
+            "call np.random.seed(0) before each of the two calls, and change nothing else."
+        )
     return ""
 
 
@@ -102,12 +106,12 @@ def foo(answer: Any) -> str:
         return f"{FOO[setting]} is the value for jax_threefry_partitionable={setting}, as set here."
     if _close(value, FOO[not setting]):
         raise WrongError(
-            f"{FOO[not setting]} is the value for jax_threefry_partitionable={not setting}, and here "
-            f"it is {setting}. Answer with what your own code returns."
+            f"{FOO[not setting]} is the value with jax_threefry_partitionable={not setting}, but here "
+            f"the setting is {setting}. Answer with what your own code returns."
         )
     raise WrongError(
-        "foo gives another number here. Draw 32-bit numbers with jax.random.uniform, bar from the "
-        "first subkey of jax.random.key(0) and baz from the second."
+        "foo returns another number here. Draw 32-bit numbers with jax.random.uniform: bar's from "
+        "the first subkey of jax.random.key(0), baz's from the second."
     )
 
 
@@ -115,7 +119,9 @@ def derivative(answer: Any) -> str:
     """Grade a derivative of 14x³ + 13x by its values at a few points."""
     for x in (0.0, 1.0, -2.5, 17.0):
         if not _close(_float(_call(answer, x)), 42 * x**2 + 13):
-            raise WrongError(f"at x = {x} it is wrong. Differentiate 14x³ and 13x separately.")
+            raise WrongError(
+                f"the value at x = {x} is wrong. Differentiate 14x³ and 13x separately."
+            )
     return ""
 
 
@@ -137,7 +143,7 @@ def model(answer: Any) -> str:
     a, b = (float(jax.random.normal(key)) for key in keys)
     value = _float(_call(answer, keys))
     if isclose(value, 14 * a**2 + 13 * a, rel_tol=1e-5):
-        raise WrongError("both draws use the first key, so both are the same number.")
+        raise WrongError("both draws use the first key, so they give the same number.")
     if not isclose(value, 14 * a**2 + 13 * b, rel_tol=1e-5):
         raise WrongError("expected 14 a² + 13 b, with a from the first key and b from the second.")
     return ""
@@ -173,13 +179,15 @@ def loop(*, waits: bool) -> Grader:
 
         last = _call(answer, model, 3)
         if len(values) != 3:
-            raise WrongError(f"for 3 iterations, it called the model {len(values)} times.")
+            raise WrongError(
+                f"in 3 iterations, it called the model {len(values)} times instead of 3."
+            )
         if len(seen) != 6:
-            raise WrongError("hand the model two keys in each iteration.")
+            raise WrongError("pass two keys to the model in each iteration.")
         if len(set(seen)) != 6:
-            raise WrongError("it uses a key twice. Split anew in each iteration.")
+            raise WrongError("it uses a key twice. Split the key again in each iteration.")
         if last is not values[-1]:
-            raise WrongError(f"return the last value of the model; this returned {_kind(last)}.")
+            raise WrongError(f"return the model's last value: yours returned {_kind(last)}.")
         if waits and not last.awaited:
             raise WrongError("it returns the last value without waiting for it.")
         return ""
@@ -225,7 +233,7 @@ def compiles(expected: tuple[bool, ...]) -> Grader:
         correct = sum(map(np.array_equal, answer, expected))  # arrays may be among the answers
         if correct < len(expected):
             raise WrongError(
-                f"{correct} of the {len(expected)} are right. Which values has it seen before?"
+                f"only {correct} of the {len(expected)} are right. Which values has it seen before?"
             )
         return ""
 

@@ -1,4 +1,4 @@
-"""When calls return: what makes Python wait, what its lead is worth, and what is computed at once."""
+"""When calls return: what makes Python wait, what its lead gains, and what runs inside the call."""
 
 from __future__ import annotations
 

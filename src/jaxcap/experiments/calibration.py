@@ -36,7 +36,7 @@ def prepare(size: int) -> Variants:
 
 
 def prepare_errors(library: str, size: int) -> Variants:
-    """Prepare the error by one library; JAX compiles a program each for two to four parameters."""
+    """Prepare the error in one library; JAX compiles one program each for two to four parameters."""
     parameters = np.array([calibration.SLOPE, calibration.OFFSET, 0.0, 0.0], np.float32)
     data = [a.astype(np.float32) for a in calibration.sensors(size=size)]
     if library == NUMPY:

@@ -1,4 +1,4 @@
-"""What mistakes in timing are about: the same work in ways that a careless comparison mixes up."""
+"""Mistakes in timing: the same work, done in ways that a careless comparison confuses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def prepare(question: str, size: int) -> Variants:
 
 
 def prepare_products(size: int) -> Variants:
-    """Prepare the square of a matrix in two types by NumPy, and in one of them by JAX."""
+    """Prepare the square of a matrix, by NumPy in two dtypes and by JAX in one of them."""
     wide = np.random.default_rng(0).standard_normal((size, size))
     narrow = wide.astype(np.float32)
     on_device = jax.device_put(narrow)
@@ -87,9 +87,9 @@ def prepare_opponents(size: int) -> Variants:
 
 
 def unaligned(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Copy an array of shape ``(n,)`` to where JAX on a CPU cannot share it.
+    """Copy an array of shape ``(n,)`` to an address at which JAX on a CPU can't share its memory.
 
-    Otherwise it would depend on chance, in each process, whether a call on it copies it.
+    Otherwise chance would decide, in each process anew, whether a call copies the array.
     """
     memory = np.empty(len(x) + _SHARED_ALIGNMENT // x.itemsize, x.dtype)
     is_aligned = memory.ctypes.data % _SHARED_ALIGNMENT == 0

@@ -30,7 +30,7 @@ def several_devices() -> Sequence[jax.Device]:
 
 
 def prepare(batch: int, steps: int) -> Variants:
-    """Prepare ``steps`` steps on batches of ``batch`` images, by one device and by all."""
+    """Prepare ``steps`` steps on batches of ``batch`` images, on one device and on all of them."""
     devices = several_devices()
     settings = Settings(batch_size_training=batch)
     train = data.load("subset").train

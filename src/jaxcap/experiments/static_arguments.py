@@ -17,9 +17,9 @@ COSINES, MEANS = "cosines", "means"
 
 
 def prepare(steps: int, of: str = COSINES) -> Variants:
-    """Prepare loops of so many steps: cosines of a thousand numbers, or means of different lengths.
+    """Prepare loops of ``steps`` steps: cosines of a thousand numbers, or means of arrays.
 
-    All numbers are float32. The lengths are from 1 to 999.
+    All numbers are float32. The arrays have different lengths, from 1 to 999.
     """
     if of == MEANS:
         arrays = loops.measurements(steps)

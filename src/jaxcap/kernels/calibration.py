@@ -1,4 +1,4 @@
-"""Two sensors of one quantity, and how to calibrate one by the readings of the other.
+"""Two sensors of one quantity, and ways to calibrate one with the readings of the other.
 
 The true quantity is drawn uniformly from 1 to 11. A *reference* sensor shows it with a little noise.
 The sensor to be calibrated gives *readings*: slope times truth plus offset, with noise of its own,
@@ -136,7 +136,7 @@ def fit_by_gradient(
     *,
     callback: Any = None,
 ) -> Any:
-    """Minimise `rmse` by SciPy's BFGS with gradients by JAX; as `fit_by_scipy`."""
+    """Minimise `rmse` as `fit_by_scipy` does, but with gradients from JAX."""
     return scipy.optimize.minimize(
         _error_and_gradient,
         start,
@@ -150,7 +150,7 @@ def fit_by_gradient(
 def fit_by_jax(
     reference: Vector, reading: Vector, start: Point = NO_CORRECTION, steps: int = 100
 ) -> Any:
-    """Minimise `rmse` by JAX's BFGS with gradients, in so many steps at most; can be compiled."""
+    """Minimise `rmse` by JAX's BFGS with gradients, in at most ``steps`` steps; can be compiled."""
     return jax.scipy.optimize.minimize(
         rmse,
         jnp.asarray(start),

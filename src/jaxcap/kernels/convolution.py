@@ -53,7 +53,7 @@ def by_xla(images: Array, kernel: Array) -> Array:
 
 
 def kernel_gradient(convolve: Convolve, images: Array, kernel: Array) -> Array:
-    """Gradient, with respect to the kernel, of the sum of squares of what comes out."""
+    """Gradient, with respect to the kernel, of the output's sum of squares."""
 
     def sum_of_squares(kernel: Array) -> Array:
         return (convolve(images, kernel) ** 2).sum()
@@ -99,7 +99,7 @@ def _convolve_part(images: Array, kernel: Array) -> Array:
 
 
 def _columns(images: Array, kernel: Array) -> Array:
-    """Put each pixel's neighbours to the right, as far as the kernel reaches, beside it."""
+    """Join each pixel with its neighbours to the right, as far as the kernel reaches."""
     width = kernel.shape[1]
     columns = images.shape[2] - width + 1
     return jnp.concatenate([images[:, :, j : j + columns] for j in range(width)], axis=-1)
@@ -112,7 +112,7 @@ def _matrix(kernel: Array) -> Array:
 
 
 def _gradients(images: Array, kernel: Array, cotangent: Array) -> tuple[Array, Array]:
-    """Gradients by a part's images and by the kernel: the transpose of `_convolve_part`."""
+    """Gradients with respect to a part's images and the kernel: the transpose of `_convolve_part`."""
     height, width, channels, features = kernel.shape
     rows = [
         jnp.pad(cotangent, ((0, 0), (i, height - 1 - i), (0, 0), (0, 0))) for i in range(height)
@@ -166,7 +166,7 @@ def _merge_parts(parts: Array) -> Array:
 
 
 def max_pool(images: Array) -> Array:
-    """Take the largest of each 2 × 2 pixels, without XLA's general window operation.
+    """Take the largest pixel of each 2 × 2 block, without XLA's general window operation.
 
     Parameters
     ----------

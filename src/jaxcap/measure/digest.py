@@ -110,7 +110,7 @@ def sources_of_script(script: str) -> dict[str, str]:
 
 
 def _reachable(waiting: set[str], is_wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Read modules, and what they import directly or not as far as it is wanted."""
+    """Read modules, and those that they import, directly or not, if they are wanted."""
     texts: dict[str, str] = {}
     while waiting:
         name = waiting.pop()

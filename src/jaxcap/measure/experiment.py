@@ -126,7 +126,7 @@ class Experiment:
             The sets of parameters to measure with; by default `points`.
         processes
             How many fresh processes. The intervals predict the next run (see
-            `~jaxcap.results.statistics.prediction_interval`), and are of use from four processes
+            `~jaxcap.results.statistics.prediction_interval`), and are useful from four processes
             on: they reach 13 standard deviations to either side with two processes, 3.5 with three,
             2.2 with four and 1.5 with six.
         budget_s
@@ -193,7 +193,7 @@ class Experiment:
     def plan(
         self, points: Points | None = None, *, processes: int = 6, budget_s: float = 1.0
     ) -> store.Plan:
-        """Say what `run` asks with these arguments, as a `~jaxcap.measure.store.Store` keeps it."""
+        """Describe what `run` measures with these arguments, for a `~jaxcap.measure.store.Store`."""
         points = self.points if points is None else points
         return store.Plan(
             experiment=self.name,

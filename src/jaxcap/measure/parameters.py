@@ -35,18 +35,18 @@ def validate_labels(
     """
     if not _is_valid(_NAME, experiment) or {"/", "\\"} & set(experiment):
         raise ValueError(
-            f"experiment cannot be named {experiment!r}: choose a printable text without slashes"
+            f"experiment cannot be named {experiment!r}: choose printable text without slashes"
         )
     for variant in variants:
         if not _is_valid(_NAME, variant):
-            raise ValueError(f"variants cannot be named {variant!r}: choose a printable text")
+            raise ValueError(f"variants cannot be named {variant!r}: choose printable text")
     plain = {}
     for name, value in parameters.items():
         plain[name] = value.item() if isinstance(value, np.generic) else value
         if not _is_valid(_PARAMETER, (name, plain[name])):
             raise ValueError(
-                f"parameter {name!r} is {plain[name]!r}: give a finite number, a boolean or a "
-                "printable text, under a name that is a printable text"
+                f"parameter {name!r} cannot be {plain[name]!r}: give it a name of printable text, and a "
+                "finite number, a boolean or printable text as its value"
             )
     return plain
 

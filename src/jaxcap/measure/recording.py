@@ -1,7 +1,7 @@
 """Record experiments on this machine's best device, in files that other machines can read.
 
 An interrupted recording keeps what it has saved. An experiment is measured again only if its file
-doesn't answer the same question any more (see `jaxcap.measure.store.Plan`).
+no longer answers the same question (see `jaxcap.measure.store.Plan`).
 """
 
 from __future__ import annotations

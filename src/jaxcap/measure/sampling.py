@@ -110,7 +110,7 @@ class Comparison:
 
     @property
     def slow(self) -> tuple[str, ...]:
-        """The variants that the machine was slow beside in the last round, as far as is known yet."""
+        """The variants whose last sample was taken while the machine was slow, as far as known."""
         return tuple(s.name for s in self._samplers if self._probe.is_slow(s.probes_s[-1]))
 
     def is_precise(self, precision: float) -> bool:

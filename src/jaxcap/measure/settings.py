@@ -1,4 +1,4 @@
-"""What the environment asks of a build: what it keeps, takes and skips. Needs no JAX."""
+"""Environment variables that decide what a build keeps, reuses and skips. Needs no JAX."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUICK_BUDGET_S = 1e-6
 
 
 def reuse_is_on() -> bool:
-    """Whether results that are kept and current are taken instead of measured."""
+    """Whether kept results that are still current are reused instead of measured again."""
     return os.environ.get(REUSE) == "1"
 
 

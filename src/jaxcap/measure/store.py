@@ -1,8 +1,8 @@
-"""Results that are kept, and found again as long as nothing has changed that they depend on.
+"""Results that are kept, and reused as long as nothing that they depend on has changed.
 
 A recording, the store of a build and a single file from another machine have the same layout: a
-folder for each machine, and in it a file for each experiment. Here alone it is decided whether what
-a file holds answers a question, and is current.
+folder for each machine, and in it a file for each experiment. Only this module decides
+whether the results in a file answer a question, and are current.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def measured_platform() -> str:
 
 
 def shown_machine() -> Environment | None:
-    """Return the machine whose recordings are taken; None if this one measures.
+    """Return the machine whose recordings are shown; None if this machine measures.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def _environment_of(folder: Path) -> Environment:
     if environment := load_environment(folder):
         return environment
     raise ResultsError(
-        f"{MACHINE} names {folder}, which has no {ENVIRONMENT_FILE}: name the folder of a machine "
-        "that has recorded, such as docs/recorded/amd-epyc"
+        f"{MACHINE} is {folder}, which has no {ENVIRONMENT_FILE}: set it to the folder of a machine's "
+        "recordings, such as docs/recorded/amd-epyc"
     )
 
 
@@ -101,11 +101,11 @@ class Plan:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What makes it another question."""
+        """What distinguishes this question from others."""
         return self.name, self.processes, self.budget_s, self.code
 
     def choose(self, kept: ResultSet) -> ResultSet | None:
-        """Return what was asked for of these results, in the order of the points, if they have it."""
+        """Return the results that were asked for, in the order of the points, if all are there."""
         chosen: list[Result] = []
         for point in self.points:
             at_point = [result for result in kept if dict(result.parameters) == dict(point)]
@@ -115,7 +115,7 @@ class Plan:
         return kept.subset(chosen)
 
     def reasons_to_measure(self, kept: ResultSet, now: Environment) -> list[str]:
-        """Say why results don't answer this any more: what has changed, and what they lack."""
+        """Say why results no longer answer this question: what has changed, and what they lack."""
         reasons = changes_since(kept, now, self.code)
         processes = min(result.planned_processes or len(result.runs) for result in kept)
         if processes < self.processes:
@@ -183,7 +183,7 @@ class Store:
 
 
 def kept_results(plan: Plan) -> ResultSet | None:
-    """Return results that are to be taken instead of measuring.
+    """Return the results that make measuring unnecessary, if there are any.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def kept_results(plan: Plan) -> ResultSet | None:
 
 
 def keep(results: ResultSet, plan: Plan) -> None:
-    """Keep new results, if there is a place for them; log why they can't be kept."""
+    """Keep new results if there is a folder for them. If they can't be kept, log why."""
     if session_start_s() is not None:
         _of_session[plan.key] = results
     folder = os.environ.get(STORE)
@@ -225,8 +225,8 @@ def _recorded(folder: Path, plan: Plan) -> ResultSet:
         chosen = None
     if chosen is None:
         raise NotRecordedError(
-            f"{folder.name} has not recorded experiment {plan.experiment!r} at {list(plan.points)}: "
-            f"run jaxcap record {plan.experiment!r} there, and add the file"
+            f"{folder.name} has no recording of experiment {plan.experiment!r} at {list(plan.points)}: "
+            f"run `jaxcap record {plan.experiment!r}` on that machine, and add the file"
         )
     tell_source(plan.experiment, path)
     return chosen

@@ -60,7 +60,7 @@ def measure(
     Result
         With one run. Its interval is for repeats inside this process, which agree better with one
         another than with the next process. An `~jaxcap.measure.experiment.Experiment` predicts
-        that one as well.
+        the next process as well.
     """
     name = variant or str(getattr(fn, "__name__", type(fn).__name__))
     return compare({name: fn}, *args, experiment=experiment, **options)[0]

@@ -114,8 +114,8 @@ def measure_each_in_turns(
         variants of a point share the time, because all have the same number of samples. Up to as
         much again is spent on repeating disturbed rounds.
     stops_early
-        Whether points at which all speed-ups are precise are measured no longer. They are precise
-        by what all processes say together, so these have to measure the same.
+        Whether a point is no longer measured once all its speed-ups are precise. The numbers of
+        all processes decide that together, so all have to measure the same.
     limit_s
         Seconds after which a process that doesn't answer counts as hanging.
     on_progress
@@ -188,9 +188,9 @@ class _Point:
         return not self.is_finished and (len(self.rounds[-1]) < MIN_ROUNDS or self.left_s > 0)
 
     def look(self, shares_of_others: Sequence[float]) -> None:
-        """Find out whether the speed-ups are precise: at growing distances, and twice in a row.
+        """Find out, at growing intervals, whether the speed-ups have been precise twice in a row.
 
-        A rule that looked after each round would stop at the luckiest one. Disturbed rounds don't
+        A rule that looked after every round would stop at a lucky one. Disturbed rounds don't
         count, as in the results.
         """
         if len(self.rounds[-1]) >= self.next_look:
@@ -213,7 +213,7 @@ class _Point:
         variants: set[str],
         shares_of_others: Sequence[float],
     ) -> Sequence[Sequence[float]]:
-        """Return a number of each round that results will keep, as far as windows have ended."""
+        """Return ``number`` of each round that the results will keep, as far as is known yet."""
         disturbed = {i for i, share in enumerate(shares_of_others) if share > DISTURBED_SHARE}
         return without_disturbed(
             [[number(round_.samples_s) for round_ in rounds] for rounds in self.rounds],

@@ -28,16 +28,16 @@ _OTHERS = 24 * 24 * 64 * (3 * 3 * 32) + 256 * (12 * 12 * 64) + 10 * 256
 def work_of_step(batch: int) -> Cost:
     """Return the least that a training step on a batch costs.
 
-    Each layer multiplies three times: for its output, and for the gradients by its weights and by
-    its input, which the first layer doesn't need. A multiplication comes with an addition. Images are
-    read once, and weights, gradients and momentum, in float32, are read and written.
+    Each layer multiplies three times: for its output, and for the gradients with respect to its weights
+    and to its input, which the first layer doesn't need. Each multiplication comes with an addition.
+    Images are read once, and weights, gradients and momentum, in float32, are read and written.
     """
     multiplications = batch * (2 * _CONV1 + 3 * _OTHERS)
     return Cost(2.0 * multiplications, 784.0 * batch + 6 * 4 * PARAMETERS)
 
 
 def xla_max_pool(images: Array) -> Array:
-    """Take the largest of each 2 × 2 pixels, by XLA's own operation."""
+    """Take the largest pixel of each 2 × 2 block, by XLA's own operation."""
     pooled: Array = nnx.max_pool(images, (2, 2), strides=(2, 2))  # type: ignore[no-untyped-call]
     return pooled
 
@@ -52,7 +52,7 @@ class CNN(nnx.Module):
     convolve
         Convolves images with a kernel without padding; by default XLA's own operation does.
     pool
-        Takes the largest of each 2 × 2 pixels.
+        Takes the largest pixel of each 2 × 2 block.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
     """

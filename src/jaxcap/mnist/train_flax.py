@@ -96,7 +96,7 @@ class FlaxTrainer(Trainer):
     Raises
     ------
     ValueError
-        If the devices can't have equal parts of a batch.
+        If a batch can't be split evenly among the devices.
     """
 
     def __init__(

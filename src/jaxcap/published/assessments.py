@@ -212,7 +212,7 @@ def _is_near(ratio: float) -> bool:
 
 
 def _mistakes_explain(replication: Replication, published_s: float) -> bool:
-    """Whether the mistakes clearly change our time, and about as far as to the published one."""
+    """Whether the mistakes clearly change our time, and bring it close to the published one."""
     ours, mistaken = replication.correct_time, replication.mistaken_time
     if mistaken.low <= ours.high and ours.low <= mistaken.high:
         return False

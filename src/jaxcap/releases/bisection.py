@@ -217,7 +217,7 @@ class _Comparison:
     logs: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, measured: Mapping[str, Sequence[float]]) -> None:
-        """Add what as many processes of each release measured at the same time."""
+        """Add what processes, equally many of each release, measured at the same time."""
         level = fmean(median(map(log, values)) for values in measured.values())
         for release, values in measured.items():
             self.values.setdefault(release, []).extend(values)
@@ -228,7 +228,7 @@ class _Comparison:
         return Ratio(value=exp(value), low=exp(low), high=exp(min(high, 700)))
 
     def larger_change(self, older: str, middle: str, newer: str) -> tuple[tuple[str, str], bool]:
-        """Return between which two the change is larger, and whether that is certain.
+        """Return the two releases with the larger change between them, and whether that is certain.
 
         With logarithms x, y and z, the change from x to y is larger than that from y to z if y lies
         beyond the middle of x and z, seen from x.
@@ -318,7 +318,7 @@ class _Search:
         return verdict(comparison), comparison.ratio(older, newer)
 
     def _compare_middle(self, older: str, middle: str, newer: str) -> tuple[Step, bool, Ratio]:
-        """Compare three, and return where to go on, whether that is certain, and the whole change."""
+        """Compare three; return where to go on, whether that is certain, and the whole change."""
         releases = older, middle, newer
         comparison = self._compare(releases, lambda c: c.larger_change(*releases)[1])
         followed, is_certain = comparison.larger_change(*releases)

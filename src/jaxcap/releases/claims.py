@@ -130,7 +130,7 @@ class CheckedClaim:
     outcomes
         By release, oldest first.
     ratios
-        How many times as long the program takes that is claimed to be slower, by release.
+        By release, the time of the program that is claimed to be slower, divided by the other's.
     """
 
     claim: ReleaseClaim
@@ -203,7 +203,7 @@ def check(releases: Releases) -> list[CheckedClaim]:
 
 
 def _compare(quicker: Series, slower: Series, release: str) -> tuple[float, float]:
-    """Return how many times as long one takes, and the probability of that without a cause."""
+    """Return how many times as long one takes, and the probability of that by chance alone."""
     ratio = slower.estimates[release].value / quicker.estimates[release].value
     deviation = max(quicker.deviation, slower.deviation)
     *_, p = compare_logs(quicker.logs[release], slower.logs[release], *deviation)

@@ -3,7 +3,7 @@
 The processes of two releases are independent, and each gives one number: its median, or its first
 call. Their logarithms are compared by Welch's test. So many comparisons are made that some would
 look like changes by chance; therefore their p-values are corrected together, so that at most
-`FALSE_SHARE` of what is called a change is expected to be none.
+`FALSE_SHARE` of what is called a change is expected to be due to chance.
 
 This module needs no JAX.
 """
@@ -137,7 +137,7 @@ class Comparison:
     high
         The upper end of the ratio's interval; infinite in that case.
     p
-        The probability of so large a difference without a cause; nan where it can't be estimated.
+        The probability that chance alone makes so large a difference; nan if it can't be estimated.
     adjusted_p
         The same, corrected for all comparisons that were made together.
     """
@@ -333,11 +333,11 @@ class Releases:
 
     @property
     def not_seen_again(self) -> list[Comparison]:
-        """The steps that would count as changes, had a second recording shown them as well."""
+        """The steps that would count as changes if a second recording had shown them as well."""
         return [c for c in self.steps if c.is_change and self.is_seen_again(c) is False]
 
     def second(self, change: Comparison) -> Comparison | None:
-        """Return what a second recording says of a change; None if it didn't measure that."""
+        """Return what a second recording says about a change; None if it didn't measure it."""
         wanted = change.series
         for series in self.again.of_jax(wanted.quantity) if self.again else ():
             measured = {change.before, change.after} <= series.estimates.keys()
@@ -346,7 +346,7 @@ class Releases:
         return None
 
     def is_seen_again(self, change: Comparison) -> bool | None:
-        """Tell whether a second recording shows a change too; None if it didn't measure that."""
+        """Tell whether a second recording shows a change too; None if it didn't measure it."""
         second = self.second(change)
         if second is None:
             return None
@@ -355,7 +355,7 @@ class Releases:
 
     @property
     def moved_with_control(self) -> list[Comparison]:
-        """The steps that would count as changes, had the same without JAX not changed with them."""
+        """The steps that would count as changes if the same work without JAX hadn't changed as well."""
         return [c for c in self.steps if c.is_change and self._control_moved(c)]
 
     def _control_moved(self, change: Comparison) -> bool:
@@ -441,7 +441,7 @@ class Cause:
 
 
 def causes() -> list[Cause]:
-    """Read what is known of causes."""
+    """Read the known causes of changes."""
     path = Path(__file__).with_name("causes.csv")
     with path.open(encoding="utf-8", newline="") as file:
         return [Cause(**row) for row in csv.DictReader(file)]
@@ -460,11 +460,11 @@ def _estimate(result: Result, quantity: Quantity) -> Estimate | None:
 def compare_logs(
     before: np.ndarray, after: np.ndarray, deviation: float, freedom: int
 ) -> tuple[float, float, float]:
-    """Return the ends of the interval of a ratio, and the probability of its size without a cause.
+    """Return the ends of a ratio's interval, and the probability that chance alone makes it so large.
 
-    Both come from whichever says less: Welch's test of the two releases, or a test with the
-    deviation of the benchmark in all releases. The former alone would find that two releases differ
-    if by chance all processes of one of them came out alike, as with modes they do.
+    Both come from the more cautious of two tests: Welch's test of the two releases, and a test with
+    the benchmark's deviation in all releases. Welch's test alone would find a difference where all
+    processes of a release happen to agree, as they sometimes do if times have modes.
     """
     if min(len(before), len(after)) < 2:
         return 0.0, inf, nan

@@ -1,4 +1,4 @@
-"""A virtual environment for each release of JAX, made by uv from the package index."""
+"""A virtual environment for each release of JAX, which uv fills from the package index."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from jaxcap.results.atomic import write_atomically
 
 DEFAULT_PYTHON = "3.12"
 
-# Newest first. Old releases fail with NumPy 2, or with SciPy's newer functions, though they don't
-# say so: what is installed has to pass `_TRIAL`.
+# Newest first. Old releases fail with NumPy 2 or with SciPy's newer functions, but don't declare it,
+# so an environment has to pass `_TRIAL`.
 _COMPANIONS = (("numpy", "scipy"), ("numpy<2", "scipy<1.14"), ("numpy<2", "scipy<1.13"))
 _TRIAL = (
     "import jax, jax.scipy.special, numpy, scipy.linalg; x = numpy.ones((9, 9), 'float32'); "
@@ -27,12 +27,12 @@ _TRIAL = (
     "numpy.asarray(jax.random.normal(jax.random.PRNGKey(0), (9,)))"
 )
 _TRIAL_LIMIT_S = 120.0
-#: What an environment holds is written down in this file when it is complete.
+#: This file lists the packages of an environment. It is written once they are all installed.
 LOCK = "requirements.txt"
 
 
 def default_folder() -> Path:
-    """Return where environments are made: the user's cache."""
+    """Return the folder for environments in the user's cache."""
     from platformdirs import user_cache_path
 
     return user_cache_path("jaxcap", appauthor=False) / "releases"
@@ -46,7 +46,7 @@ def folder_of(
     extra: str = "",
     packages: Sequence[str] = (),
 ) -> Path:
-    """Return where a release is installed: a folder for each Python and set of packages.
+    """Return the folder of a release, which depends on the Python and on the other packages.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def available_releases(python: str) -> list[str]:
     found = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
     if not found:
         raise InstallationError(
-            f"the package index lists no jaxlib for Python {version}: see whether "
-            f"`pip index versions jaxlib` works here ({_reason(done.stderr)})"
+            f"pip finds no jaxlib for Python {version} on the package index "
+            f"({_reason(done.stderr)}): see whether `pip index versions jaxlib` works here"
         )
     return found[1].split(", ")
 
@@ -128,7 +128,7 @@ def python_version(python: str) -> str:
         path = _run("uv", "python", "find", "--no-project", python)
     except InstallationError as error:
         raise InstallationError(
-            f"uv finds no Python {python} here: give the path of one ({error})"
+            f"uv finds no Python {python} here ({error}): give the path of an interpreter"
         ) from error
     return _run(path, "-c", "import platform; print(platform.python_version())")
 
@@ -153,12 +153,12 @@ def install(
     python
         A version, such as ``"3.12"``, or the path of an interpreter.
     extra
-        Of JAX, such as ``"cuda12"`` for a GPU.
+        Extra of JAX, such as ``"cuda12"`` for a GPU.
     requirements
         What to install instead, as in a `ReleaseEnvironment`, so that a recording which continues
         has the same versions as before.
     packages
-        What to install besides, as uv takes it, such as ``"equinox<0.12"``.
+        Other packages to install, as uv names them, such as ``"equinox<0.12"``.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _install(release: str, folder: Path, python: str, choices: Sequence[Sequence
             failure = str(error)
             continue
         return _run("uv", "pip", "freeze", "--python", executable) + "\n"
-    raise InstallationError(f"JAX {release} can't be used with this Python: {failure}")
+    raise InstallationError(f"JAX {release} doesn't work with this Python: {failure}")
 
 
 def _executable(folder: Path) -> Path:
@@ -204,7 +204,7 @@ def _folder_of_jaxcap(folder: Path) -> Path:
 
 
 def _show_jaxcap(folder: Path) -> None:
-    """Let an environment find this copy of jaxcap, which may not be the one that made it."""
+    """Make an environment import this copy of jaxcap, even if another copy made the environment."""
     link, package = _folder_of_jaxcap(folder) / "jaxcap", Path(jaxcap.__file__).parent
     if link.resolve() != package.resolve():
         link.parent.mkdir(exist_ok=True)
@@ -242,4 +242,4 @@ def _uv() -> str:
     path = Path(sys.executable).with_name("uv")
     if found := shutil.which(str(path)) or shutil.which("uv"):
         return found
-    raise InstallationError("uv isn't installed: python -m pip install 'jaxcap[releases]'")
+    raise InstallationError("uv isn't installed: run `python -m pip install 'jaxcap[releases]'`")

@@ -215,7 +215,7 @@ def finding(series: Series, changes: Sequence[Comparison]) -> str:
 def _label_releases(
     axes: Axes, names: Sequence[str], most: int, *, offset: float = 0.0, **style: Any
 ) -> None:
-    """Name at most so many releases below an axis, the newest always among them."""
+    """Name at most ``most`` releases below an axis, always including the newest."""
     step = -(-len(names) // most)
     shown = range((len(names) - 1) % step, len(names), step)
     axes.set_xticks([n + offset for n in shown], [names[n] for n in shown], **style)

@@ -71,8 +71,8 @@ class ReleaseFiles:
         jaxlib = results.environment.versions.get("jaxlib")
         if jaxlib != release.removesuffix(TWIN) or set(results.by_experiment()) != {EXPERIMENT}:
             raise ResultsError(
-                f"{path} is not where it belongs: it has to hold the experiment {EXPERIMENT!r} under "
-                f"jaxlib {release.removesuffix(TWIN)}"
+                f"{path} is not where it belongs: a file of this name holds the experiment "
+                f"{EXPERIMENT!r}, measured with jaxlib {release.removesuffix(TWIN)}"
             )
         return results
 
@@ -110,8 +110,8 @@ class ReleaseFiles:
                 failures.setdefault(release, {})[benchmark] = reason
         except ValueError as error:
             raise ResultsError(
-                f"{path} doesn't say by release and benchmark what failed: delete it, and record "
-                "again"
+                f"{path} can't be read as a list of failures, with a release, a benchmark and a reason "
+                "in each row: delete it, and record again"
             ) from error
         return failures
 

@@ -1,4 +1,4 @@
-"""The reader's own function, in the process that measures it, under any release of JAX."""
+"""Load a reader's own function in the process that measures it, under any release of JAX."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ VARIANT = "function"
 
 
 def prepare(function: str, setup: str) -> Variants:
-    """Find a function, and bind the arguments that ``setup`` returns, unless it is empty.
+    """Find a function, and bind the arguments that ``setup`` returns, if it is given.
 
-    Both are named as ``"script.py:function"`` or ``"package.module:function"``. Modules are looked
-    for in the current folder, too.
+    Both have names such as ``"script.py:function"`` or ``"package.module:function"``. Modules may also
+    lie in the current folder.
     """
     arguments = _find(setup)() if setup else ()
     if not isinstance(arguments, tuple):
         raise TypeError(
-            f"{setup} returned an object of type {type(arguments).__name__}, not a tuple of arguments"
+            f"{setup} must return a tuple of arguments, but returned an object of type "
+            f"{type(arguments).__name__}"
         )
     return {VARIANT: partial(_find(function), *arguments)}
 
@@ -44,7 +45,7 @@ def _find(reference: str) -> Any:
 
 @cache
 def _script(path: Path) -> ModuleType:
-    """Run a script as a module, whose name is that of no other."""
+    """Run a script as a module under a name that no other module has."""
     sys.path.insert(0, str(path.parent.resolve()))  # as Python does when it runs a script
     spec = spec_from_file_location(str(path), path)
     assert spec

@@ -1,4 +1,4 @@
-"""What was recorded of JAX's releases: by this project, which comes with the package, or by you."""
+"""Recordings of JAX's releases: those that come with the package, or your own."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def recorded(folder: Path | None = None) -> Releases:
                 tell_source("releases", releases.files.path(release))
             return releases
     raise ResultsError(
-        f"{folder or 'this copy of jaxcap'} has no recording of JAX's releases: make one by "
-        "jaxcap releases record, and name the folder that it was saved in"
+        f"{folder or 'this copy of jaxcap'} has no recording of JAX's releases: make one with "
+        "`jaxcap releases record`, and pass the folder that it was saved in"
     )

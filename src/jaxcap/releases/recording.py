@@ -1,9 +1,9 @@
 """Record the benchmarks under many releases of JAX on this machine.
 
-Each process is a fresh one under one release. Processes of some releases, chosen at random, are alive
-at once and take turns, sample by sample; then come those of others, and so on, again and again. So a
-second in which the machine is slow affects several releases alike, and an hour all of them. After each
-batch its results are saved: what is interrupted continues there.
+Each process is fresh, and runs one release. The processes of a few releases, chosen at random, are
+alive at once and take turns, sample by sample. Then comes the next batch of releases, and so on, for
+several rounds. A second in which the machine is slow therefore affects several releases alike, and a
+slow hour all of them. Results are saved after each batch, so an interrupted recording can continue.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ class Recording:
         recorded, now = self.files.environment(), description.capture()
         if recorded and not recorded.is_same_hardware(now):
             raise ValueError(
-                f"{self.files.folder} was recorded on another machine ({recorded.device}), and times "
-                "of two machines don't mix: choose another folder"
+                f"{self.files.folder} holds results of another machine ({recorded.device}), which can't "
+                "be mixed with those of this one: choose another folder"
             )
         machine_file = self.files.folder.with_name(ENVIRONMENT_FILE)
         if not machine_file.exists():
@@ -158,8 +158,8 @@ class Recording:
     def _turns(self, releases: Iterable[str]) -> Iterator[tuple[float, list[str]]]:
         """Yield the share of the processes that will have run, and the releases of the next batch.
 
-        In each round the releases come in a new random order, until none misses anything. Those of a
-        batch miss the same benchmarks.
+        In each round the releases come in a new random order, until none lacks anything. Those of a
+        batch lack the same benchmarks.
         """
         shuffle = random.Random().shuffle
         total = done = 0
@@ -177,7 +177,7 @@ class Recording:
     def _measure(
         self, releases: Sequence[str], environments: Mapping[str, ReleaseEnvironment]
     ) -> None:
-        """Measure what some releases miss, by a process of each; note it if one of them fails."""
+        """Measure what some releases lack, in a process of each, and note failures."""
         names = self.missing(releases[0])
         points = [name for name in names if name not in PROGRAMS]
         interpreters = [environments[release].interpreter for release in releases]

@@ -62,7 +62,7 @@ class Replay:
         """How many times slower it has to be to count as reproduced.
 
         The root of the reported factor, which is half of it on a log scale, because another machine
-        hardly shows the same factor; and at least what other comparisons call a difference.
+        rarely shows the same factor; and at least what other comparisons call a difference.
         """
         return max(sqrt(self.factor), NO_DIFFERENCE)
 

@@ -1,4 +1,4 @@
-"""Measure the reader's own function in fresh processes of several releases that take turns."""
+"""Measure a reader's own function in fresh processes of several releases, which take turns."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class FunctionTrials:
     device: Device | None = field(default=None, init=False)
 
     def __call__(self, releases: Sequence[str], processes: int) -> Mapping[str, Sequence[float]]:
-        """Measure in so many fresh processes of each release, all of them alive at once.
+        """Measure in a number of fresh processes of each release, all of them alive at once.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class FunctionTrials:
 
     def _reason(self, failure: str) -> str:
         if "without an answer" in failure:
-            return f"it was stopped after {self.limit_s:,.0f} s without an answer"
+            return f"a process was stopped after {self.limit_s:,.0f} s without an answer"
         # The last line that the process printed, which names the module of the error, and which may
         # be an error of ours about one of the function's.
         printed = re.sub(r"^.*? \(exit code -?\d+\): ", "", failure)
@@ -189,7 +189,7 @@ class FunctionTrials:
                 if result.temporary_bytes is None:
                     raise ReleaseError(
                         release,
-                        "XLA says nothing of the temporary memory: the function must be one that "
+                        "XLA doesn't report the temporary memory, because the function is not one that "
                         "jax.jit returned",
                     )
                 return max(result.temporary_bytes, LEAST_BYTES)

@@ -91,7 +91,9 @@ def _largest(name: str, results: ResultSet) -> float:
     values = (result.parameters.get(name) for result in results)
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     if not numbers:
-        raise ResultsError(f"no result has a number as its parameter {name!r}, to take the largest")
+        raise ResultsError(
+            f"no result has a number as its parameter {name!r}, so there is no largest one"
+        )
     return max(numbers)
 
 
@@ -136,7 +138,7 @@ class Statement(FrozenModel):
 
     @property
     def needs(self) -> str:
-        """What the evidence has to be, in the words in which it is given."""
+        """The bounds in words, such as ``"more than 2 times faster"``."""
         bounds = []
         if self.above is not None:
             bounds.append(_above(self.above))
@@ -290,7 +292,8 @@ def claim(
     """
     if not text or text != text.strip(". "):
         raise ValueError(
-            f"text {text!r} can't follow 'it is claimed that': give a sentence without a full stop"
+            f"the text {text!r} can't follow 'it is claimed that': write it as a clause, without a full "
+            "stop"
         )
     if len(experiments := results.by_experiment()) > 1:
         raise ValueError(

@@ -168,7 +168,7 @@ class _Estimates(NamedTuple):
 
 
 def _times(results: Sequence[Result]) -> _Estimates:
-    """Show the ranges that the column of times in a table of its own has."""
+    """Show times with the same ranges as a table of one set does."""
     times = [(result, result.time) for result in results]
     ((name, ranges),) = spread_column(times).items()
     texts = [_in_brackets(time, text) for (_, time), (_, text) in zip(times, ranges, strict=True)]

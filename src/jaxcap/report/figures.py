@@ -98,14 +98,14 @@ class Drawing(FrozenModel):
             }
             return _functions[self.function](results, **options)
         except (AttributeError, ImportError, KeyError) as error:
-            raise ValueError(f"{self.function} cannot draw these results: {error!r}") from error
+            raise ValueError(f"{self.function} can't draw these results: {error!r}") from error
 
 
 def origin(figure: Figure) -> tuple[ResultSet, Drawing] | None:
     """Return the results that a figure shows, and how it was drawn.
 
-    None for a figure that no function of this module drew, and where an option is no plain value and
-    no function that could be imported, because it couldn't be drawn again.
+    None if no function of this module drew the figure, or if it couldn't be drawn again because an
+    option is neither a plain value nor a function that can be imported.
     """
     if figure not in _origins:
         return None
@@ -124,13 +124,13 @@ def _reference(function: Any) -> Reference:
     with suppress(AttributeError, ImportError):
         if resolve_name(reference) is function:
             return Reference(reference=reference)
-    raise ValueError(f"{function!r} cannot be imported")
+    raise ValueError(f"{function!r} can't be imported")
 
 
 def _redrawable(
     draw: Callable[Concatenate[ResultSet, P], Figure],
 ) -> Callable[Concatenate[ResultSet, P], Figure]:
-    """Draw in this site's style, and remember for `origin` from what and how."""
+    """Draw in this site's style, and remember the results and the options for `origin`."""
 
     @wraps(draw)
     def draw_in_style(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
@@ -256,7 +256,7 @@ def panels(results: ResultSet, *, title: str | None = None) -> Figure:
 def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     """Choose a parameter for the x axis, and split results by the values of the other parameters.
 
-    The parameter is the numeric one with most values, or None if it takes only one value in each
+    The parameter is the numeric one with the most values, or None if it takes only one value in each
     part; the device does not count as a parameter. Parts are named like ``"function wave"``.
     """
     columns = [column for column in results.varying() if column != "device"]

@@ -1,8 +1,8 @@
 """How far timings can be trusted, found by measuring things whose answer is known.
 
-A call is as fast as itself, so whoever says that it is faster raises a false alarm. And what is
-measured now should foretell what is measured next. The functions here count in an
-`~jaxcap.results.audit.Audit` how often each tool was right.
+A call is as fast as itself, so a tool that finds it faster or slower raises a false alarm. And what
+is measured now should predict what is measured next. The functions here count how often each tool was
+right in an `~jaxcap.results.audit.Audit`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of several things are so."""
+    """How many of several statements are true."""
 
     hits: int
     total: int
@@ -72,7 +72,7 @@ class Share:
 
     @property
     def interval(self) -> Interval:
-        """The share, with Wilson's 95 % interval; not a number if there is nothing to share."""
+        """The share, with Wilson's 95 % interval; not a number if the total is zero."""
         if not self.total:
             return Interval(nan, nan, nan)
         z, n, p = -float(ndtri(TAIL)), self.total, self.hits / self.total
@@ -152,13 +152,13 @@ def _differ_by_t_test(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def false_alarms(audit: Audit, tool: str, load: Load) -> Share:
-    """Count how often a tool told a call from itself."""
+    """Count how often a tool found a difference between a call and itself."""
     pairs = chain.from_iterable(run.same.values() for run in audit.of(tool, load))
     return Share.of(tells_apart(tool, pair) for pair in pairs)
 
 
 def detections(audit: Audit, tool: str, load: Load) -> Share:
-    """Count how often a tool found the difference that there was."""
+    """Count how often a tool found a difference that exists."""
     return Share.of(tells_apart(tool, pair) for pair in waves(audit, tool, load).values())
 
 
@@ -170,9 +170,9 @@ def waves(audit: Audit, tool: str, load: Load) -> dict[int, Pair]:
 def spread(audit: Audit, tool: str, load: Load) -> Interval:
     """Return the standard deviation of the logarithm of the wave's speed-up from run to run.
 
-    Only those runs count in which all tools measured it, so that all have equally many. The
-    interval takes the logarithms to be normally distributed. It is not a number if there are fewer
-    than two.
+    Only runs in which all tools measured it count, so that all tools have equally many. The interval
+    assumes that the logarithms are normally distributed. With fewer than two runs, neither is a
+    number.
     """
     numbers = set.intersection(*(set(waves(audit, other, load)) for other in TOOLS))
     pairs = waves(audit, tool, load)

@@ -65,8 +65,8 @@ def roofline_fraction(
     """
     if result.device != ceilings.device:
         raise ValueError(
-            f"{result.variant!r} ran on {result.device}, and the ceilings are those of "
-            f"{ceilings.device}: measure the ceilings of the former"
+            f"{result.variant!r} ran on {result.device}, but the ceilings are those of "
+            f"{ceilings.device}: measure the ceilings of {result.device}"
         )
     return result.time.ratio_of(ceilings.least_time_s(cost or _estimated_cost(result), dtype))
 
@@ -107,7 +107,7 @@ def bottleneck(
 
 def _estimated_cost(result: Result) -> Cost:
     if result.flops is None or result.bytes_moved is None:
-        raise ValueError(f"the cost of {result.variant!r} is not known: pass cost")
+        raise ValueError(f"the cost of {result.variant!r} is not known: pass it as cost")
     return Cost(result.flops, result.bytes_moved)
 
 

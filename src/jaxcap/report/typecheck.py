@@ -107,7 +107,9 @@ def run_checker(checker: Checker, source: str) -> Report:
     """
     if not is_installed(checker):
         extra = "[nodejs]" if checker == "pyright" else ""
-        raise TypeCheckError(f"{checker} is not installed: python -m pip install {checker}{extra}")
+        raise TypeCheckError(
+            f"{checker} isn't installed: run `python -m pip install {checker}{extra}`"
+        )
     expressions = _revealed_expressions(source)
     lines = source.splitlines()
     types, errors = {}, []

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write text to a file, completely or not at all; its folder is made if need be.
+    """Write text to a file, completely or not at all; its folder is created if necessary.
 
     A link stays, and the file that it leads to is replaced. Devices and pipes are written to, since
     a file in their place would break whatever else uses them.

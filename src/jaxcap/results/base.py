@@ -17,7 +17,9 @@ _NOT_PRINTED = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 def _printed(text: str) -> str:
     for character in text:
         if unicodedata.category(character) in _NOT_PRINTED:
-            raise ValueError(f"holds the character U+{ord(character):04X}, which does not print")
+            raise ValueError(
+                f"contains the character U+{ord(character):04X}, which can't be printed"
+            )
     return text
 
 

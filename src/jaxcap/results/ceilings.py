@@ -55,7 +55,9 @@ class Ceilings:
                 name = str(result.parameters["dtype"]) if limit == PRODUCT else limit
                 best[name] = max(_rate(limit, result), best.get(name, 0.0))
         if not {COPY, SUM} & set(best):
-            raise ValueError(f"no bandwidth of {device} was measured: measure its ceilings first")
+            raise ValueError(
+                f"the bandwidth of {device} was not measured: measure its ceilings first"
+            )
         call = best.pop(CALL, None)
         return cls(
             device=device,

@@ -98,8 +98,8 @@ class Environment(FrozenModel):
             ours, theirs = getattr(self, name), getattr(other, name)
             if name != "measured_at" and ours != theirs:
                 raise ValueError(
-                    f"results of different environments cannot be joined: {name} is {ours!r} in "
-                    f"one and {theirs!r} in the other: show them side by side instead"
+                    f"results from different environments can't be joined ({name} is {ours!r} in one and "
+                    f"{theirs!r} in the other): show them side by side instead"
                 )
 
 

@@ -45,7 +45,7 @@ def load_results(path: str | os.PathLike[str], model: type[Model]) -> Model:
         content = _from_version_1(content)
     elif version != SCHEMA_VERSION:
         raise ResultsError(
-            f"{path} has schema version {ascii(version)[:50]}, this jaxcap reads versions 1 "
+            f"{path} has schema version {ascii(version)[:50]}, but this jaxcap reads versions 1 "
             f"and {SCHEMA_VERSION}: measure again, or use the version of jaxcap that wrote it"
         )
     return _validate(path, content, model)
@@ -69,8 +69,8 @@ def load_environment(folder: Path) -> Environment | None:
         return _validate(path, content, Environment)
     except (OSError, ResultsError) as error:
         raise ResultsError(
-            f"{path} is not readable, and it says which machine the folder belongs to: restore "
-            "it, or delete it if that is this machine"
+            f"{path}, which says which machine the folder belongs to, can't be read: restore it, or "
+            "delete it if the folder belongs to this machine"
         ) from error
 
 
@@ -109,15 +109,15 @@ def _read_json(path: str | os.PathLike[str]) -> Any:
     size = Path(path).stat().st_size
     if size > _MAX_BYTES:
         raise ResultsError(
-            f"{path} has {size:,} bytes, and files of results have at most "
-            f"{_MAX_BYTES:,}: record fewer experiments in it"
+            f"{path} has {size:,} bytes, but files of results may have at most "
+            f"{_MAX_BYTES:,}: save fewer experiments in each"
         )
     try:
         return json.loads(Path(path).read_bytes(), object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
         raise ResultsError(
-            f"{path} is not valid JSON, it may have been cut short: measure again or fetch "
-            f"the file again ({error})"
+            f"{path} is not valid JSON, perhaps because it was cut short: measure again, or get "
+            f"another copy of the file ({error})"
         ) from None
 
 
@@ -125,7 +125,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"an object has two entries {name[:50]!r}")
+        raise ValueError(f"an object has two entries named {name[:50]!r}")
     return content
 
 

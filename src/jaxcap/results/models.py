@@ -198,7 +198,7 @@ class Result(FrozenModel):
     @classmethod
     def _is_not_a_path(cls, name: str) -> str:
         if "/" in name or "\\" in name:
-            raise ValueError("files are named after experiments, so the name must have no slash")
+            raise ValueError("the name must not contain a slash, because files are named after it")
         return name
 
     @property
@@ -235,7 +235,7 @@ class Result(FrozenModel):
 
     @property
     def modes(self) -> dict[float, float]:
-        """The share of samples by the time in seconds that they lie around, in all processes."""
+        """The share of the samples around each mode, by the mode's time in seconds, in all processes."""
         return modes(list(chain(*self._kept([run.samples_s for run in self.runs]))))
 
     def speedup(self, over: Result) -> Speedup:
@@ -251,8 +251,8 @@ class Result(FrozenModel):
             raise not_in_turns(self.variant, over.variant)
         if min(min(run.samples_s) for run in self.runs) == 0:
             raise ResultsError(
-                f"a sample of {self.variant!r} took no time by this machine's clock: "
-                "measure a larger input"
+                f"a sample of {self.variant!r} was too short for this machine's clock: measure a larger "
+                "input"
             )
         runs = list(zip(over.runs, self.runs, strict=True))
         ratios = [

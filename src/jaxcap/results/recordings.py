@@ -107,7 +107,7 @@ class Recording:
 
 
 def changes_since(recorded: ResultSet, now: Environment, code: str | None) -> list[str]:
-    """List what has changed since a recording, of all that its times depend on.
+    """List what has changed since a recording, among all that its times depend on.
 
     Libraries that compute count if they are installed now, and on a GPU the driver, if known now.
     Python and the operating system don't count.
@@ -165,19 +165,19 @@ def load_recording(path: Path) -> ResultSet:
     if len(results.by_experiment()) > 1 or not is_in_place:
         raise ResultsError(
             f"{path} is not where it belongs: results of {experiment!r} are kept in {device}/{file}, "
-            "without those of other experiments"
+            "without those of any other experiment"
         )
     machine = load_environment(path.parent)
     if machine and not machine.is_same_hardware(results.environment):
         raise ResultsError(
-            f"{path} is not where it belongs: {ENVIRONMENT_FILE} beside it describes another machine"
+            f"{path} is not where it belongs: the {ENVIRONMENT_FILE} beside it describes another machine"
         )
     for result in results:
         shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))
         if shortest_s < _MIN_SECONDS:
             raise ResultsError(
-                f"{path}: {result.variant!r} took {shortest_s} s, and no clock is as fine as that: "
-                "record it again"
+                f"{path}: {result.variant!r} took {shortest_s} s, which is too short for any clock to "
+                "measure: record it again"
             )
     return results
 
@@ -197,8 +197,8 @@ def load_all(
     on_invalid
         Called with the reason for each file that can't be used, which is left out.
     check
-        Returns why the results of a file can't be used, if so; by default nothing more is asked of
-        them than a file of results must have.
+        Returns why the results of a file can't be used, or None if they can. By default, those of
+        every valid file can.
     """
     recordings = []
     for device_folder in sorted(folder.glob("*/")):
@@ -228,8 +228,8 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
     Parameters
     ----------
     shown
-        Results of one experiment, or some of them. Where all of these have a parameter in common,
-        the others have it too, unless it is the device.
+        Results of one experiment, or some of them. Parameters that are the same in all of these
+        must be the same in the others, except for the device.
     recordings
         Live ones are skipped.
     """

@@ -57,8 +57,9 @@ class ResultSet(FrozenModel):
         for result in self.results:
             if result.key in seen:
                 raise ValueError(
-                    f"two results for {result.experiment!r}, variant {result.variant!r}, "
-                    f"parameters {result.parameters}: keep one, or give them different names"
+                    f"there are two results for experiment {result.experiment!r}, variant "
+                    f"{result.variant!r} and parameters {result.parameters}: keep one, or give them "
+                    "different names"
                 )
             seen.add(result.key)
         return self
@@ -94,7 +95,7 @@ class ResultSet(FrozenModel):
         """
         chosen = tuple(results)
         if not chosen:
-            raise ResultsError("a set of results must hold at least one")
+            raise ResultsError("a set of results can't be empty")
         return self.model_copy(update={"results": chosen})
 
     def select(self, **criteria: Any) -> ResultSet:
@@ -149,7 +150,7 @@ class ResultSet(FrozenModel):
             names = chosen.varying()
             names += [name for name in others if len({getattr(r, name) for r in chosen}) > 1]
             raise ResultsError(
-                f"{len(chosen)} results match: choose one of them by "
+                f"{len(chosen)} results match: choose one by its "
                 f"{' or '.join(dict.fromkeys(names))}"
             )
         return chosen[0]
@@ -259,7 +260,7 @@ class ResultSet(FrozenModel):
         return self.table()._repr_html_()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a JSON file, completely or not at all; its folder is made if need be.
+        """Write to a JSON file, completely or not at all; its folder is created if necessary.
 
         Raises
         ------

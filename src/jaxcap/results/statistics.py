@@ -386,9 +386,9 @@ def prediction_interval(
 ) -> tuple[float, float, float]:
     """Find where the median of further processes will lie, with a confidence of 0.95.
 
-    The interval is for whoever measures again: it holds the number that they get, not only the
-    true one. The logarithms of processes' medians are taken to be normally distributed, around
-    a mean that drifts from one run to the next.
+    The interval is for somebody who measures again: it contains the number that they will get, not
+    just the true one. It assumes that the logarithms of processes' medians are normally distributed
+    around a mean that drifts from one run to the next.
 
     Parameters
     ----------

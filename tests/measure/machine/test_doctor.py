@@ -145,7 +145,7 @@ def test_the_command_fails_if_there_is_a_problem(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(doctor, "examine", lambda: replace(GPU, driver="550.54.14"))
     result = CliRunner().invoke(cli, ["doctor"])
     assert result.exit_code == 1
-    assert "install the NVIDIA driver 580 or a newer one" in result.output
+    assert "install NVIDIA driver 580 or newer" in result.output
     assert "Problems: 1." in result.output
 
 
@@ -153,11 +153,11 @@ def test_the_command_succeeds_if_there_is_none(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(doctor, "examine", lambda: GPU)
     result = CliRunner().invoke(cli, ["doctor"])
     assert result.exit_code == 0
-    assert "No problem was found." in result.output
+    assert "No problems were found." in result.output
 
 
 @pytest.mark.parametrize(
-    ("share", "remedy"), [(0.38, "end it, or measure later"), (0.04, "in order")]
+    ("share", "remedy"), [(0.38, "stop it, or measure later"), (0.04, "nothing")]
 )
 def test_a_busy_machine_is_no_failure(
     share: float, remedy: str, monkeypatch: pytest.MonkeyPatch
@@ -191,8 +191,8 @@ def test_the_report_for_others_has_the_findings_and_the_machine(
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (CPU, "Error: JAX computes on CPU, and GPU is required\n"),
-        (replace(CPU, backend=None), "Error: JAX has no working backend, and GPU is required\n"),
+        (CPU, "Error: --require gpu: JAX computes on the CPU\n"),
+        (replace(CPU, backend=None), "Error: --require gpu: JAX has no working backend\n"),
         (GPU, ""),
     ],
 )

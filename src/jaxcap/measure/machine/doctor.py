@@ -1,4 +1,4 @@
-"""Whether JAX uses this machine's GPU, and whether the machine is free, and what to do if not.
+"""Diagnose whether JAX uses this machine's GPU and whether the machine is idle, with remedies.
 
 Importing this module doesn't import JAX, which may be what is broken.
 """
@@ -17,12 +17,12 @@ from typing import NamedTuple
 from jaxcap.measure.machine.disturbance import BUSY_SHARE, other_work_now
 from jaxcap.measure.machine.nvidia import PLUGIN, cuda_plugins, nvidia_driver
 
-# The oldest drivers that run programs for CUDA 12 and 13, according to JAX's installation guide.
+# The oldest drivers that support CUDA 12 and 13, according to JAX's installation guide.
 OLDEST_DRIVER = {"12": "525", "13": "580"}
 
 _PLATFORMS = "JAX_PLATFORMS"
 _PREALLOCATE = "XLA_PYTHON_CLIENT_PREALLOCATE"
-# The values of variables with which JAX may use a GPU.
+# Patterns of the values that let JAX use a GPU.
 _ALLOWING_GPU = {_PLATFORMS: r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
 
 
@@ -36,9 +36,9 @@ class Finding(NamedTuple):
     state
         What was found.
     remedy
-        What to do; empty if all is well.
+        What to do; empty if there is no problem.
     is_transient
-        Whether a problem may pass by itself, because the installation is not at fault.
+        Whether the problem may go away by itself, because the installation isn't to blame.
     """
 
     subject: str
@@ -100,7 +100,8 @@ def examine() -> Facts:
         import jax
 
         backend = jax.default_backend()
-    # Of versions, of libraries, of backends; the last for CUDA where its plugin isn't installed.
+    # ImportError if versions don't match, OSError if a library can't be loaded, RuntimeError if a
+    # backend doesn't start, and AssertionError if that is CUDA without its plugin.
     except (ImportError, OSError, RuntimeError, AssertionError) as error:
         failure = str(error).strip().partition("\n")[0] or "no reason given"
     names = (*_ALLOWING_GPU, _PREALLOCATE)
@@ -155,12 +156,12 @@ def _accelerator(facts: Facts) -> Finding:
     state = f"{'no' if facts.driver is None else 'an'} NVIDIA driver"
     if facts.backend is None:  # the line on JAX has the remedy
         return Finding("Accelerator", state)
-    state = f"{state}; JAX computes on {facts.backend.upper()}"
+    state = f"{state}; JAX computes on the {facts.backend.upper()}"
     return Finding("Accelerator", state, "" if facts.driver is None else _reach_gpu(facts))
 
 
 def _plugins(facts: Facts) -> Finding:
-    """JAX ignores a plugin whose version isn't that of jaxlib."""
+    """Compare the versions, because JAX ignores a plugin whose version isn't that of jaxlib."""
     state = ", ".join(f"{name} {version}" for name, version in sorted(facts.plugins.items()))
     matches = set(facts.plugins.values()) == {facts.jaxlib}
     return Finding("CUDA plugin", state, "" if matches else _reinstall(facts))
@@ -170,15 +171,15 @@ def _driver(facts: Facts, driver: str) -> Finding:
     cuda = max((m[1] for name in facts.plugins if (m := PLUGIN.fullmatch(name))), key=int)
     needed = OLDEST_DRIVER.get(cuda, "0")
     is_old = int(driver.partition(".")[0]) < int(needed)
-    remedy = f"install the NVIDIA driver {needed} or a newer one" if is_old else ""
+    remedy = f"install NVIDIA driver {needed} or newer" if is_old else ""
     return Finding("Driver", f"driver {driver}, for CUDA {cuda}", remedy)
 
 
 def _torch(facts: Facts) -> Finding:
     if facts.torch is None:
-        return Finding("PyTorch", "not installed; only comparisons with it need it")
+        return Finding("PyTorch", "not installed; only comparisons with PyTorch need it")
     if facts.torch_sees_gpu:
-        return Finding("PyTorch", f"{facts.torch}, sees GPU")
+        return Finding("PyTorch", f"{facts.torch}, sees the GPU")
     remedy = "install PyTorch for CUDA (https://pytorch.org/get-started), or compare on the CPU"
     is_needed = facts.backend == "gpu"
     return Finding("PyTorch", f"{facts.torch}, sees no GPU", remedy if is_needed else "")
@@ -186,24 +187,24 @@ def _torch(facts: Facts) -> Finding:
 
 def _memory(facts: Facts) -> Finding:
     if facts.variables.get(_PREALLOCATE, "").lower() in ("false", "0"):
-        return Finding("GPU memory", "JAX takes what it needs")
-    state = "JAX takes three quarters of it when it starts, which may leave PyTorch too little"
+        return Finding("GPU memory", "JAX takes only what it needs")
+    state = "JAX reserves three quarters of it when it starts, which may leave PyTorch too little"
     return Finding("GPU memory", state, f"export {_PREALLOCATE}=false")
 
 
 def _other_work(share: float) -> Finding:
-    remedy = "end it, or measure later" if share > BUSY_SHARE else ""
+    remedy = "stop it, or measure later" if share > BUSY_SHARE else ""
     return Finding("Other work", f"takes {share:.0%} of the CPU", remedy, is_transient=True)
 
 
 def _reach_gpu(facts: Facts) -> str:
-    """Return what to do if JAX doesn't use a GPU whose driver is installed."""
+    """Return what to do if JAX doesn't use the GPU although a driver is installed."""
     for name, allowing in _ALLOWING_GPU.items():
         if name in facts.variables and not re.fullmatch(allowing, facts.variables[name]):
             return _unset(facts, name)
     if not facts.plugins:
         return "install JAX for CUDA: python -m pip install 'jaxcap[cuda]'"
-    return "see whether nvidia-smi lists the GPU"
+    return "run nvidia-smi to see whether the driver finds the GPU"
 
 
 def _unset(facts: Facts, variable: str) -> str:

@@ -48,8 +48,8 @@ def measuring_alone(*, wait: bool = False) -> Iterator[None]:
         lock = FileLock(LOCK, mode=0o666).acquire(timeout=-1 if wait else 0, poll_interval=1)
     except Timeout:
         raise BusyError(
-            f"another recording or build is measuring on this machine (it holds {LOCK}): wait "
-            "until it has ended"
+            f"another recording or build is measuring on this machine (it holds {LOCK}): wait until "
+            "it ends"
         ) from None
     with lock:
         yield

@@ -27,7 +27,7 @@ class Benchmark:
         What it belongs to, such as ``"loops"``.
     prepare
         Makes the inputs and returns the variants: callables without arguments, by name, ``JAX`` first.
-        A variant ``NUMPY`` does the same without JAX, so that a change of it is none of JAX.
+        A variant ``NUMPY`` does the same without JAX, so a change that it shows too isn't due to JAX.
     quantity
         What the benchmark is about. All quantities are recorded.
     """

@@ -164,7 +164,7 @@ def _runge_kutta() -> Variants:
 
 
 def _orbit_gradient() -> Variants:
-    """Differentiate where three bodies are after many small steps (leapfrog)."""
+    """Differentiate the positions of three bodies after many small steps (leapfrog)."""
     masses = np.array([1.0, 1e-3, 5e-4])
 
     def acceleration(x: Any) -> Any:
