@@ -1,6 +1,6 @@
 """How far timings can be trusted, found by measuring things whose answer is known.
 
-A call is as fast as itself, so whoever says that it is faster raises a false alarm. And what is
+A call is as fast as itself, so a tool that says it is faster raises a false alarm. And what is
 measured now should foretell what is measured next. The functions here count in an
 `~jaxcap.results.audit.Audit` how often each tool was right.
 """

@@ -386,7 +386,7 @@ def prediction_interval(
 ) -> tuple[float, float, float]:
     """Find where the median of further processes will lie, with a confidence of 0.95.
 
-    The interval is for whoever measures again: it holds the number that they get, not only the
+    The interval is for those who measure again: it holds the number that they get, not only the
     true one. The logarithms of processes' medians are taken to be normally distributed, around
     a mean that drifts from one run to the next.
 
