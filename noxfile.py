@@ -36,6 +36,8 @@ DOCS, BUILD = ROOT / "docs", ROOT / "docs" / "_build"
 HTML, NEXT, LAST = BUILD / "html", BUILD / "html.next", BUILD / "html.last"
 FAILED = BUILD / "failed-tutorials.txt"
 RECORDED = DOCS / "recorded"
+STYLE = ROOT / ".config" / "prose"
+HARPERS_RULES = ("AvoidAndAlso", "Hedging", "LongSentences", "RedundantSuperlatives")
 ROOM_MIB = 64  # about twice the size of a complete site
 # Where builds and recordings keep what they measured.
 STORE = {"JAXCAP_STORE": str(BUILD / "store" / "results")}
@@ -140,7 +142,7 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, imports, workflows and the layout of the repository."""
+    """Check style, prose, imports, workflows and the layout of the repository."""
     install(session, "lint", package=False)
     workflows = sorted(str(path) for path in ROOT.glob(".github/workflows/*.yml"))
     forms = sorted(str(path) for path in ROOT.glob(".github/ISSUE_TEMPLATE/*.yml"))
@@ -153,6 +155,29 @@ def lint(session: nox.Session) -> None:
     session.run("check-jsonschema", "--builtin-schema=vendor.dependabot", ".github/dependabot.yml")
     session.run("check-jsonschema", "--builtin-schema=vendor.github-issue-forms", *forms)
     session.run("check-jsonschema", "--builtin-schema=vendor.readthedocs", ".readthedocs.yaml")
+    check_prose(session)
+
+
+def check_prose(session: nox.Session) -> None:
+    """Check spelling and style in pages, docstrings and comments."""
+    session.run_install(
+        "npm", "ci", "--prefix=.config", "--no-audit", "--no-fund", "--loglevel=error"
+    )
+    cspell = (".config/node_modules/cspell/bin.mjs", "--config=.config/cspell.yaml")
+    session.run("node", *cspell, "--no-progress", "--no-summary")
+    rules = sorted(STYLE.glob("*.weir"))
+    for rule in rules:  # each has examples of what it finds
+        session.run("harper", "test", str(rule), silent=True, log=False)
+    pack = shutil.make_archive(str(Path(session.create_tmp(), "style")), "zip", STYLE)
+    names = ",".join([*(rule.stem for rule in rules), *HARPERS_RULES])
+    listing = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", "*.py")
+    listed = session.run(*listing, ":!*LICENSE.md", silent=True, external=True, log=False)
+    session.run(
+        *("harper", "lint", "--quiet", "--dialect=gb", "--user-dict-path=.config/words.txt"),
+        *(f"--weirpacks={pack}", f"--only={names}", *str(listed).splitlines()),
+        env={"RUST_BACKTRACE": "0"},
+        log=False,
+    )
 
 
 @nox.session

@@ -53,7 +53,7 @@ extensions = [
     "sphinxcontrib.programoutput",
     "sphinxext.opengraph",
 ]
-# Explicit, because myst-nb would otherwise claim the notebooks that sphinx-gallery writes.
+# Explicit, because MyST-NB would otherwise claim the notebooks that sphinx-gallery writes.
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "tutorials/**/*.ipynb", "tutorials/sg_execution_times.rst"]
 nitpicky = True
@@ -161,7 +161,7 @@ nitpick_ignore_regex = [
         "py:class",
         r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|Seconds|Share|Slowness|Variants|Word|optional)",
     ),  # aliases
-    ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from pydantic, and its limits
+    ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from Pydantic, and its limits
     ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases
     ("py:class", r"(Array|Figure|Cost)"),  # imported by name
 ]

@@ -99,8 +99,8 @@ from jaxcap.report.source import Source
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
-# (``put`` does what :func:`jax.device_put` did above, and also works when the devices belong to
-# several processes.)
+# (``put`` does what :func:`jax.device_put` did above, and works as well when the devices belong
+# to several processes.)
 #
 # Does it learn the same?
 # -----------------------

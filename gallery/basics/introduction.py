@@ -14,8 +14,8 @@ does all three to one short function, so that you can decide whether to read on.
 #
 #     python -m pip install jax
 #
-# On Linux with an NVIDIA GPU, ask for CUDA as well. Pip then brings all of CUDA except for the
-# driver, which has to be there already::
+# On Linux with an NVIDIA GPU, ask for CUDA as well. Pip then brings all of CUDA but the
+# driver, which must be there::
 #
 #     python -m pip install "jax[cuda13]"
 #

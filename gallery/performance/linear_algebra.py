@@ -103,7 +103,7 @@ results
 
 # %%
 # A product of large matrices leaves little room for ingenuity, since every library hands it to code
-# that was tuned for this very purpose:
+# that was tuned for this purpose:
 from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(

@@ -134,9 +134,9 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 
 # %%
 # Where the panels differ in height, don't hold it against any tool. They don't time quite the same
-# thing: this site :doc:`holds the memory allocator still </measuring>`, while under the other tools
-# the memory of a large array may go back to the system after each call, to be fetched again for the
-# next.
+# thing, because this site :doc:`holds the memory allocator still </measuring>`. Under the other
+# tools, the memory of a large array may go back to the system after each call, to be fetched again
+# for the next.
 #
 # What no interval can promise
 # ----------------------------

@@ -146,7 +146,7 @@ print("the same dtype:  ", alike)
 #
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
-# ``jax.jit(f)`` returns an object that finds its compiled program by a very short path. Throw the
+# ``jax.jit(f)`` returns an object that finds its compiled program by a short path. Throw the
 # object away and make another one, and the next call has to search all that JAX has compiled, under
 # the function's identity. If the function is new as well, as a ``lambda`` written inside the call
 # always is, the search finds nothing, and JAX compiles again. By what factors do you think these

@@ -156,7 +156,7 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 
 # %%
 # When the second call runs, where is the loop? It has already happened. Python counted to a million
-# during tracing, and because counting left nothing to record, the program simply returns its
+# during tracing, and because counting left nothing to record, the program returns its
 # argument. For shapes it is the same story:
 fast_fives = jax.jit(fives, static_argnums=0)
 for columns in (5, 5, 6):
@@ -331,7 +331,7 @@ compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 
 
 # %%
-# Note that ``padded`` is NumPy's work. JAX would have to compile the padding for each length, and
+# ``padded`` is NumPy's work: JAX would have to compile the padding for each length, and
 # you'd be back where you began. Here is the time that passes in this process, array by array, when
 # nothing has been compiled yet:
 def mean_after_padding(a):

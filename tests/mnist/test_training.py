@@ -238,7 +238,7 @@ class TestCheckpoints:
             fit(MAKERS["steps"](SETTINGS, mnist.train), mnist, checkpoints=tmp_path)
         assert "\n" not in str(raised.value)
 
-    # orbax's own threads report to a loop that is closed by then.
+    # Orbax's own threads report to a loop that is closed by then.
     def test_a_folder_of_other_things_is_refused(self, mnist: Mnist, tmp_path: Path) -> None:
         (tmp_path / "5").mkdir()
         with pytest.raises(CheckpointError, match=f"the checkpoint in {tmp_path} can't be read"):

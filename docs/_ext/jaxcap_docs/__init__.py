@@ -4,19 +4,19 @@ Its parts, in the order in which they act:
 
 `run`
     before and while sphinx-gallery runs the tutorials: the measuring lock, the choice of what must
-    run again, and what is kept of each script
+    run again, and what is kept of each script.
 `page_records`
-    where pages get their numbers: what each script measured, and what other machines recorded
+    where pages get their numbers: what each script measured, and what other machines recorded.
 `read`
-    while pages are read: measured numbers in prose, stamps, the pages of results and of exercises
+    while pages are read: measured numbers in prose, stamps, the pages of results and of exercises.
 `write`
-    while pages are written: formulas, and sizes of images
+    while pages are written: formulas, and sizes of images.
 `finish`
-    at the end of the build: results, notebooks and archives to download, and the sitemap
+    at the end of the build: results, notebooks and archives to download, and the sitemap.
 
 All parts use `lessons`, the table of all tutorials, exercises and guides with their order and
-topics, `image_files`, which saves figures, `downloads`, with the names of files to download, and
-`sources`, which tells whether what a part is made from has changed.
+topics, and `sources`, which tells whether what a part is made from has changed. Figures are saved by
+`image_files`, and `downloads` has the names of files to download.
 
 Handlers of Sphinx's events are named after them, such as ``on_config_inited``.
 """

@@ -24,7 +24,7 @@ CHECKERS = ("mypy", "pyright")  # a tutorial shows what they say
 def package_files(package: Path = PACKAGE) -> list[Path]:
     """Return all files of the package that is imported, or of its sources, in a fixed order.
 
-    The recordings that an installed package has a copy of are left out: whoever reads them says so.
+    The recordings that an installed package has a copy of are left out: pages that read them say so.
     """
     files = (path for path in package.rglob("*") if package / "recorded" not in path.parents)
     return sorted(path for path in files if path.is_file() and path.suffix != ".pyc")

@@ -1,4 +1,4 @@
-"""Commands that measure what the tutorials measure: xla, jit, scipy, autograd and dispatch."""
+"""Commands that measure what the tutorials measure: ``xla``, ``jit``, ``scipy`` and so on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Convolution and pooling for CPUs, by operations that XLA does fast there: mainly matrix products.
 
-XLA's own convolutions are best on a GPU. On a CPU their gradients are slow, and very slow inside a
-compiled loop.
+XLA's own convolutions are best on a GPU. On a CPU their gradients are slow, and slower still
+inside a compiled loop.
 """
 
 from __future__ import annotations

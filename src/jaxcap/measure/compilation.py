@@ -56,7 +56,7 @@ def compiled_call(fn: Callable[..., Any], /, *args: Any, **keywords: Any) -> Com
     """
     if isinstance(fn, partial):
         return compiled_call(fn.func, *fn.args, *args, **(fn.keywords | keywords))
-    # Not isinstance of jax.stages.Wrapped, which old releases of JAX refuse.
+    # Not ``isinstance`` of jax.stages.Wrapped, which old releases of JAX refuse.
     lower: Callable[..., Lowered] | None = getattr(fn, "lower", None)
     return lower(*args, **keywords).compile() if lower else None
 

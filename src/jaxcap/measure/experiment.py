@@ -97,7 +97,7 @@ class Experiment:
         ValueError
             If no other process could import it.
         """
-        # A callable object, such as a partial, has no name, and its repr has brackets.
+        # A callable object, such as a partial, has no name, and its ``repr`` has brackets.
         name = getattr(self.prepare, "__qualname__", repr(self.prepare))
         module = self.prepare.__module__
         if module == "__main__" or "<" in name:

@@ -19,7 +19,7 @@ class CheckpointError(ValueError):
 
 
 class Checkpoints:
-    """A folder that holds the newest checkpoint of a training, written by orbax.
+    """A folder that holds the newest checkpoint of a training, written by Orbax.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Checkpoints:
     def __init__(self, folder: Path) -> None:
         from orbax.checkpoint import CheckpointManager, CheckpointManagerOptions
 
-        logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax also logs what it raises
+        logging.getLogger("absl").setLevel(logging.CRITICAL)  # Orbax also logs what it raises
         self.folder = folder
         options = CheckpointManagerOptions(max_to_keep=1, enable_async_checkpointing=False)
         with self._explaining("opened"):
@@ -67,7 +67,7 @@ class Checkpoints:
 
     @contextmanager
     def _explaining(self, verb: str) -> Iterator[None]:
-        """Name the folder in errors: orbax raises many kinds of them, and few say what is wrong."""
+        """Name the folder in errors: Orbax raises many kinds of them, and few say what is wrong."""
         try:
             yield
         except Exception as error:

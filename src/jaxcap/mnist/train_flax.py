@@ -85,7 +85,7 @@ class FlaxTrainer(Trainer):
         all steps of an epoch, but on a CPU so few that a progress bar can move.
     patches
         Convolve by `~jaxcap.kernels.convolution.convolve`; by default on a CPU only, where
-        XLA's convolutions are slow, and very slow in a scan.
+        XLA's convolutions are slow, and slower still in a scan.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
     mesh

@@ -17,8 +17,8 @@ from jaxcap.results.statistics import Estimate
 #: may differ as much.
 FACTOR = 2.0
 #: A mistake explains a published time if repeating it changes our time by this share of the distance
-#: between the two, on a logarithmic scale: by at least half, because libraries and devices changed
-#: too, and by at most twice, because the mistake has to yield about that number.
+#: between the two, on a logarithmic scale. At least half will do, because libraries and devices
+#: changed too. At most it is twice, because the mistake has to yield about that number.
 EXPLAINED_SHARE = (0.5, 2.0)
 
 

@@ -144,7 +144,7 @@ class Recording:
             self.files.note_failures(self._failures)
 
     def _claim_folder(self) -> None:
-        """Note that the folder is this machine's, unless another machine has recorded there."""
+        """Record that the folder is this machine's, unless another machine has recorded there."""
         recorded, now = self.files.environment(), description.capture()
         if recorded and not recorded.is_same_hardware(now):
             raise ValueError(

@@ -115,7 +115,7 @@ def origin(figure: Figure) -> tuple[ResultSet, Drawing] | None:
             name: _reference(value) if callable(value) else value for name, value in options.items()
         }
         return results, Drawing(function=function, options=plain)
-    except ValueError:  # as pydantic's are
+    except ValueError:  # as Pydantic's are
         return None
 
 
@@ -136,7 +136,7 @@ def _redrawable(
     def draw_in_style(results: ResultSet, /, *args: P.args, **options: P.kwargs) -> Figure:
         with plt.rc_context(STYLE):
             figure = draw(results, *args, **options)
-        figure.stale = False  # matplotlib sets it when anything in the figure is changed
+        figure.stale = False  # Matplotlib sets it when anything in the figure is changed
         _origins[figure] = results, draw.__name__, options
         return figure
 
@@ -145,7 +145,7 @@ def _redrawable(
 
 
 def use_style() -> None:
-    """Draw all further figures of matplotlib in this site's style."""
+    """Draw all further figures of Matplotlib in this site's style."""
     plt.rcParams.update(STYLE)
 
 
@@ -311,7 +311,7 @@ def _draw_point_panels(figure: Figure, parts: Collection[ResultSet]) -> list[str
 
 
 def escape_math(text: str) -> str:
-    """Escape the sign that starts a formula in matplotlib: names may come from any file."""
+    """Escape the sign that starts a formula in Matplotlib: names may come from any file."""
     return text.replace("$", r"\$")
 
 

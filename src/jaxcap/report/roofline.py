@@ -84,10 +84,10 @@ def bottleneck(
     Returns
     -------
     str
-        ``"memory"`` or ``"arithmetic"`` if that limit explains at least half of the time; otherwise
-        ``"launch"`` if the call takes less than three times one that computes next to nothing,
+        ``"memory"`` or ``"arithmetic"`` if that limit explains at least half of the time. Otherwise
+        ``"launch"`` if the call takes less than three times one that computes next to nothing.
         ``"transfer"`` if it was given NumPy's arrays and copying the working set to the device would
-        take at least half of the time, and else ``"neither"``. The working set includes the outputs,
+        take at least half of the time. In all other cases ``"neither"``. The working set includes the outputs,
         which stay on the device, so this overstates the transfer.
     """
     cost = cost or _estimated_cost(result)

@@ -31,7 +31,7 @@ PrintableText = TypeAliasType(
 
 
 class FrozenModel(BaseModel):
-    """A pydantic model that is frozen and refuses unknown fields and non-finite numbers."""
+    """A Pydantic model that is frozen and refuses unknown fields and non-finite numbers."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null"

@@ -85,7 +85,7 @@ class ProcessSamples(FrozenModel):
     Attributes
     ----------
     first_call_s
-        Time of the very first call: tracing and compilation included.
+        Time of the first call: tracing and compilation included.
     calls_per_sample
         How many calls each sample averages over.
     samples_s

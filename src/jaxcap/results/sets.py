@@ -68,7 +68,7 @@ class ResultSet(FrozenModel):
         return len(self.results)
 
     def __iter__(self) -> Iterator[Result]:  # type: ignore[override]
-        """Go through the results, not through the fields as pydantic's own models do."""
+        """Go through the results, not through the fields as Pydantic's own models do."""
         return iter(self.results)
 
     def __getitem__(self, index: int) -> Result:

@@ -80,7 +80,8 @@ def test_nothing_identifies_host_user_or_folders() -> None:
     assert captured.commit == "told-by-the-build"
     secrets = {str(Path.home()), "someone", str(Path(jaxcap.__file__).parent)}
     names = {socket.gethostname(), getpass.getuser()}
-    secrets |= {name for name in names if len(name) > 5}  # "root" or "linux" may be part of a word
+    # Short names, such as ``root`` or ``linux``, may be part of a word.
+    secrets |= {name for name in names if len(name) > 5}
     assert [secret for secret in secrets if secret in text] == []
 
 

@@ -2,9 +2,9 @@
 
 `quotes` has roles and directives for any page, and `tutorials`, `exercises` and `commands` complete
 the pages that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the
-results section what all machines measured, `releases` and `replays` what was recorded of JAX's
-releases, `history` what is kept of a build, and `trust` what was checked. All of them use `elements`, and say in `dependencies`
-from which files they are made. `reference` adjusts how objects are documented.
+results section what all machines measured. `releases` and `replays` show what was recorded of JAX's
+releases, `history` what is kept of a build, and `trust` what was checked. All of them use `elements`,
+and say in `dependencies` from which files they are made. `reference` adjusts how objects are documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
 """

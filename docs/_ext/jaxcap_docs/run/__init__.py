@@ -1,10 +1,10 @@
 """Before, while and just after sphinx-gallery runs the scripts.
 
-`start` takes the measuring lock and chooses which pages must be made again, `playback` shows what
+`start` takes the measuring lock and chooses which pages must be made again. `playback` shows what
 scripts left earlier as long as nothing has changed, `scripts` keeps the record of each script and
-saves its figures, `limits` stops a script that takes too long or prints too much,
-`gallery` completes what sphinx-gallery wrote, and `session_time` says which part of it all was
-measuring. `outputs` runs exercises and commands when their pages are read, unless it has kept their
+saves its figures, and `limits` stops a script that takes too long or prints too much. `gallery`
+completes what sphinx-gallery wrote, and `session_time` says which part of it all was measuring.
+`outputs` runs exercises and commands when their pages are read, unless it has kept their
 outputs.
 """
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
 
-# One lock for a machine, because a measurement on its CPU disturbs one on its GPU. Not in TMPDIR,
-# which may differ between users or jobs.
+# One lock for a machine, because a measurement on its CPU disturbs one on its GPU. Not in
+# ``TMPDIR``, which may differ between users or jobs.
 _SHARED = Path("/tmp" if os.name == "posix" else gettempdir())
 LOCK = Path(os.environ.get("JAXCAP_LOCK") or _SHARED / "jaxcap-measuring.lock")
 

@@ -65,7 +65,7 @@ def _traced_gradient() -> Variants:
 
 
 def _adam(parameters: Parameters, moments: Any, x: Any, y: Any) -> Any:
-    """Do a step of Adam, written out, because optimizers have releases of their own."""
+    """Do a step of Adam, written out, because optimisers have releases of their own."""
     map_ = jax.tree_util.tree_map
     loss, gradients = jax.value_and_grad(_loss)(parameters, x, y)
     first = map_(lambda m, g: 0.9 * m + 0.1 * g, moments[0], gradients)
