@@ -25,13 +25,24 @@ from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.read import ways
 from jaxcap_docs.read.dependencies import (
     note_all_records,
     note_all_results,
     note_record,
     note_recordings,
 )
-from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
+from jaxcap_docs.read.elements import (
+    SECTION,
+    Facts,
+    joined,
+    note,
+    plot,
+    raw_html,
+    reference,
+    stamp,
+    table_node,
+)
 from jaxcap_docs.sources import make_if_changed, package_files
 
 
@@ -102,11 +113,11 @@ class Experiment(SphinxDirective):
         """Return plots, tables and downloads, or a note if nothing was measured yet."""
         name = self.arguments[0]
         _note_results(self.env, name)
-        parts = _on_all_devices(name)
+        facts, parts = _facts(name, self.env), _on_all_devices(name)
         if not parts:
-            return [note("No machine has measured this yet, nor did this build.")]
+            return [facts, note("No machine has measured this yet, nor did this build.")]
         sets = {part.label: part.results for part in parts}
-        content = _explorer(sets)
+        content = [facts, *_explorer(sets)]
         for number, part in enumerate(parts):
             drawing = figures.panels(part.results, title=part.label)
             content += plot(self, f"{slug(name)}-{number}", drawing)
@@ -124,17 +135,36 @@ class Experiment(SphinxDirective):
                 table = part.results.speedups(over=_first_variant_everywhere(part.results))
                 caption = f"{table.caption}, {part.when}"
                 content.append(table_node(replace(table, caption=caption)))
-        return [*content, nodes.rubric("", "Files"), _downloads(name)]
+        return [*content, *_claims(name, self.env), nodes.rubric("", "Files"), _downloads(name)]
 
 
 def _note_results(env: BuildEnvironment, experiment: str) -> None:
     """Read this page again when any results of an experiment change."""
     note_recordings(env, [experiment])
-    if measured := page_records.results_of_build().get(experiment):
-        page, _ = measured
+    for page in (tutorials := ways.tutorials_about(experiment)):
         note_record(env, page)
-    else:  # any tutorial could be the one that will measure it
+    if not tutorials:  # any of them could be the one that will measure it
         note_all_records(env)
+
+
+def _facts(experiment: str, env: BuildEnvironment) -> Facts:
+    """Link to the tutorials that use an experiment, and to the rules of all measurements."""
+    rules = reference("doc", "/measuring", env, "how we measure")
+    tutorials = [ways.link_to_tutorial(page, env) for page in ways.tutorials_about(experiment)]
+    line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
+    if tutorials:
+        line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
+    return Facts("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
+
+
+def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
+    """List what is claimed on the grounds of an experiment."""
+    items = []
+    for page, statement in ways.claims_about(experiment):
+        row = ways.link_to_row(page, statement, env, f"that {statement.text}")
+        made_in = [nodes.Text(", in "), ways.link_to_claim(page, statement, env)]
+        items.append(nodes.list_item("", nodes.paragraph("", "", row, *made_in)))
+    return [nodes.rubric("", "What is claimed"), nodes.bullet_list("", *items)] if items else []
 
 
 def _row(machine: Recording) -> tuple[str, ...]:
