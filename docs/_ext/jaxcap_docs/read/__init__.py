@@ -48,6 +48,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("topics", quotes.Topics)
     app.add_directive("claims", claims.Claims)
     app.add_directive("experiment", experiments.Experiment)
+    app.add_directive("experiments", experiments.Experiments)
     app.add_directive("figure-of-results", tutorials.FigureOfResults)
     app.add_directive("headline", experiments.Headline)
     app.add_directive("history", history.History)

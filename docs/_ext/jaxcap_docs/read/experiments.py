@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
+from jaxcap.measure.experiment import Experiment as MeasuredExperiment
 from jaxcap.report import figures
 from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet
@@ -45,6 +49,8 @@ from jaxcap_docs.read.elements import (
 )
 from jaxcap_docs.sources import make_if_changed, package_files
 
+THUMBNAIL_WIDTH = 240  # in pixels
+
 
 def on_builder_inited(app: Sphinx) -> None:
     """Write a page for each experiment, unless the package is as it was in the last build."""
@@ -59,14 +65,54 @@ def _write_pages(folder: Path) -> None:
     """
     pages = {}
     for name, experiment in catalogue().items():
-        question = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
-        answer = (experiment.prepare.__doc__ or "").partition("\n")[0]
-        text = f"# {experiment.title}\n\n{question} {answer}\n\n```{{experiment}} {name}\n```\n"
+        how = (experiment.prepare.__doc__ or "").partition("\n")[0]
+        text = (
+            f"# {experiment.title}\n\n{_subject(experiment)} {how}\n\n"
+            f"```{{experiment}} {name}\n```\n"
+        )
         pages[folder / f"{slug(name)}.md"] = text
     for removed in set(folder.glob("*.md")).difference(pages):
         removed.unlink()
     for path, text in pages.items():
         page_records.write_if_changed(path, text)
+
+
+def _subject(experiment: MeasuredExperiment) -> str:
+    """Return the line that says what an experiment's module is about."""
+    return (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
+
+
+class Experiments(SphinxDirective):
+    """List all experiments, each with a small plot and a line on what it is about."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list, with plots of those that some machine measured."""
+        note_all_results(self.env)
+        items = (self._item(name, experiment) for name, experiment in catalogue().items())
+        return [nodes.bullet_list("", *items, classes=["jaxcap-experiments"])]
+
+    def _item(self, name: str, experiment: MeasuredExperiment) -> nodes.list_item:
+        link = reference("doc", f"/{SECTION}/experiments/{slug(name)}", self.env)
+        subject, _ = self.parse_inline(_subject(experiment))
+        lines = nodes.paragraph("", "", link), nodes.paragraph("", "", *subject)
+        parts = _on_all_devices(name)
+        images = plot(self, f"{slug(name)}-small", _thumbnail(parts[0].results)) if parts else []
+        item = nodes.list_item("", *lines, *images)
+        for image in item.findall(nodes.image):
+            image["alt"] = ""  # without words it says nothing that the link doesn't
+        return item
+
+
+def _thumbnail(results: ResultSet) -> Figure:
+    """Draw the part of an experiment that was measured at most points, without words."""
+    _, parts = figures.facets(results)
+    figure = figures.panels(max(parts.values(), key=len))
+    figure.set_size_inches(THUMBNAIL_WIDTH / 100, 0.6 * THUMBNAIL_WIDTH / 100)
+    for axes in figure.axes:
+        axes.tick_params(which="both", labelbottom=False, labelleft=False)
+    for words in (*figure.findobj(Text), *figure.findobj(Legend)):
+        words.set_visible(False)
+    return figure
 
 
 class Machines(SphinxDirective):

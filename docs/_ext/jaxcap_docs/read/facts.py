@@ -22,7 +22,7 @@ FILES = {".ipynb": "notebook", ".py": "script"}  # by suffix, in this order
 def facts_of(app: Sphinx, doctree: nodes.document, page: str, record: PageRecord | None) -> Facts:
     """Return a line on the reading and the files, and one on what was measured."""
     script = Path(app.srcdir, f"{app.env.docname}.py")
-    first: list[nodes.Node] = [nodes.Text(f"{reading_minutes(script)} minutes")]
+    first: list[nodes.Node] = [nodes.Text(f"{reading_minutes(script)}\N{NO-BREAK SPACE}minutes")]
     if needed := [ways.link_to_tutorial(name, app.env) for name in PREREQUISITES.get(page, ())]:
         first.append(nodes.inline("", "builds on ", *joined(needed, " and ")))
     lines = [joined([*first, *_files(app, doctree)], " · ")]
@@ -56,7 +56,7 @@ def _measured(page: str, record: PageRecord, env: BuildEnvironment) -> list[node
     measured: list[nodes.Node] = [nodes.Text("Measures "), *joined(links, ", ")] if links else []
     if record.claims:
         count = len(record.claims)
-        text = f"{count} claims" if count > 1 else "a claim"
+        text = f"{count}\N{NO-BREAK SPACE}claims" if count > 1 else "a claim"
         first = record.claims[0].statement
         measured.append(nodes.Text(" and checks " if links else "Checks "))
         measured.append(ways.link_to_row(page, first, env, text))

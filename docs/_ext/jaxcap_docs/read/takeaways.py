@@ -26,11 +26,11 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if page.startswith(TUTORIALS_FOLDER) and page_records.load(page.removeprefix(TUTORIALS_FOLDER)):
         source = Path(app.env.doc2path(page)).read_text(encoding="utf-8")
-        _show_first(doctree)
+        show_first(doctree)
         fold_cells(doctree, re.findall(r":measured:`(\w+)`", source))
 
 
-def _show_first(doctree: nodes.document) -> None:
+def show_first(doctree: nodes.document) -> None:
     """Move the takeaway of a page above its first section, and fold the code of its numbers.
 
     What remains in its section are the paragraphs at its end that lead to other pages.
@@ -53,7 +53,7 @@ def _show_first(doctree: nodes.document) -> None:
     if code:
         ways_on = prose[len(takeaway) :]
         end = last.index(ways_on[-1]) + 1 if ways_on else len(last)
-        last.insert(end, Folded("", *code, summary="Code of the takeaway's numbers"))
+        last.insert(end, Folded("", *code, summary=f"Code of the {TITLE.lower()}"))
     page.insert(page.index(sections[0]), box)
 
 
