@@ -70,7 +70,7 @@ class FigureOfResults(SphinxDirective):
 def on_source_read(_: Sphinx, name: str, source: list[str]) -> None:
     """Enter a tutorial's keywords into the index, where the search finds them too."""
     if entries := KEYWORDS.get(name.removeprefix(TUTORIALS_FOLDER)):
-        source[0] = f".. index:: {', '.join(entries)}\n\n{source[0]}"
+        source[0] = f".. index:: {', '.join(f'! {entry}' for entry in entries)}\n\n{source[0]}"
 
 
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:

@@ -76,7 +76,7 @@ def connect_claims(doctree: nodes.document, record: PageRecord, env: BuildEnviro
             everywhere = link_to_row(page, statement, env, "Where else it holds")
             after = nodes.paragraph("", "", everywhere, classes=["jaxcap-elsewhere"])
             target = _target(_claim_id(page, statement), "", title, env)
-            claim.replace_self([target, claim.copy(), after])
+            claim.replace_self([target, claim, after])
 
 
 def _claim_id(page: str, statement: Statement) -> str:
