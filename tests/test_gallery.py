@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,13 +40,12 @@ MATHS_OR_CODE = re.compile(r":math:`[^`]*`|``[^`]*``")
 each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 
 
-def listed(name: str) -> list[str]:
+def listed(name: str) -> Any:
     """Read a list of the site's extension without importing it, which needs Sphinx."""
     tree = ast.parse(LESSONS.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            names: list[str] = ast.literal_eval(node.value)
-            return names
+            return ast.literal_eval(node.value)
     raise AssertionError(f"{LESSONS} has no {name}")
 
 
@@ -58,6 +59,30 @@ def prose(script: str) -> str:
 def test_lessons_are_the_scripts_that_there_are() -> None:
     tutorials = {page for page in listed("PAGES") if page.startswith("tutorials/")}
     assert tutorials == {f"tutorials/{path.parent.name}/{path.stem}" for path in SCRIPTS}
+
+
+def reading_order() -> list[str]:
+    pages = (page for page in listed("PAGES") if page.startswith("tutorials/"))
+    return [page.removeprefix("tutorials/") for page in pages]
+
+
+def test_what_a_tutorial_builds_on_comes_before_it() -> None:
+    order, needed = reading_order(), dict(listed("PREREQUISITES"))
+    assert list(needed) == order
+    assert [page for page in order if not needed[page]] == order[:1]
+    for page, before in needed.items():
+        assert set(before) <= set(order[: order.index(page)])
+
+
+def test_keywords_are_of_tutorials() -> None:
+    assert set(listed("KEYWORDS")) <= set(reading_order())
+
+
+def test_last_paragraph_names_the_next_page() -> None:
+    for page, after in pairwise([*(f"tutorials/{name}" for name in reading_order()), "measuring"]):
+        script = ROOT / "gallery" / f"{page.removeprefix('tutorials/')}.py"
+        *_, last = re.split(r"^#$", script.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert f"</{after}>`" in last, page
 
 
 def test_scripts_that_need_pytorch_are_listed() -> None:

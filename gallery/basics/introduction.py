@@ -62,17 +62,18 @@ x[:5]
 # :doc:`next page </tutorials/basics/jnp_and_numpy>` explains why.
 print(x.dtype, x.shape, x.devices())
 
+
 # %%
 # Plot a function
 # ---------------
 # A function for JAX is an ordinary Python function that calls ``jnp``. This one will return on many
 # pages of the site. Matplotlib takes JAX arrays as readily as NumPy's:
-import matplotlib.pyplot as plt
-
-
 def wave(x):
     return 0.2 * x + jnp.sin(x) + jnp.cos(2 * x)
 
+
+# %%
+import matplotlib.pyplot as plt
 
 plt.plot(x, wave(x))
 plt.title("Two waves on a slope")

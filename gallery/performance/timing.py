@@ -90,6 +90,7 @@ ten_calls_s = stopwatch(
     lambda: [compiled_wave(x).block_until_ready() for _ in range(10)]
 )
 
+# %%
 waves = results.select(question=mistakes.COMPILING)
 right_s = waves.only(mistakes.COMPILED).time.value
 pairs["averaging the compiler in"] = ten_calls_s / 10, right_s

@@ -42,6 +42,17 @@ true = claim(
 true
 # %%
 _ = plt.plot([1, 2])
+# %%
+# Takeaway
+# --------
+best = true.estimate
+
+# %%
+# It came out :measured:`best`.
+#
+# - That was all.
+#
+# Next: :doc:`the topics </topics>`.
 '''
 
 SCRIPT = Device(platform="gpu", name="<script>alert(1)</script>")

@@ -1,6 +1,7 @@
 """All pages that teach: the order in which to read them, their topics, and what they need.
 
-A new tutorial, exercise or guide is entered in `PAGES`, and nowhere else in the extension.
+A new tutorial, exercise or guide is entered in `PAGES`, a tutorial in `PREREQUISITES` too, and none
+of them anywhere else in the extension.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 from pathlib import Path
+
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 # In reading order, each page with its topics.
 PAGES = {
@@ -35,6 +38,46 @@ PAGES = {
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "measuring": ("Timing",),
 }
+# What to read before each tutorial, if it comes in the middle of the way: the last tutorials that it
+# builds on, without those that these need themselves.
+PREREQUISITES = {
+    "basics/introduction": (),
+    "basics/jnp_and_numpy": ("basics/introduction",),
+    "basics/random_numbers": ("basics/jnp_and_numpy",),
+    "transformations/jit": ("basics/introduction",),
+    "transformations/asynchronous_dispatch": ("transformations/jit",),
+    "transformations/static_arguments": ("transformations/jit",),
+    "transformations/grad": ("transformations/jit",),
+    "transformations/vmap": ("transformations/grad",),
+    "transformations/typed_transformations": ("transformations/vmap",),
+    "performance/timing": ("transformations/asynchronous_dispatch",),
+    "performance/precision": ("performance/timing",),
+    "performance/dispatch_overhead": ("performance/timing",),
+    "performance/linear_algebra": ("basics/jnp_and_numpy", "performance/timing"),
+    "performance/releases": ("performance/precision",),
+    "applications/calibration": ("transformations/vmap",),
+    "applications/mnist": ("transformations/grad", "performance/timing"),
+    "applications/scaling_out": ("applications/mnist",),
+}
+# Under what else the index and the search list a tutorial, whose own words may be others.
+KEYWORDS = {
+    "basics/jnp_and_numpy": ("jax.numpy", "out-of-bounds indexing", "double precision"),
+    "basics/random_numbers": ("PRNG", "random seed", "random key"),
+    "transformations/jit": ("just-in-time compilation", "kernel fusion", "XLA", "tracing"),
+    "transformations/asynchronous_dispatch": ("block_until_ready", "asynchronous dispatch"),
+    "transformations/static_arguments": ("static_argnums", "static_argnames", "recompilation"),
+    "transformations/grad": ("automatic differentiation", "autograd", "value_and_grad"),
+    "transformations/vmap": ("batching", "vectorisation", "per-example gradients"),
+    "transformations/typed_transformations": ("type checking", "mypy", "pyright"),
+    "performance/timing": ("benchmarking", "timeit", "warm-up"),
+    "performance/precision": ("false alarm", "prediction interval", "noise"),
+    "performance/dispatch_overhead": ("dispatch overhead", "overhead of a call", "small arrays"),
+    "performance/linear_algebra": ("matrix product", "TF32", "roofline"),
+    "performance/releases": ("performance regression", "release"),
+    "applications/calibration": ("optimisation", "least squares", "Deming regression"),
+    "applications/mnist": ("neural network", "Flax", "training"),
+    "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
+}
 # These are shown without being run where PyTorch isn't installed.
 NEED_TORCH = ("grad", "mnist", "scaling_out")
 
@@ -57,6 +100,23 @@ def tutorial_of(script: str) -> str:
 def reading_position(script: str) -> int:
     """Return the position of a tutorial's script in reading order, to sort by."""
     return TUTORIALS.index(tutorial_of(script))
+
+
+def reading_minutes(script: Path) -> int:
+    """Return how long it takes to read a tutorial, in minutes.
+
+    People read about 200 words of prose a minute. A line of code takes as long as five words: lines
+    are longer than that, but about half of them are folded away.
+    """
+    _, blocks = split_code_and_text_blocks(str(script))
+    words = sum(len(text.split()) for kind, text, _ in blocks if kind == "text")
+    lines = sum(
+        bool(line.strip())
+        for kind, text, _ in blocks
+        if kind == "code"
+        for line in text.splitlines()
+    )
+    return round((words + 5 * lines) / 200)
 
 
 def lacks_torch(script: str) -> bool:

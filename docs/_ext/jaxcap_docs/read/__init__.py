@@ -1,10 +1,13 @@
 """What pages get while they are read: numbers, tables, plots and links.
 
 `quotes` has roles and directives for any page, and `tutorials`, `exercises` and `commands` complete
-the pages that ran. `claims`, `experiments`, `rooflines` and `then_and_now` show on the pages of the
-results section what all machines measured. `releases` and `replays` show what was recorded of JAX's
-releases, `history` what is kept of a build, and `trust` what was checked. All of them use `elements`,
-and say in `dependencies` from which files they are made. `reference` adjusts how objects are documented.
+the pages that ran. On those of tutorials, `takeaways` puts the takeaway first, `cells` folds code that
+only shows results, and `facts` says under the title what the page takes. `ways` has the links between
+tutorials, experiments and claims. `claims`, `experiments`, `rooflines` and `then_and_now` show on the
+pages of the results section what all machines measured. `releases` and `replays` show what was recorded
+of JAX's releases, `history` what is kept of a build, and `trust` what was checked. All of them use
+`elements`, and say in `dependencies` from which files they are made. `reference` adjusts how objects are
+documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
 """
@@ -17,6 +20,7 @@ from jaxcap_docs.read import (
     claims,
     commands,
     dependencies,
+    elements,
     exercises,
     experiments,
     history,
@@ -25,6 +29,7 @@ from jaxcap_docs.read import (
     releases,
     replays,
     rooflines,
+    takeaways,
     then_and_now,
     trust,
     tutorials,
@@ -34,6 +39,7 @@ from jaxcap_docs.read import (
 def setup(app: Sphinx) -> None:
     """Register roles and directives, and complete pages when they have been read."""
     reference.setup(app)
+    elements.setup(app)
     app.connect("config-inited", commands.on_config_inited)
     app.connect("builder-inited", experiments.on_builder_inited)  # before pages are looked for
     app.connect("builder-inited", releases.on_builder_inited)
@@ -43,6 +49,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("topics", quotes.Topics)
     app.add_directive("claims", claims.Claims)
     app.add_directive("experiment", experiments.Experiment)
+    app.add_directive("experiments", experiments.Experiments)
     app.add_directive("figure-of-results", tutorials.FigureOfResults)
     app.add_directive("headline", experiments.Headline)
     app.add_directive("history", history.History)
@@ -58,6 +65,8 @@ def setup(app: Sphinx) -> None:
     app.connect(
         "doctree-read", exercises.on_doctree_read, priority=100
     )  # before titles are collected
+    app.connect("doctree-read", takeaways.on_doctree_read, priority=100)
+    app.connect("source-read", tutorials.on_source_read)
     app.connect("doctree-read", commands.on_doctree_read, priority=600)  # after they have run
     # When Sphinx has named the files to download.
     app.connect("doctree-read", tutorials.on_doctree_read, priority=600)

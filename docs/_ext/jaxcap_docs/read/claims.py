@@ -14,8 +14,9 @@ from jaxcap.results import ResultsError
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER
 from jaxcap_docs.page_records import ClaimRecord, PageRecord
+from jaxcap_docs.read import ways
 from jaxcap_docs.read.dependencies import note_all_results
-from jaxcap_docs.read.elements import link_list, link_to
+from jaxcap_docs.read.elements import link_list
 
 MISSING = "not measured"
 
@@ -23,7 +24,7 @@ Cell = list[nodes.Node]
 
 
 class ClaimEverywhere(NamedTuple):
-    """A claim of a page, and what became of it by machine and date."""
+    """A claim of a tutorial, and what became of it by machine and date."""
 
     page: str
     statement: Statement
@@ -39,11 +40,10 @@ class Claims(SphinxDirective):
         claims: list[ClaimEverywhere] = []
         not_run = []
         for tutorial in TUTORIALS:
-            page = f"{TUTORIALS_FOLDER}{tutorial}"
             if record := page_records.load(tutorial):
-                claims += [_check_everywhere(page, claim, record) for claim in record.claims]
+                claims += [_check_everywhere(tutorial, claim, record) for claim in record.claims]
             else:
-                not_run.append(page)
+                not_run.append(f"{TUTORIALS_FOLDER}{tutorial}")
         content: list[nodes.Node] = []
         if claims:
             # The machine of this build is the first that any claim names.
@@ -61,9 +61,14 @@ class Claims(SphinxDirective):
         rows: list[list[Cell]] = []
         for page, statement, checked in claims:
             needs = f"needs it to be {statement.needs}"
-            text = nodes.paragraph(text=f"that {statement.text} ({needs})")
+            target = ways.row_target(page, statement, self.env)
+            text = nodes.paragraph("", "", target, nodes.Text(f"that {statement.text} ({needs})"))
+            links = [
+                ways.link_to_claim(page, statement, self.env),
+                ways.link_to_experiment(statement.experiment, self.env),
+            ]
             outcomes = [_outcome(checked.get(machine)) for machine in machines]
-            rows.append([[text, link_to(page, self.env, "jaxcap-note")], *outcomes])
+            rows.append([[text, *(_small(link) for link in links if link)], *outcomes])
         return _table("All claims", ("It is claimed", *machines), rows)
 
 
@@ -91,6 +96,10 @@ def _outcome(claim: Claim | None) -> Cell:
         nodes.paragraph(text=text, classes=["jaxcap-outcome", f"jaxcap-{claim.outcome}"]),
         nodes.paragraph(text=evidence, classes=["jaxcap-note"]),
     ]
+
+
+def _small(link: nodes.Node) -> nodes.paragraph:
+    return nodes.paragraph("", "", link, classes=["jaxcap-note"])
 
 
 def _text(text: str) -> Cell:

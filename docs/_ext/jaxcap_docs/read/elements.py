@@ -9,8 +9,10 @@ from pathlib import Path
 from docutils import nodes
 from matplotlib.figure import Figure
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 from sphinx_design.shared import create_component
 
 from jaxcap.results import Environment
@@ -21,6 +23,28 @@ from jaxcap_docs.read.dependencies import note_drawing
 
 # The folder of the pages that show what all machines measured.
 SECTION = "results"
+
+
+class Folded(nodes.General, nodes.Element):
+    """Content below its ``summary``, which readers unfold without a script."""
+
+
+class Facts(nodes.container, nodes.Admonition):
+    """Lines about a page itself, which previews of it leave out, as they do admonitions."""
+
+
+def setup(app: Sphinx) -> None:
+    """Say how the nodes of this module become HTML; `Facts` do as containers do."""
+    app.add_node(Folded, html=(_open_details, _close_details))
+
+
+def _open_details(translator: HTML5Translator, node: Folded) -> None:
+    summary = translator.encode(node["summary"])
+    translator.body.append(f'<details class="jaxcap-code"><summary>{summary}</summary>\n')
+
+
+def _close_details(translator: HTML5Translator, _: Folded) -> None:
+    translator.body.append("</details>\n")
 
 
 def note(text: str) -> nodes.note:
@@ -53,6 +77,11 @@ def reference(
         refwarn=True,
         refdoc=env.docname,
     )
+
+
+def joined(parts: Iterable[nodes.Node], separator: str) -> list[nodes.Node]:
+    """Return nodes with a text between them."""
+    return [node for part in parts for node in (nodes.Text(separator), part)][1:]
 
 
 def link_to(page: str, env: BuildEnvironment, *classes: str) -> nodes.paragraph:

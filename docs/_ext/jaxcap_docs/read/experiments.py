@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
+from jaxcap.measure.experiment import Experiment as MeasuredExperiment
 from jaxcap.report import figures
 from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet
@@ -25,14 +29,27 @@ from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.read import ways
 from jaxcap_docs.read.dependencies import (
     note_all_records,
     note_all_results,
     note_record,
     note_recordings,
 )
-from jaxcap_docs.read.elements import SECTION, note, plot, raw_html, stamp, table_node
+from jaxcap_docs.read.elements import (
+    SECTION,
+    Facts,
+    joined,
+    note,
+    plot,
+    raw_html,
+    reference,
+    stamp,
+    table_node,
+)
 from jaxcap_docs.sources import make_if_changed, package_files
+
+THUMBNAIL_WIDTH = 240  # in pixels
 
 
 def on_builder_inited(app: Sphinx) -> None:
@@ -48,14 +65,54 @@ def _write_pages(folder: Path) -> None:
     """
     pages = {}
     for name, experiment in catalogue().items():
-        question = (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
-        answer = (experiment.prepare.__doc__ or "").partition("\n")[0]
-        text = f"# {experiment.title}\n\n{question} {answer}\n\n```{{experiment}} {name}\n```\n"
+        how = (experiment.prepare.__doc__ or "").partition("\n")[0]
+        text = (
+            f"# {experiment.title}\n\n{_subject(experiment)} {how}\n\n"
+            f"```{{experiment}} {name}\n```\n"
+        )
         pages[folder / f"{slug(name)}.md"] = text
     for removed in set(folder.glob("*.md")).difference(pages):
         removed.unlink()
     for path, text in pages.items():
         page_records.write_if_changed(path, text)
+
+
+def _subject(experiment: MeasuredExperiment) -> str:
+    """Return the line that says what an experiment's module is about."""
+    return (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
+
+
+class Experiments(SphinxDirective):
+    """List all experiments, each with a small plot and a line on what it is about."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list, with plots of those that some machine measured."""
+        note_all_results(self.env)
+        items = (self._item(name, experiment) for name, experiment in catalogue().items())
+        return [nodes.bullet_list("", *items, classes=["jaxcap-experiments"])]
+
+    def _item(self, name: str, experiment: MeasuredExperiment) -> nodes.list_item:
+        link = reference("doc", f"/{SECTION}/experiments/{slug(name)}", self.env)
+        subject, _ = self.parse_inline(_subject(experiment))
+        lines = nodes.paragraph("", "", link), nodes.paragraph("", "", *subject)
+        parts = _on_all_devices(name)
+        images = plot(self, f"{slug(name)}-small", _thumbnail(parts[0].results)) if parts else []
+        item = nodes.list_item("", *lines, *images)
+        for image in item.findall(nodes.image):
+            image["alt"] = ""  # without words it says nothing that the link doesn't
+        return item
+
+
+def _thumbnail(results: ResultSet) -> Figure:
+    """Draw the part of an experiment that was measured at most points, without words."""
+    _, parts = figures.facets(results)
+    figure = figures.panels(max(parts.values(), key=len))
+    figure.set_size_inches(THUMBNAIL_WIDTH / 100, 0.6 * THUMBNAIL_WIDTH / 100)
+    for axes in figure.axes:
+        axes.tick_params(which="both", labelbottom=False, labelleft=False)
+    for words in (*figure.findobj(Text), *figure.findobj(Legend)):
+        words.set_visible(False)
+    return figure
 
 
 class Machines(SphinxDirective):
@@ -102,11 +159,11 @@ class Experiment(SphinxDirective):
         """Return plots, tables and downloads, or a note if nothing was measured yet."""
         name = self.arguments[0]
         _note_results(self.env, name)
-        parts = _on_all_devices(name)
+        facts, parts = _facts(name, self.env), _on_all_devices(name)
         if not parts:
-            return [note("No machine has measured this yet, nor did this build.")]
+            return [facts, note("No machine has measured this yet, nor did this build.")]
         sets = {part.label: part.results for part in parts}
-        content = _explorer(sets)
+        content = [facts, *_explorer(sets)]
         for number, part in enumerate(parts):
             drawing = figures.panels(part.results, title=part.label)
             content += plot(self, f"{slug(name)}-{number}", drawing)
@@ -124,17 +181,36 @@ class Experiment(SphinxDirective):
                 table = part.results.speedups(over=_first_variant_everywhere(part.results))
                 caption = f"{table.caption}, {part.when}"
                 content.append(table_node(replace(table, caption=caption)))
-        return [*content, nodes.rubric("", "Files"), _downloads(name)]
+        return [*content, *_claims(name, self.env), nodes.rubric("", "Files"), _downloads(name)]
 
 
 def _note_results(env: BuildEnvironment, experiment: str) -> None:
     """Read this page again when any results of an experiment change."""
     note_recordings(env, [experiment])
-    if measured := page_records.results_of_build().get(experiment):
-        page, _ = measured
+    for page in (tutorials := ways.tutorials_about(experiment)):
         note_record(env, page)
-    else:  # any tutorial could be the one that will measure it
+    if not tutorials:  # any of them could be the one that will measure it
         note_all_records(env)
+
+
+def _facts(experiment: str, env: BuildEnvironment) -> Facts:
+    """Link to the tutorials that use an experiment, and to the rules of all measurements."""
+    rules = reference("doc", "/measuring", env, "how we measure")
+    tutorials = [ways.link_to_tutorial(page, env) for page in ways.tutorials_about(experiment)]
+    line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
+    if tutorials:
+        line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
+    return Facts("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
+
+
+def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
+    """List what is claimed on the grounds of an experiment."""
+    items = []
+    for page, statement in ways.claims_about(experiment):
+        row = ways.link_to_row(page, statement, env, f"that {statement.text}")
+        made_in = [nodes.Text(", in "), ways.link_to_claim(page, statement, env)]
+        items.append(nodes.list_item("", nodes.paragraph("", "", row, *made_in)))
+    return [nodes.rubric("", "What is claimed"), nodes.bullet_list("", *items)] if items else []
 
 
 def _row(machine: Recording) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from jaxcap_docs.run.outputs import Exercise
 
 logger = logging.getLogger(__name__)
 
+QUOTED = "jaxcap-measured"  # the class of what the role quotes
+
 
 class MeasuredRole(SphinxRole):
     """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```.
@@ -49,9 +51,7 @@ class MeasuredRole(SphinxRole):
         days = {environment.measured_at.date() for environment in record.measured.values()}
         when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
         detail = f"{number.detail}, measured {when}"
-        span = (
-            f'<span class="jaxcap-measured" title="{escape(detail)}">{escape(number.text)}</span>'
-        )
+        span = f'<span class="{QUOTED}" title="{escape(detail)}">{escape(number.text)}</span>'
         return [raw_html(span)], []
 
 

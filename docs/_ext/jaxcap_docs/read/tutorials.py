@@ -1,4 +1,4 @@
-"""Pages of tutorials: the stamp of their run, what other machines measured, and links to Colab."""
+"""Pages of tutorials: the stamp of their run, what other machines measured, and ways to other pages."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
@@ -18,9 +18,9 @@ from jaxcap.report.figures import Drawing
 from jaxcap.results import ResultSet
 from jaxcap.results.recordings import matching_results
 from jaxcap_docs import image_files, page_records
-from jaxcap_docs.downloads import colab_address
-from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER, lacks_torch
+from jaxcap_docs.lessons import KEYWORDS, TUTORIALS, TUTORIALS_FOLDER, lacks_torch
 from jaxcap_docs.page_records import BUILD_START, PageRecord, TableRecord, differences_from_build
+from jaxcap_docs.read import ways
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
 from jaxcap_docs.read.elements import (
     dropdown,
@@ -30,6 +30,7 @@ from jaxcap_docs.read.elements import (
     reference,
     stamp,
 )
+from jaxcap_docs.read.facts import facts_of
 
 
 class FigureOfResults(SphinxDirective):
@@ -66,24 +67,32 @@ class FigureOfResults(SphinxDirective):
         return [nodes.image(**attributes) for attributes in images]
 
 
+def on_source_read(_: Sphinx, name: str, source: list[str]) -> None:
+    """Enter a tutorial's keywords into the index, where the search finds them too."""
+    if entries := KEYWORDS.get(name.removeprefix(TUTORIALS_FOLDER)):
+        source[0] = f".. index:: {', '.join(f'! {entry}' for entry in entries)}\n\n{source[0]}"
+
+
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the stamp of its run under a tutorial's title, widen its tables, and link to Colab."""
+    """Complete a tutorial: facts and the stamp of its run under its title, tables, and claims."""
     page = app.env.docname.removeprefix(TUTORIALS_FOLDER)
     if page not in TUTORIALS:
         return
     note_record(app.env, page)
+    how: nodes.Node
     if record := page_records.load(page):
         note_recordings(app.env, record.measured)
         facts = {"Measured": _moments(record), "Took": f"{record.duration_s:.0f} s"}
         if shown_machine() and (outdated := _outdated(record)):
             facts["State"] = f"recorded by other code than today's: {', '.join(outdated)}"
-        put_under_title(doctree, stamp("Measured on", record.newest, facts))
+        how = stamp("Measured on", record.newest, facts)
         _widen_tables(doctree, record)
+        ways.connect_claims(doctree, record, app.env)
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
-        text = f"This page was not run in this build{why}: it shows no results."
-        put_under_title(doctree, note(text))
-    _offer_colab(app, doctree)
+        how = note(f"This page was not run in this build{why}: it shows no results.")
+    put_under_title(doctree, facts_of(app, doctree, page, record), how)
+    _tidy_downloads(doctree, app.env)
 
 
 def _moments(record: PageRecord) -> str:
@@ -124,21 +133,12 @@ def _wider(table: TableRecord, record: PageRecord) -> str:
     return replace(wider, notes=(*wider.notes, *notes))._repr_html_()
 
 
-def _offer_colab(app: Sphinx, doctree: nodes.document) -> None:
-    """Link to Colab above each notebook to download, and say below what notebooks need."""
-    for node in list(doctree.findall(addnodes.download_reference)):
-        path = node.get("filename", "")
-        if not path.endswith(".ipynb"):
-            continue
-        download = node.parent.parent
-        downloads = download.parent
-        if address := colab_address(app.config.ogp_site_url, f"_downloads/{path}"):
-            text = f"Open in Colab: {path.rpartition('/')[2]}"
-            literal = nodes.literal("", text, classes=["download"])
-            link = nodes.paragraph("", "", nodes.reference("", "", literal, refuri=address))
-            opened = nodes.container("", link, classes=["sphx-glr-download"])
-            downloads.insert(downloads.index(download), opened)
-        how = reference("ref", "run-it-yourself", app.env, "how to install it")
-        downloads.append(
-            nodes.paragraph("", "They need this site's package: ", how, nodes.Text("."))
-        )
+def _tidy_downloads(doctree: nodes.document, env: BuildEnvironment) -> None:
+    """Say what notebooks need below the files to download, to which the facts lead as well."""
+    for hint in list(doctree.findall(nodes.note)):
+        if "sphx-glr-download-link-note" in hint["classes"]:
+            hint.parent.remove(hint)
+    for files in doctree.findall(nodes.container):
+        if "sphx-glr-footer" in files["classes"]:
+            how = reference("ref", "run-it-yourself", env, "how to install it")
+            files += nodes.paragraph("", "They need this site's package: ", how, nodes.Text("."))

@@ -1,0 +1,63 @@
+"""What stands under the title of a tutorial: what it takes, how to run it, and what it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from jaxcap_docs.downloads import colab_address
+from jaxcap_docs.lessons import PREREQUISITES, reading_minutes
+from jaxcap_docs.page_records import PageRecord
+from jaxcap_docs.read import ways
+from jaxcap_docs.read.elements import Facts, joined
+
+FILES = {".ipynb": "notebook", ".py": "script"}  # by suffix, in this order
+
+
+def facts_of(app: Sphinx, doctree: nodes.document, page: str, record: PageRecord | None) -> Facts:
+    """Return a line on the reading and the files, and one on what was measured."""
+    script = Path(app.srcdir, f"{app.env.docname}.py")
+    first: list[nodes.Node] = [nodes.Text(f"{reading_minutes(script)}\N{NO-BREAK SPACE}minutes")]
+    if needed := [ways.link_to_tutorial(name, app.env) for name in PREREQUISITES.get(page, ())]:
+        first.append(nodes.inline("", "builds on ", *joined(needed, " and ")))
+    lines = [joined([*first, *_files(app, doctree)], " · ")]
+    if record and (measured := _measured(page, record, app.env)):
+        lines.append(measured)
+    content = [nodes.paragraph("", "", *line) for line in lines]
+    return Facts("", *content, classes=["jaxcap-facts"])
+
+
+def _files(app: Sphinx, doctree: nodes.document) -> Iterator[nodes.Node]:
+    """Yield links to Colab, if it can open the notebook, and to the files to download."""
+    offered = {
+        Path(node["filename"]).suffix: node
+        for node in doctree.findall(addnodes.download_reference)
+        if "filename" in node  # Sphinx has found the file
+    }
+    if ".ipynb" in offered:
+        path = f"_downloads/{offered['.ipynb']['filename']}"
+        if address := colab_address(app.config.ogp_site_url, path):
+            yield nodes.reference("", "open in Colab", refuri=address)
+    for suffix, name in FILES.items():
+        if suffix in offered:
+            link = offered[suffix].copy()
+            link += nodes.inline(text=name)
+            yield link
+
+
+def _measured(page: str, record: PageRecord, env: BuildEnvironment) -> list[nodes.Node]:
+    """Link to the experiments of a tutorial and to the list of its claims."""
+    links = [link for name in record.measured if (link := ways.link_to_experiment(name, env))]
+    measured: list[nodes.Node] = [nodes.Text("Measures "), *joined(links, ", ")] if links else []
+    if record.claims:
+        count = len(record.claims)
+        text = f"{count}\N{NO-BREAK SPACE}claims" if count > 1 else "a claim"
+        first = record.claims[0].statement
+        measured.append(nodes.Text(" and checks " if links else "Checks "))
+        measured.append(ways.link_to_row(page, first, env, text))
+    return measured
