@@ -16,15 +16,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from jaxcap.report import figures
+from jaxcap.report import figures, findings
 from jaxcap.results import ResultSet, models, statistics
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
 # Figures of the same results look the same as long as none of these files changes.
 CODE = (
-    *(Path(__file__), Path(figures.__file__), figures.STYLE_FILE),
-    *(Path(models.__file__), Path(statistics.__file__)),
+    *(Path(__file__), figures.STYLE_FILE, *sorted(Path(figures.__file__).parent.glob("*.py"))),
+    *(Path(module.__file__) for module in (findings, models, statistics) if module.__file__),
 )
 
 
@@ -113,15 +113,15 @@ def _digest(drawing: figures.Drawing, results: ResultSet) -> str:
 
 
 def describe(figure: Figure) -> str:
-    """Say in words what a figure shows: its title, and its finding or its axes, lines and bars."""
+    """Say in words what a figure shows: its title, and its numbers or its axes, lines and bars."""
     parts = [figure.get_suptitle()]
     for axes in figure.axes:
         labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
         title = axes.get_title(loc="left") or axes.get_title()
         parts += [title, labels, *_lines(axes), *_bars(axes)]
     parts = list(filter(None, parts))
-    if finding := str(figure.get_label()):
-        parts = [*parts[:1], finding]
+    if numbers := str(figure.get_label()):
+        parts = [*parts[:1], numbers]
     return ". ".join(parts).replace("\n", " ").replace(r"\$", "$") or "Plot"
 
 

@@ -44,8 +44,8 @@ def figure(
 ) -> Figure:
     """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``."""
     with plt.rc_context(figures.STYLE):
-        drawing, axes = plt.subplots(figsize=(7.0, 6.0))
-        styles = cycle(zip(figures.COLOURS, figures.MARKERS, strict=True))
+        drawing, axes = plt.subplots(figsize=(6.0, 5.6))
+        styles = zip(cycle(figures.COLOURS), cycle(figures.MARKERS), strict=False)
         for group, (colour, marker) in zip(groups, styles, strict=False):
             axes.loglog(group.xs, group.ys, marker, color=colour, label=group.label)
             if group.other_label:
@@ -59,7 +59,7 @@ def figure(
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
         axes.set_title(title)
-        drawing.legend(loc="outside lower center", ncols=3, fontsize=9.5)
+        drawing.legend(loc="outside lower center", ncols=2, fontsize=10.5)
     return drawing
 
 
