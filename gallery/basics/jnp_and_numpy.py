@@ -24,6 +24,8 @@ print("JAX:  ", array_jnp)
 # Whole formulas carry over, too. Here is one, drawn twice:
 import matplotlib.pyplot as plt
 
+from jaxcap.report import figures
+
 x_np = np.linspace(1, 10, 1000)
 x_jnp = jnp.linspace(1, 10, 1000)
 
@@ -33,7 +35,7 @@ plt.plot(
 plt.plot(x_jnp, jnp.sin(x_jnp) + jnp.sqrt(x_jnp), label="jax.numpy")
 plt.title("sin x + √x, drawn twice")
 plt.xlabel("x")
-_ = plt.legend()
+figures.label_ends(plt.gca())
 
 # %%
 # What differs is the type of the array. A :class:`jax.Array` can live on a GPU, and it is what JAX
@@ -222,9 +224,13 @@ results = product.PRODUCT.run(budget_s=0.1)
 results
 
 # %%
-from jaxcap.report import figures
-
-_ = figures.scaling(results, x="size", title="Product of two square matrices")
+_ = figures.scaling(
+    results,
+    x="size",
+    over=product.NUMPY,
+    title="Product of two square matrices",
+    xlabel="rows of each matrix",
+)
 
 # %%
 # Here is the same as ratios, with NumPy as the yardstick. Where an interval includes 1, the

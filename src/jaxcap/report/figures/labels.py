@@ -113,7 +113,7 @@ def spread(
 
 
 def _end(line: Line2D) -> tuple[float, float]:
-    """Return the last point of a line."""
+    """Return the rightmost point of a line."""
     xs, ys = (np.asarray(data, dtype=float) for data in line.get_data())
-    last = np.flatnonzero(np.isfinite(ys))[-1]
+    last = np.nanargmax(np.where(np.isfinite(ys), xs, np.nan))
     return float(xs[last]), float(ys[last])

@@ -19,10 +19,13 @@ from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import headline, label_ends
 from jaxcap.report.figures.style import (
+    BLUE,
     GRID,
     INK,
     MARKERS,
+    ORANGE,
     SMALL,
+    STYLE,
     escape_math,
     log_axis,
     palette,
@@ -50,23 +53,38 @@ def bars(
     results: ResultSet,
     *,
     title: str | None = None,
-    value: Callable[[Result], Estimate] = attrgetter("time"),
+    value: str | Callable[[Result], Estimate] = "time",
     label: str = TIME,
     over: str | None = None,
 ) -> Figure:
-    """Draw the time of each result, or another value, with its processes: as bars if they compare.
+    """Draw the time of each result, or another value, with its processes, as bars or as dots.
 
     Values that lie far apart are dots on a logarithmic axis, on which a bar has no beginning.
+
+    Parameters
+    ----------
+    results
+        Each has a row.
+    title
+        The subject; by default, the device.
+    value
+        Returns what is drawn of a result, or is the name of its attribute.
+    label
+        What that is.
+    over
+        The variant that the title compares the others with; by default, the first.
     """
     names = [findings.name_of(results, result) for result in results]
-    estimates = [value(result) for result in results]
+    estimates = [*map(_getter(value), results)]
     figure, axes = plt.subplots(figsize=(6.0, 1.5 + 0.5 * len(results)))
     colours = palette(results.variants)
     _draw_rows(axes, estimates, [colours[result.variant] for result in results])
     axes.set_yticks(range(len(names)), [escape_math(name) for name in names])
     axes.set_xlabel(label)
     named = dict(zip(names, estimates, strict=True))
-    finding = findings.of_times(results, over=over) if label == TIME else findings.spread(named)
+    finding = findings.spread(named)
+    if value == "time":
+        finding = findings.of_times(results, over=over)
     subject = title or devices_of(results.results)
     headline(figure, finding, subject)
     figure.set_label(f"{subject}. {_describe(named.items())}")
@@ -125,18 +143,32 @@ def scaling(
     x: str,
     title: str | None = None,
     xlabel: str | None = None,
-    value: Callable[[Result], Estimate] = attrgetter("time"),
+    value: str | Callable[[Result], Estimate] = "time",
     label: str = TIME,
     over: str | None = None,
 ) -> Figure:
-    """Draw the time of each variant, or another value in seconds, against ``x``, on log scales."""
-    series = _series(results, x, map(value, results))
+    """Draw the time of each variant, or another value in seconds, on log scales.
+
+    Parameters
+    ----------
+    results
+        Each variant has a line, for each combination of its other parameters.
+    x
+        The parameter along the horizontal axis.
+    xlabel
+        What that is, if its name doesn't say it.
+    title, value, label, over
+        As of `bars`.
+    """
+    series = _series(results, x, map(_getter(value), results))
     figure, axes = plt.subplots()
     _draw_series(axes, series, palette(series))
     _log_axes(axes, series)
     axes.set(xlabel=escape_math(xlabel or x), ylabel=label)
     last = {name: points[-1][1] for name, points in series.items()}
-    finding = findings.of_times(results, over=over, x=x) if label == TIME else findings.spread(last)
+    finding = findings.spread(last)
+    if value == "time":
+        finding = findings.of_times(results, over=over, x=x)
     subject = title or devices_of(results.results)
     headline(figure, finding, subject)
     _label(axes, series)
@@ -277,6 +309,34 @@ def panels(
     return figure
 
 
+@redrawable
+def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
+    """Draw when a call returns and when its result is ready, against ``x``: a panel for each variant."""
+    figure = plt.figure(figsize=(6.0, 1.1 + 2.3 * len(results.variants)))
+    below = cast(SubFigure, figure.subfigures())
+    grid = below.subplots(len(results.variants), sharex=True, sharey=True, squeeze=False)
+    moments = {"result is ready": attrgetter("time"), "call returns": attrgetter("dispatch")}
+    ends = _ends(get(result) for result in results for get in moments.values())
+    words, described = [], []
+    for axes, name in zip(grid.flat, results.variants, strict=True):
+        part = results.select(variant=name)
+        xs = {k: _series(part, x, map(get, part)) for k, get in moments.items()}
+        series = {moment: points for moment, lines in xs.items() for points in lines.values()}
+        _draw_series(axes, series, dict(zip(moments, (ORANGE, BLUE), strict=True)))
+        _log_axes(axes, series, limits=ends)
+        axes.set_title(escape_math(name))
+        ready, returned = (series[moment][-1][1] for moment in moments)
+        words.append(f"{name} returns after {returned.words} of {ready.words}")
+        described.append(f"{name}, {_describe_ends(x, series)}")
+    below.supylabel(TIME, fontsize=STYLE["font.size"])
+    figure.axes[-1].set_xlabel(escape_math(x))
+    headline(figure, f"At the largest {x}, {' and '.join(words)}")
+    for axes in figure.axes:
+        label_ends(axes)
+    figure.set_label(". ".join([title or devices_of(results.results), *described]))
+    return figure
+
+
 def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     """Choose a parameter for the x axis, and split results by the values of the other parameters.
 
@@ -337,6 +397,10 @@ def _draw_point_panels(
         axes.tick_params(labelsize=SMALL)
     figure.axes[-1].set_xlabel(TIME)
     return [_describe((result.variant, result.time) for result in part) for part in parts]
+
+
+def _getter(value: str | Callable[[Result], Estimate]) -> Callable[[Result], Estimate]:
+    return attrgetter(value) if isinstance(value, str) else value
 
 
 def _paired(results: ResultSet, over: str) -> list[tuple[Result, Any]]:
