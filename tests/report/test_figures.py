@@ -269,6 +269,15 @@ def test_labels_of_lines_that_end_together_do_not_overlap() -> None:
         assert below.y1 <= above.y0 + 1
 
 
+def test_label_of_a_line_that_leaves_the_axes_stays_beside_them() -> None:
+    axes = plt.figure().add_subplot()
+    axes.plot([0, 1, 2, 3], [0, 1, 2, 30], label="steep")
+    axes.set_ylim(0, 2)
+    figures.label_ends(axes)
+    (label,) = axes.texts
+    assert label.xy == (2, 2)  # type: ignore[attr-defined]
+
+
 def test_labels_stay_where_they_are_unless_they_would_overlap() -> None:
     assert spread([1, 10, 20], [2, 2, 2], 0, 30).tolist() == [1, 10, 20]
     assert spread([20, 1], [2, 2], 0, 30).tolist() == [20, 1]

@@ -55,7 +55,7 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
     texts = {str(line.get_label()): str(line.get_label()) for line in lines} | dict(texts or {})
     words = [texts[str(line.get_label())] for line in lines]
-    ends = np.array([axes.transData.transform(_end(line)) for line in lines])
+    ends = np.array([axes.transData.transform(_end(axes, line)) for line in lines])
     height_pt = STYLE["font.size"] * _LINE_HEIGHT
     heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1) for text in words]
     bottom, top = axes.bbox.y0, axes.bbox.y1
@@ -65,7 +65,7 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
         is_short = end[0] < axes.bbox.x0 + 0.9 * axes.bbox.width
         axes.annotate(
             text,
-            _end(line),
+            _end(axes, line),
             (1, (place - bottom) / (top - bottom)),
             textcoords=column,
             va="center",
@@ -112,8 +112,10 @@ def spread(
     return moved
 
 
-def _end(line: Line2D) -> tuple[float, float]:
-    """Return the rightmost point of a line."""
+def _end(axes: Axes, line: Line2D) -> tuple[float, float]:
+    """Return the rightmost point of a line that can be seen."""
     xs, ys = (np.asarray(data, dtype=float) for data in line.get_data())
-    last = np.nanargmax(np.where(np.isfinite(ys), xs, np.nan))
+    low, high = sorted(axes.get_ylim())
+    seen = (ys >= low) & (ys <= high)
+    last = np.nanargmax(np.where(seen if seen.any() else np.isfinite(ys), xs, np.nan))
     return float(xs[last]), float(ys[last])

@@ -265,7 +265,7 @@ def panels(
 ) -> Figure:
     """Draw the times of a whole experiment, whatever its parameters.
 
-    There is a panel for each part that `facets` returns: with lines against its parameter, or, if
+    There is a panel for each part that ``facets`` returns: with lines against its parameter, or, if
     it has none, with a point for each variant. All panels have the same axis of time.
 
     Parameters

@@ -92,7 +92,7 @@ def escape_math(text: str) -> str:
 
 
 def palette(names: Iterable[str]) -> Mapping[str, str]:
-    """Give each name its colour: that of `VARIANTS`, so that all figures agree, or one by its letters.
+    """Give each name its colour: that of ``VARIANTS``, so that all figures agree, or one by its letters.
 
     A name without a colour of its own takes the next one that is free, if another name has that.
     """
