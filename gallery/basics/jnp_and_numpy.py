@@ -100,8 +100,24 @@ print("64 bits:", int(np.float64(2**24) + 1))
 print("32 bits:", int(jnp.float32(2**24) + 1))
 
 # %%
-# The one is lost, without a word. A counter kept in a 32-bit float would stop here for good. So what
-# if you ask for 64 bits? JAX warns, and gives you 32:
+# The one is lost, without a word. A counter kept in a 32-bit float would stop here for good. Long
+# before, sums lose digits, because each addition rounds. Add a tenth again and again, and compare the
+# running sum with a product in 64 bits:
+tenth = np.float32(0.1)
+counts = np.arange(1, 1_000_001)
+running = np.cumsum(np.full(len(counts), tenth))
+off = abs(running / (counts * float(tenth)) - 1)
+
+figure, axes = plt.subplots(figsize=(6, 3))
+axes.loglog(counts[::100], off[::100])
+axes.set(xlabel="additions", ylabel="relative error\n(lower is better)")
+axes.set_title("A running sum of tenths in 32 bits")
+figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
+
+# sphinx_gallery_thumbnail_number = 2
+
+# %%
+# So what if you ask for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:

@@ -292,7 +292,7 @@ _, axes = plt.subplots(figsize=(6, 3))
 axes.plot(list(errors.values()), list(errors), "o")
 axes.invert_yaxis()
 axes.set_xscale("log")
-axes.set_xlabel("error, relative to the largest element (lower is better)")
+axes.set_xlabel("largest relative error (lower is better)")
 _ = axes.set_title("What a format costs in accuracy")
 
 # %%

@@ -218,7 +218,7 @@ def _in_panels(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
     """Draw a panel for each group, in which the others are grey."""
     groups = list(dict.fromkeys(point.group for point in points)) or [""]
     rows = -(-len(groups) // 2)
-    drawing = plt.figure(figsize=(6.0, 1.6 + 1.55 * rows))
+    drawing = plt.figure(figsize=(6.0, 1.6 + 1.75 * rows))
     below = cast(SubFigure, drawing.subfigures())
     grid = below.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
     for unused in grid.flat[len(groups) :]:

@@ -98,7 +98,7 @@ def _title(result: Result) -> str:
     """Return the title of a result's experiment, or its name if this build doesn't know it."""
     known = catalogue()
     name = result.experiment
-    return fill(known[name].title if name in known else name, 34)
+    return fill(known[name].title if name in known else name, 28)
 
 
 def _cost(result: Result) -> tuple[Cost, str]:

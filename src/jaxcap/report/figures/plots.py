@@ -357,9 +357,14 @@ def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
 def _parts_by(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet]:
     groups: dict[str, list[Result]] = {}
     for result in results:
-        name = ", ".join(f"{c} {result.parameters[c]}" for c in columns if c in result.parameters)
+        values = {c: result.parameters[c] for c in columns if c in result.parameters}
+        name = ", ".join(f"{c} {_shown(value)}" for c, value in values.items())
         groups.setdefault(name, []).append(result)
     return {name: results.subset(group) for name, group in groups.items()}
+
+
+def _shown(value: object) -> str:
+    return findings.in_words(value) if type(value) in {int, float} else str(value)
 
 
 def _draw_line_panels(
