@@ -209,6 +209,14 @@ class TestBars:
         assert "op by op, 1000" in texts(figure)
 
 
+def test_clock_that_saw_no_time_is_no_reason_to_fail() -> None:
+    coarse = make_set(
+        *(make_result("jit", make_run([0.0] * 6), parameters={"size": s}) for s in (1, 2))
+    )
+    for draw in bars, figures.panels, partial(scaling, x="size"):
+        draw(coarse).draw_without_rendering()
+
+
 class TestRatios:
     def test_draws_a_row_of_dots_for_each_other_variant(self, results: ResultSet) -> None:
         figure = figures.ratios(results.select(size=1000), over="op by op", band=1.1)
@@ -383,6 +391,36 @@ def test_a_figure_that_could_not_be_drawn_again_has_no_origin() -> None:
     results = make_set(sized("wave", 10))
     assert figures.origin(plt.figure()) is None
     assert figures.origin(bars(results, value=lambda result: result.time)) is None
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [bars, figures.panels, partial(scaling, x="size"), partial(speedups, x="size", over="a")],
+)
+def test_figures_of_two_machines_share_their_axis(draw: Callable[..., Figure]) -> None:
+    def machine(seconds: float, ratio: float) -> ResultSet:
+        return make_set(
+            *(
+                make_result(
+                    variant,
+                    make_run(samples(s)),
+                    parameters={"size": size},
+                    comparison=f"{seconds}, {size}",
+                )
+                for size in (1, 2)
+                for variant, s in (("a", seconds), ("b", seconds / ratio))
+            )
+        )
+
+    here, there = machine(1e-3, 1.5), machine(2e-3, 3)
+    both = here.subset([*here, *there])
+    limits = []
+    for results in (here, there):
+        origin = figures.origin(draw(results))
+        assert origin is not None
+        (axes,) = origin[1].draw(results, among=both).axes
+        limits.append(axes.get_xlim() if draw is bars else axes.get_ylim())
+    assert limits[0] == limits[1] != draw(here).axes[0].get_ylim()
 
 
 @pytest.mark.parametrize(

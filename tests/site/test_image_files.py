@@ -45,9 +45,11 @@ def test_figure_is_drawn_again_only_if_something_has_changed(
     drawn: list[figures.Drawing] = []
     draw = figures.Drawing.draw
 
-    def count(drawing: figures.Drawing, results: ResultSet) -> Figure:
+    def count(
+        drawing: figures.Drawing, results: ResultSet, *, among: ResultSet | None = None
+    ) -> Figure:
         drawn.append(drawing)
-        return draw(drawing, results)
+        return draw(drawing, results, among=among)
 
     monkeypatch.setattr(figures.Drawing, "draw", count)
     bars = figures.Drawing(function="bars", options={})

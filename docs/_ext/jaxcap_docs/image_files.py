@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from jaxcap.report import figures, findings
-from jaxcap.results import ResultSet, models, statistics
+from jaxcap.results import Result, ResultSet, models, statistics
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
@@ -76,6 +76,7 @@ def save_drawing(
     root: Path,
     *,
     drawn: Figure | None = None,
+    among: ResultSet | None = None,
 ) -> list[dict[str, Any]]:
     """Draw results and save the figure, unless the files are there from the last time.
 
@@ -87,25 +88,27 @@ def save_drawing(
         As in `save`.
     drawn
         The figure, if it was drawn already. It is saved as PNG too.
+    among
+        Results of several machines, whose figures are to be compared.
 
     Returns
     -------
     list
         As from `save`.
     """
-    source, noted = _digest(drawing, results), path.with_suffix(".json")
+    source, noted = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
     if drawn is None and noted.exists():
         last = json.loads(noted.read_text(encoding="utf-8"))
         if last["source"] == source:
             images: list[dict[str, Any]] = last["images"]
             return images
     noted.unlink(missing_ok=True)  # from here on the images are not those of the note
-    images = save(drawn or drawing.draw(results), path, root, raster=drawn is not None)
+    images = save(drawn or drawing.draw(results, among=among), path, root, raster=drawn is not None)
     write_atomically(noted, json.dumps({"source": source, "images": images}))
     return images
 
 
-def _digest(drawing: figures.Drawing, results: ResultSet) -> str:
+def _digest(drawing: figures.Drawing, results: Iterable[Result]) -> str:
     """Return a digest of all that a figure depends on."""
     parts = [*(path.read_bytes() for path in CODE), drawing.model_dump_json().encode()]
     parts += [result.model_dump_json().encode() for result in results]

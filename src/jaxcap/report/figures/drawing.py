@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
+from inspect import signature
 from pkgutil import resolve_name
 from typing import Any, Concatenate, ParamSpec
 from weakref import WeakKeyDictionary
@@ -44,8 +45,15 @@ class Drawing(FrozenModel):
     function: str
     options: dict[str, bool | int | float | str | Reference | None]
 
-    def draw(self, results: ResultSet) -> Figure:
+    def draw(self, results: ResultSet, *, among: ResultSet | None = None) -> Figure:
         """Draw results in the same way.
+
+        Parameters
+        ----------
+        results
+            What to draw.
+        among
+            Results of other machines, for which the axes have a place if the function can do that.
 
         Raises
         ------
@@ -57,7 +65,10 @@ class Drawing(FrozenModel):
                 name: resolve_name(value.reference) if isinstance(value, Reference) else value
                 for name, value in self.options.items()
             }
-            return _functions[self.function](results, **options)
+            function = _functions[self.function]
+            if among is not None and "among" in signature(function).parameters:
+                return function(results, **options, among=among)
+            return function(results, **options)
         except (AttributeError, ImportError, KeyError) as error:
             raise ValueError(f"{self.function} cannot draw these results: {error!r}") from error
 

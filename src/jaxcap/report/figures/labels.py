@@ -31,10 +31,15 @@ def headline(figure: Figure, finding: str, subject: str = "") -> None:
     subject
         What the figure is about.
     """
-    letters = int(figure.get_figwidth() / _INCHES_PER_LETTER)
-    figure.suptitle(fill(escape_math(finding), letters), x=0.01, ha="left")
+    width = figure.get_figwidth()
+    figure.suptitle(wrap(finding, width), x=0.01, ha="left")
     if subject and len(figure.axes) == 1:
-        figure.axes[0].set_title(fill(escape_math(subject), letters), wrap=False)
+        figure.axes[0].set_title(wrap(subject, 0.85 * width))
+
+
+def wrap(text: str, inches: float) -> str:
+    """Break the text of a title into lines that are at most so long."""
+    return fill(escape_math(text), int(inches / _INCHES_PER_LETTER))
 
 
 def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:

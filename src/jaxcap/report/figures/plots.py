@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import cycle
-from math import ceil
+from math import ceil, inf
 from operator import attrgetter, itemgetter
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from matplotlib.transforms import Transform, offset_copy
 
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
-from jaxcap.report.figures.labels import headline, label_ends
+from jaxcap.report.figures.labels import headline, label_ends, wrap
 from jaxcap.report.figures.style import (
     BLUE,
     GRID,
@@ -56,6 +56,7 @@ def bars(
     value: str | Callable[[Result], Estimate] = "time",
     label: str = TIME,
     over: str | None = None,
+    among: ResultSet | None = None,
 ) -> Figure:
     """Draw the time of each result, or another value, with its processes, as bars or as dots.
 
@@ -73,12 +74,15 @@ def bars(
         What that is.
     over
         The variant that the title compares the others with; by default, the first.
+    among
+        Choose the axis so that these have a place on it, too, for figures to be compared.
     """
     names = [findings.name_of(results, result) for result in results]
     estimates = [*map(_getter(value), results)]
+    limits = _ends([*estimates, *map(_getter(value), among or ())])
     figure, axes = plt.subplots(figsize=(6.0, 1.5 + 0.5 * len(results)))
     colours = palette(results.variants)
-    _draw_rows(axes, estimates, [colours[result.variant] for result in results])
+    _draw_rows(axes, estimates, [colours[result.variant] for result in results], limits=limits)
     axes.set_yticks(range(len(names)), [escape_math(name) for name in names])
     axes.set_xlabel(label)
     named = dict(zip(names, estimates, strict=True))
@@ -146,6 +150,7 @@ def scaling(
     value: str | Callable[[Result], Estimate] = "time",
     label: str = TIME,
     over: str | None = None,
+    among: ResultSet | None = None,
 ) -> Figure:
     """Draw the time of each variant, or another value in seconds, on log scales.
 
@@ -157,13 +162,14 @@ def scaling(
         The parameter along the horizontal axis.
     xlabel
         What that is, if its name doesn't say it.
-    title, value, label, over
+    title, value, label, over, among
         As of `bars`.
     """
     series = _series(results, x, map(_getter(value), results))
     figure, axes = plt.subplots()
     _draw_series(axes, series, palette(series))
-    _log_axes(axes, series)
+    limits = _ends(map(_getter(value), (*results, *(among or ()))))
+    _log_axes(axes, series, limits=limits)
     axes.set(xlabel=escape_math(xlabel or x), ylabel=label)
     last = {name: points[-1][1] for name, points in series.items()}
     finding = findings.spread(last)
@@ -184,11 +190,11 @@ def speedups(
     x: str,
     title: str | None = None,
     xlabel: str | None = None,
+    among: ResultSet | None = None,
 ) -> Figure:
     """Draw how many times as fast as ``over`` the other variants are, against parameter ``x``.
 
-    Results are left out for which the clock was too coarse. Where a line would have a single point,
-    as where only one size was measured, it is a marker.
+    Results are left out for which the clock was too coarse. The options are those of `scaling`.
 
     Raises
     ------
@@ -200,8 +206,9 @@ def speedups(
     series = _series(compared, x, [speedup for _, speedup in pairs])
     figure, axes = plt.subplots()
     _draw_series(axes, series, palette(series))
-    _log_axes(axes, series, FuncFormatter(lambda ratio, _: f"{ratio:g}×"))
-    low, high = _ends(e for points in series.values() for _, e in points)
+    speedups = [speedup for _, speedup in (*pairs, *(among or results).paired_speedups(over))]
+    low, high = _ends(speedups)
+    _log_axes(axes, series, FuncFormatter(lambda ratio, _: f"{ratio:g}×"), limits=(low, high))
     if high <= MAX_BAR_RATIO * max(low, 1 / MAX_BAR_RATIO):
         axes.set_yscale("linear")
         axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
@@ -297,9 +304,10 @@ def panels(
     else:
         descriptions = _draw_point_panels(figure, parts.values(), limits)
     for axes, name in zip(figure.axes, parts, strict=True):
-        axes.set_title(escape_math(name), fontsize=SMALL if len(parts) > 1 else None)
+        axes.set_title(wrap(name, 7.0 / ncols), fontsize=SMALL)
     subject = title or devices_of(results.results)
-    below.suptitle(escape_math(subject), x=0.01, ha="left", fontsize=12, fontweight="normal")
+    size = STYLE["font.size"]
+    below.suptitle(wrap(subject, 6.0), x=0.01, ha="left", fontsize=size, fontweight="normal")
     headline(figure, findings.of_times(results, x=x))
     if x and len(parts) == 1:
         _label(figure.axes[0], _series(results, x, [result.time for result in results]))
@@ -364,7 +372,9 @@ def _parts_by(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet
 
 
 def _shown(value: object) -> str:
-    return findings.in_words(value) if type(value) in {int, float} else str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return findings.in_words(value)
+    return str(value)
 
 
 def _draw_line_panels(
@@ -479,19 +489,20 @@ def _draw_rows(
     colours: Sequence[str],
     formatter: Any = None,
     *,
+    limits: tuple[float, float] | None = None,
     dots: bool = False,
 ) -> None:
     """Draw a row for each value: bars, or dots if asked for, or if values lie far apart."""
-    low, high = _ends(estimates)
+    low, high = limits or _ends(estimates)
     if formatter is None:
         is_time = estimates[0].unit == "s"
         formatter = EngFormatter(unit="s") if is_time else EngFormatter(sep="")
-    is_wide = low <= 0 or high > MAX_BAR_RATIO * low
+    is_wide = high > MAX_BAR_RATIO * low
     if is_wide or dots:
         _draw_dots(axes, estimates, colours, with_values=True)
     else:
         _draw_bars(axes, estimates, colours)
-    if low > 0 and is_wide:
+    if is_wide:
         log_axis(axes.xaxis, low, high, formatter, margin=0.08)
         axes.set_xlim(right=high * (high / low) ** 0.3)  # room for the values
     else:
@@ -538,10 +549,11 @@ def _draw_dots(
 
 
 def _ends(estimates: Iterable[Estimate]) -> tuple[float, float]:
-    """Return the smallest and the largest of all that processes saw, and of the medians."""
-    ends = [(min(e.observed[0], e.value), max(e.observed[1], e.value)) for e in estimates]
-    lows = [low for low, _ in ends if low > 0] or [0.0]
-    return min(lows), max(high for _, high in ends)
+    """Return the smallest and the largest positive number that processes saw, or that is drawn."""
+    seen = [number for e in estimates for number in (e.value, *e.observed)]
+    # A clock may have been too coarse to see any time, or any but for a rate.
+    positive = [number for number in seen if 0 < number < inf] or [1e-9]
+    return min(positive), max(positive)
 
 
 def _describe(estimates: Iterable[tuple[str, Estimate]]) -> str:
