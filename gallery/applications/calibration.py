@@ -65,7 +65,11 @@ from jaxcap.report import figures
 
 evaluations = CALIBRATION.run(budget_s=0.05)
 _ = figures.scaling(
-    evaluations, x="size", title="One evaluation of the error, float32"
+    evaluations,
+    x="size",
+    over=NUMPY,
+    title="One evaluation of the error, float32",
+    xlabel="readings",
 )
 
 # %%
@@ -261,7 +265,7 @@ def draw_map(axes, slopes, offsets, levels):
     lines = axes.contour(
         slopes, offsets, surface, levels, colors=figures.GRID, linewidths=0.8
     )
-    axes.clabel(lines, fmt="%.3g", fontsize=8)
+    axes.clabel(lines, fmt="%.3g", fontsize=10)
     sizes = dict(zip(paths, (11, 7, 3)))
     for name, colour in figures.palette(paths).items():
         slope, offset = np.array(paths[name]).T
@@ -273,7 +277,7 @@ def draw_map(axes, slopes, offsets, levels):
 
 
 # %%
-figure, (far, near) = plt.subplots(1, 2, figsize=(7, 4.5))
+figure, (far, near) = plt.subplots(1, 2, figsize=(6, 4.6))
 slopes, offsets = jnp.linspace(0.9, 2.2, 80), jnp.linspace(-0.6, 4.0, 80)
 draw_map(far, slopes, offsets, [0.6, 1, 1.5, 2, 3, 4, 6, 8])
 slopes, offsets = jnp.linspace(1.46, 1.6, 80), jnp.linspace(2.5, 3.1, 80)
@@ -282,7 +286,7 @@ far.set_title("The error, and the way down")
 near.set_title("Near its end")
 far.set_ylabel("offset")
 names = far.get_legend_handles_labels()
-_ = figure.legend(*names, loc="outside lower center", ncols=4, fontsize=9)
+_ = figure.legend(*names, loc="outside lower center", ncols=2)
 
 # sphinx_gallery_thumbnail_number = 3
 
@@ -297,7 +301,9 @@ _ = figure.legend(*names, loc="outside lower center", ncols=4, fontsize=9)
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
-_ = figures.bars(times, title="Time of one calibration")
+_ = figures.bars(
+    times, over=experiments.DIFFERENCES, title="Time of one calibration"
+)
 
 # %%
 fit_pays = claim(

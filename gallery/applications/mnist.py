@@ -31,10 +31,10 @@ import matplotlib.pyplot as plt
 def show(images, titles, columns=10):
     """Draw images in rows, dark ink on white paper."""
     rows = -(-len(images) // columns)
-    _, axes = plt.subplots(rows, columns, figsize=(7, 0.95 * rows))
+    _, axes = plt.subplots(rows, columns, figsize=(6, 0.95 * rows))
     for place, image, title in zip(axes.flat, images, titles):
         place.imshow(image, cmap="gray_r", vmin=0, vmax=255)
-        place.set_title(title, fontsize=9, loc="center")
+        place.set_title(title, fontsize=10.5, loc="center")
     for place in axes.flat:
         place.axis("off")
 
@@ -266,7 +266,7 @@ speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
 _ = figures.bars(
     speeds,
     value=throughput,
-    label="images a second",
+    label="images a second (higher is better)",
     title="Speed of training",
 )
 
@@ -358,9 +358,9 @@ for name, colour in figures.palette(runs).items():
         label = name if seed == 0 else None
         axes.plot(seconds, accuracies, "o-", color=colour, label=label)
 axes.set_xlabel("seconds of training, compilation included")
-axes.set_ylabel("test accuracy, %")
+axes.set_ylabel("test accuracy, % (higher is better)")
 axes.set_title(f"{SEEDS} seeds, a point for each epoch")
-_ = axes.legend()
+figures.label_ends(axes)
 
 # %%
 # The same in numbers. *All* test images are counted, and where a goal was out of reach in so few

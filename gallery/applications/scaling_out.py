@@ -150,6 +150,8 @@ import json
 
 import matplotlib.pyplot as plt
 
+from jaxcap.report import figures
+
 curves = {}
 for path in sorted(logs.iterdir()):
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -159,9 +161,10 @@ _, axes = plt.subplots()
 for (name, losses), size in zip(curves.items(), (13, 8, 4)):
     epochs = range(1, len(losses) + 1)
     axes.plot(epochs, losses, "o-", ms=size, label=name)
-axes.set(xlabel="short epoch", ylabel="mean loss", title="Three trainings")
+axes.set(xlabel="short epoch", ylabel="mean loss (lower is better)")
 axes.set_xticks(epochs)
-_ = axes.legend()
+axes.set_title("The same training on one device, on several, and in parts")
+figures.label_ends(axes)
 
 # %%
 # If you see only one, that is the point: the three lie on top of each other. They needn't agree to
@@ -183,14 +186,13 @@ print(f"largest relative difference: {apart:.1e}")
 # sharing costs: smaller products, more programs to start, and the all-reduce.
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
-from jaxcap.report import figures
 
 point = SCALING.points[0]
 scaling = SCALING.run(points=[point], processes=4, budget_s=0.05)
 _ = figures.bars(
     scaling,
     value=throughput,
-    label="images a second",
+    label="images a second (higher is better)",
     title="Speed by devices",
 )
 

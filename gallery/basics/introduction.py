@@ -99,11 +99,15 @@ slope(3.0)
 #
 # ``jax.grad`` differentiates functions that return a single number, so ``slope`` takes one number at a
 # time. :func:`jax.vmap` turns it into a function of whole arrays, without a loop:
+from jaxcap.report import figures
+
 plt.plot(x, wave(x), label="wave")
 plt.plot(x, jax.vmap(slope)(x), label="its derivative")
 plt.title("A function, and what grad made of it")
 plt.xlabel("x")
-_ = plt.legend()
+figures.label_ends(plt.gca())
+
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # Compile it
@@ -127,6 +131,9 @@ from jaxcap.experiments.jit import INTRODUCTION
 
 results = INTRODUCTION.run(budget_s=0.1)
 results
+
+# %%
+_ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
 # The column *time* says how long a call takes until its result is there. *First call* contains the

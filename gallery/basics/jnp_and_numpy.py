@@ -24,6 +24,8 @@ print("JAX:  ", array_jnp)
 # Whole formulas carry over, too. Here is one, drawn twice:
 import matplotlib.pyplot as plt
 
+from jaxcap.report import figures
+
 x_np = np.linspace(1, 10, 1000)
 x_jnp = jnp.linspace(1, 10, 1000)
 
@@ -33,7 +35,7 @@ plt.plot(
 plt.plot(x_jnp, jnp.sin(x_jnp) + jnp.sqrt(x_jnp), label="jax.numpy")
 plt.title("sin x + √x, drawn twice")
 plt.xlabel("x")
-_ = plt.legend()
+figures.label_ends(plt.gca())
 
 # %%
 # What differs is the type of the array. A :class:`jax.Array` can live on a GPU, and it is what JAX
@@ -98,8 +100,24 @@ print("64 bits:", int(np.float64(2**24) + 1))
 print("32 bits:", int(jnp.float32(2**24) + 1))
 
 # %%
-# The one is lost, without a word. A counter kept in a 32-bit float would stop here for good. So what
-# if you ask for 64 bits? JAX warns, and gives you 32:
+# The one is lost, without a word. A counter kept in a 32-bit float would stop here for good. Long
+# before, sums lose digits, because each addition rounds. Add a tenth again and again, and compare the
+# running sum with a product in 64 bits:
+tenth = np.float32(0.1)
+counts = np.arange(1, 1_000_001)
+running = np.cumsum(np.full(len(counts), tenth))
+off = abs(running / (counts * float(tenth)) - 1)
+
+figure, axes = plt.subplots(figsize=(6, 3))
+axes.loglog(counts[::100], off[::100])
+axes.set(xlabel="additions", ylabel="relative error\n(lower is better)")
+axes.set_title("A running sum of tenths in 32 bits")
+figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
+
+# sphinx_gallery_thumbnail_number = 2
+
+# %%
+# So what if you ask for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -222,9 +240,13 @@ results = product.PRODUCT.run(budget_s=0.1)
 results
 
 # %%
-from jaxcap.report import figures
-
-_ = figures.scaling(results, x="size", title="Product of two square matrices")
+_ = figures.scaling(
+    results,
+    x="size",
+    over=product.NUMPY,
+    title="Product of two square matrices",
+    xlabel="rows of each matrix",
+)
 
 # %%
 # Here is the same as ratios, with NumPy as the yardstick. Where an interval includes 1, the

@@ -140,14 +140,14 @@ x_key, y_key = jax.random.split(key)
 x = jax.random.normal(x_key, (500,))
 samples = {
     "one key": jax.random.normal(x_key, (500,)),
-    "one key, two functions": jax.random.uniform(x_key, (500,)),
+    "one key,\ntwo functions": jax.random.uniform(x_key, (500,)),
     "two keys": jax.random.normal(y_key, (500,)),
 }
 
 # %%
 import matplotlib.pyplot as plt
 
-_, axes = plt.subplots(1, 3, figsize=(7, 2.9))
+_, axes = plt.subplots(1, 3, figsize=(6, 2.8))
 for ax, (title, y) in zip(axes, samples.items(), strict=True):
     ax.scatter(x, y, s=4)
     ax.set_title(title)

@@ -88,8 +88,12 @@ small_is_slow
 from jaxcap.report import figures
 
 dot = results.select(operation="dot", arrays="JAX")
-figure = figures.scaling(dot, x="size", title="dot on JAX's arrays")
-_ = figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
+_ = figures.scaling(
+    dot,
+    x="size",
+    title="dot on JAX's arrays",
+    xlabel="numbers in each array",
+)
 
 # %%
 # A thousand numbers are still next to nothing. If JAX's lines jump before they get there, what
@@ -277,10 +281,13 @@ print("largest difference:", float(abs(by_numpy - by_jit).max()))
 # %%
 # Now, how many times as long will a hundred sines take as one: by NumPy, op by op, and compiled?
 chains = experiments.CHAIN.run(budget_s=0.05)
-figure = figures.scaling(
-    chains, x="length", title="A chain of small operations"
+_ = figures.scaling(
+    chains,
+    x="length",
+    over="jnp",
+    title="A chain of small operations",
+    xlabel="operations in the chain",
 )
-_ = figure.axes[0].set_xlabel("operations in the chain")
 
 # %%
 for variant in chains.variants:
@@ -309,9 +316,9 @@ in_all = np.array([r.time.value for r in longest]) * 1e6
 plt.barh(names, until_return, label="until it returns")
 plt.barh(names, in_all - until_return, left=until_return, label="waiting")
 plt.gca().invert_yaxis()
-plt.xlabel("µs for a chain of a hundred sines")
+plt.xlabel("µs for a chain of a hundred sines (lower is better)")
 plt.title("Until the call returns, and after")
-_ = plt.legend()
+_ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
 # Don't read the first part as *dispatch* and the second as *computing*. NumPy always computes
@@ -331,24 +338,14 @@ Source(dispatch.polynomial)
 growth = experiments.GROWTH.run(budget_s=0.03)
 
 # %%
-COMPUTATIONS = ("dot", "polynomial", "matrix product")
-for computation, colour in figures.palette(COMPUTATIONS).items():
-    for variant, style in ("NumPy", "--"), ("jit", "-"):
-        line = growth.select(computation=computation, variant=variant).results
-        sizes = [result.parameters["size"] for result in line]
-        times = [result.time.value * 1e6 for result in line]
-        label = computation if variant == "jit" else None
-        plt.loglog(sizes, times, style, color=colour, label=label)
-plt.xlabel("elements of an array")
-plt.ylabel("µs for a call")
-plt.title("Larger arrays: NumPy (dashed) and jit (solid)")
-_ = plt.legend()
+_ = figures.panels(growth, title="Larger arrays, by their elements")
 
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# JAX overtakes NumPy at the size from which the solid line stays below the dashed one. We count
+# JAX overtakes NumPy at the size from which the line of *jit* stays below that of NumPy. We count
 # that only if it does so by the whole interval, at that size and at all larger ones:
+COMPUTATIONS = ("dot", "polynomial", "matrix product")
 
 
 def overtakes(computation):

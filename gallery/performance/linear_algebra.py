@@ -219,6 +219,8 @@ _ = roofline.figure(
     ceilings[device],
     results_and_costs,
     title=f"What float64 reaches on {device}",
+    name=lambda result: result.parameters["task"],
+    dtype=lambda _: "float64",
 )
 
 # sphinx_gallery_thumbnail_number = 1
@@ -286,10 +288,12 @@ with jax.enable_x64(True):
     errors["float64"] = error(x64 @ x64)
 
 # %%
-plt.barh(list(errors), list(errors.values()), log=True)
-plt.gca().invert_yaxis()
-plt.xlabel("largest error, relative to the largest element")
-_ = plt.title("What a format costs in accuracy")
+_, axes = plt.subplots(figsize=(6, 3))
+axes.plot(list(errors.values()), list(errors), "o")
+axes.invert_yaxis()
+axes.set_xscale("log")
+axes.set_xlabel("largest relative error (lower is better)")
+_ = axes.set_title("What a format costs in accuracy")
 
 # %%
 # That is the price. What do you get for it? The experiment on limits made its products in several

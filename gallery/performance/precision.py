@@ -77,7 +77,7 @@ from matplotlib.ticker import PercentFormatter
 from jaxcap.report import figures
 from jaxcap.results.statistics import CONFIDENCE
 
-figure, axes = plt.subplots(figsize=(7, 3))
+figure, axes = plt.subplots(figsize=(6, 3))
 for load, colour, shift in zip(LOADS, figures.COLOURS, (-0.12, 0.12)):
     for row, tool in enumerate(TOOLS):
         share = precision.false_alarms(audit, tool, load).interval
@@ -119,7 +119,7 @@ precision.table_of_intervals(audit)
 # Here is one question as each tool answered it, run by run, on the quiet machine. Pick a panel, and
 # see whether each interval contains the dot of the run after it:
 figure, panels = plt.subplots(
-    1, len(TOOLS), figsize=(7, 3), sharex=True, sharey=True
+    1, len(TOOLS), figsize=(6, 3), sharex=True, sharey=True
 )
 for axes, tool in zip(panels, TOOLS):
     runs = precision.waves(audit, tool, QUIET)

@@ -62,7 +62,7 @@ ratios = np.sort([comparison.ratio for comparison in twins])
 off_by_tenth = int(np.sum((ratios > 1.1) | (ratios < 1 / 1.1)))
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 3))
+figure, axes = plt.subplots(figsize=(6, 3.2))
 axes.axhspan(1 / 1.1, 1.1, color=figures.GRID, alpha=0.3, label="within 10 %")
 axes.plot(ratios, ".", color=figures.COLOURS[0])
 axes.axhline(1, color=figures.INK, linewidth=0.8)
@@ -128,7 +128,7 @@ print(f"{alarms:,} false alarms in {len(by_chance):,} comparisons, {share}")
 steps = [step for step in releases.steps if not step.series.is_exact]
 observed = [step.p for step in steps]
 
-figure, axes = plt.subplots(figsize=(7, 3))
+figure, axes = plt.subplots(figsize=(6, 3.2))
 for values, label, colour in (
     (by_chance, "dealt at random", figures.COLOURS[0]),
     (observed, "one release to the next", figures.COLOURS[1]),
@@ -214,7 +214,7 @@ colours = {pair.series.benchmark: figures.COLOURS[0] for pair in faster}
 colours |= {pair.series.benchmark: figures.COLOURS[1] for pair in slower}
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 4))
+figure, axes = plt.subplots(figsize=(6, 4))
 axes.axvline(1, color=figures.INK, linewidth=0.8)
 for pair in pairs:
     row = topics.index(pair.series.topic)

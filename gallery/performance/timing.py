@@ -140,6 +140,11 @@ different = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_64)
 alike = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_32)
 print("different dtypes:", different)
 print("the same dtype:  ", alike)
+numpy_64, numpy_32 = (
+    products.only(variant).time.value
+    for variant in (mistakes.NUMPY_64, mistakes.NUMPY_32)
+)
+pairs["an opponent of 64 bits"] = numpy_64, numpy_32
 
 # %%
 # Only the second line compares the libraries. Where the two lines disagree about who wins, the
@@ -180,7 +185,6 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 # The figure has a column for each of the six processes: all its rounds as dots, and a square for
 # their median, with the interval that the process would report if it were the only one.
 import matplotlib.pyplot as plt
-from matplotlib.ticker import EngFormatter
 
 from jaxcap.report import figures
 
@@ -190,7 +194,7 @@ lows = np.array([own.low for own in by_process])
 highs = np.array([own.high for own in by_process])
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 3.4))
+figure, axes = plt.subplots(figsize=(6, 4.2))
 for column, ratios in zip(columns, rounds):
     axes.plot([column + 0.15] * len(ratios), ratios, "o", ms=3, color="C0")
 axes.plot([], [], "o", ms=3, color="C0", label="one round")
@@ -207,12 +211,13 @@ axes.axhspan(
     all_processes.low,
     all_processes.high,
     color=figures.COLOURS[1],
-    alpha=0.4,
-    label="interval for\nthe next six",
+    alpha=0.3,
+    label="interval for the next six",
 )
-axes.set(xlabel="process", ylabel="times as fast", title="One run, many runs")
+axes.set(xlabel="process", ylabel="times as fast (higher is better)")
 axes.set_ylim(bottom=0)
-_ = figure.legend(loc="outside right center")
+figures.headline(figure, f"Over all processes, jit is {all_processes.words}")
+_ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # A process can only judge itself by how well its own rounds agree. But all of its rounds share one
@@ -246,6 +251,11 @@ against_weak = opponents.speedup(mistakes.COMPILED, over=mistakes.LOOP)
 against_strong = opponents.speedup(mistakes.COMPILED, over=mistakes.NUMPY)
 print("against the loop:   ", against_weak)
 print("against NumPy:      ", against_strong)
+in_loop, in_numpy = (
+    opponents.only(variant).time.value
+    for variant in (mistakes.LOOP, mistakes.NUMPY)
+)
+pairs["a weak opponent"] = in_loop, in_numpy
 
 # %%
 # JAX did the same thing both times. What separates the two lines is the opponents, so compare
@@ -283,20 +293,14 @@ with jax.default_device(jax.devices("cpu")[0]):
 # ---------------------------
 # Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
 # too fast, and a cross to the right too slow.
-mistakes_made = list(pairs)
-wrong = [wrong_s for wrong_s, right_s in pairs.values()]
-right = [right_s for wrong_s, right_s in pairs.values()]
-rows = range(len(pairs))
-
-figure, axes = plt.subplots(figsize=(7, 3.2))
-axes.hlines(rows, wrong, right, color=figures.GRID)
-axes.plot(wrong, rows, "X", color=figures.COLOURS[3], label="wrong")
-axes.plot(right, rows, "o", color=figures.COLOURS[2], label="right")
-axes.set(xscale="log", xlabel="time of a call", title="Timed wrong and right")
-axes.set_yticks(rows, mistakes_made)
-axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-axes.invert_yaxis()
-_ = figure.legend(loc="outside right center")
+off_by = max(max(w / r, r / w) for w, r in pairs.values())
+off_in_words = Estimate.from_runs([[off_by]]).short
+_ = figures.dumbbell(
+    pairs,
+    ("wrong", "right"),
+    label="time of a call (lower is better)",
+    finding=f"Timed wrong and right: off by a factor of up to {off_in_words}",
+)
 
 # sphinx_gallery_thumbnail_number = 2
 

@@ -78,7 +78,7 @@ def draw(axes, timeline, title):
 # %%
 from matplotlib.ticker import EngFormatter
 
-figure, (top, bottom) = plt.subplots(2, sharex=True, figsize=(7, 5))
+figure, (top, bottom) = plt.subplots(2, sharex=True, figsize=(6, 5))
 draw(top, ahead, "Python runs ahead")
 draw(bottom, in_step, "Python waits after each call")
 bottom.xaxis.set_major_formatter(EngFormatter(unit="s"))
@@ -142,6 +142,14 @@ lead_pays = claim(
 lead_pays
 
 # %%
+from jaxcap.report import figures
+
+_ = figures.bars(
+    results.select(question=asynchronous.OVERLAP),
+    title="A product on the device, and a read from the disk",
+)
+
+# %%
 # Small computations may run inside the call
 # ------------------------------------------
 # Handing over work costs time as well. On a CPU, the "device" is other threads of the same process,
@@ -151,31 +159,7 @@ lead_pays
 # Where is the border? The third part of the experiment multiplies larger and larger matrices, and
 # takes the cosine of them:
 by_size = results.select(question=asynchronous.INSIDE)
-sizes = sorted({result.parameters["size"] for result in by_size})
-
-
-def draw_times(axes, times, label, line):
-    """Draw a time and its interval for each size."""
-    values = [one.value for one in times]
-    below = [one.value - one.low for one in times]
-    above = [one.high - one.value for one in times]
-    axes.errorbar(sizes, values, (below, above), fmt=line, label=label)
-
-
-# %%
-figure, both = plt.subplots(1, 2, sharey=True, figsize=(7, 4))
-for axes, name in zip(both, by_size.variants):
-    some = by_size.select(variant=name)
-    ready, returned = [r.time for r in some], [r.dispatch for r in some]
-    draw_times(axes, ready, "until the result is ready", "o-")
-    draw_times(axes, returned, "until the call returns", "s--")
-    axes.set(title=name, xlabel="size", xscale="log", yscale="log")
-    axes.set_xticks(sizes, map(str, sizes))
-    axes.minorticks_off()
-both[0].yaxis.set_major_formatter(EngFormatter(unit="s"))
-both[0].set_ylabel("time of a call")
-lines = both[0].get_legend_handles_labels()
-_ = figure.legend(*lines, loc="outside lower center", ncols=2)
+_ = figures.returns(by_size, x="size")
 
 # %%
 # Where the two lines meet, the call computed its result before it returned. Where they part, it
@@ -185,7 +169,7 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # On a CPU, the border depends on what XLA counted when it compiled the function. It decides by the
 # number of floating-point operations, and it lists functions such as the cosine apart from those,
 # as *transcendentals*. Here is what it counts for the largest matrix:
-largest = sizes[-1]
+largest = max(result.parameters["size"] for result in by_size)
 square = jnp.ones((largest, largest))
 programs = {
     "product": asynchronous.multiply.lower(square, square),
@@ -322,16 +306,12 @@ scan_pays = claim(
 scan_pays
 
 # %%
-names = [result.variant for result in loops_of_calls]
-times = [result.time for result in loops_of_calls]
-ends = np.array([(one.low, one.value, one.high) for one in times])
-low, middle, high = ends.T / point["loops"]
-figure, axes = plt.subplots()
-axes.errorbar(middle, names, xerr=(middle - low, high - middle), fmt="o")
-axes.invert_yaxis()
-axes.set(title="All values awaited at the end", xscale="log")
-axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-_ = axes.set_xlabel("time of an iteration")
+_ = figures.bars(
+    loops_of_calls,
+    over=awaiting.COMPILED,
+    title="All values awaited at the end",
+    label="time of all iterations (lower is better)",
+)
 
 # %%
 # An iteration computes two numbers, which is next to no arithmetic. To read the picture, count calls

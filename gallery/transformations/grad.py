@@ -125,6 +125,8 @@ print(slopes)
 import matplotlib.pyplot as plt
 import numpy as np
 
+from jaxcap.report import figures
+
 curve = jnp.linspace(0.0, 4 * jnp.pi, 500)
 plt.plot(curve, wave(curve), label="wave", linewidth=6, alpha=0.35)
 for point, height, rise in zip(x, wave(x), slopes):
@@ -133,7 +135,7 @@ for point, height, rise in zip(x, wave(x), slopes):
 plt.plot(x, wave(x), "o", color="C3", markersize=4, label="slope, by grad")
 plt.title("A curve and its slopes")
 plt.xlabel("x")
-_ = plt.legend()
+figures.label_ends(plt.gca())
 
 # sphinx_gallery_thumbnail_number = 1
 
@@ -185,8 +187,8 @@ plt.text(1e-13, 1e-7, "rounding")
 plt.text(3e-3, 1e-9, "truncation")
 plt.title("Difference quotient against grad, best steps marked")
 plt.xlabel("step")
-plt.ylabel("absolute difference")
-_ = plt.legend(loc="lower left")
+plt.ylabel("absolute difference (lower is better)")
+figures.label_ends(plt.gca())
 
 # %%
 # Each line is a V. Right of its best step the error grows with the step itself if the difference
@@ -314,19 +316,12 @@ on_cpu = results.select(device="cpu", points=1000)
 on_cpu
 
 # %%
-# The times may lie far apart, so the axis is logarithmic:
-from matplotlib.ticker import EngFormatter
-
-_, axes = plt.subplots(figsize=(7, 3.2))
-for row, result in enumerate(on_cpu):
-    time = result.time
-    ends = [[time.value - time.low], [time.high - time.value]]
-    axes.errorbar(time.value, row, xerr=ends, fmt="o", capsize=4)
-axes.set_yticks(range(len(on_cpu)), [r.variant for r in on_cpu])
-axes.invert_yaxis()
-axes.set_xscale("log")
-axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-_ = axes.set_title("Gradients of a thousand points on the CPU")
+# The times may lie far apart, and then the axis is logarithmic:
+_ = figures.bars(
+    on_cpu,
+    over=gradients.LOOP,
+    title="Gradients of a thousand points on the CPU",
+)
 
 # %%
 # Which comparison is fair?

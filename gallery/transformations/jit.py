@@ -25,13 +25,15 @@ import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
+from jaxcap.report import figures
+
 x = jnp.linspace(-10.0, 10.0, 1000)
 for function in (selu, sigmoid, wave):
     plt.plot(x, function(x), label=function.__name__)
 plt.ylim(-4, 6)
 plt.title("Functions of one array")
 plt.xlabel("x")
-_ = plt.legend()
+figures.label_ends(plt.gca())
 
 # %%
 # Compiling may change the last digit
@@ -142,15 +144,24 @@ print(compilation.program(wave, x))
 # %%
 # The instruction called *fusion* is a single kernel. It reads each number once, does all the
 # arithmetic in registers, and writes each result once. Here is the count for all four functions:
+kernels = {}
 for name, (function, arity) in FUNCTIONS.items():
     inputs = [x] * arity
     apart = compilation.kernels_op_by_op(function, *inputs)
     fused = compilation.kernels_compiled(function, *inputs)
-    print(f"{name:8} {apart} kernels op by op, {fused} compiled")
+    kernels[name] = apart, fused
+
+_ = figures.dumbbell(
+    kernels,
+    ("op by op", "compiled"),
+    label="kernels, each a trip through memory (lower is better)",
+    finding=f"wave is {kernels['wave'][0]} kernels op by op, "
+    f"and {kernels['wave'][1]} compiled",
+    unit="",
+)
 
 # %%
-before = compilation.kernels_op_by_op(wave, x)
-after = compilation.kernels_compiled(wave, x)
+before, after = kernels["wave"]
 
 # %%
 # For ``wave``, :measured:`before` trips through memory became :measured:`after`. Two costs shrink
@@ -176,12 +187,11 @@ on_device.select(function="wave")
 # The column *until it returns* is the time after which Python could go on. JAX may return before
 # the result is computed, which is the subject of the next page. A clock that doesn't wait for the
 # result reads that column instead of *time*.
-from jaxcap.report import figures
-
 _ = figures.scaling(
     on_device.select(function="wave"),
     x="size",
     title="wave, op by op and compiled",
+    xlabel="numbers in the array",
 )
 
 # %%
@@ -190,10 +200,14 @@ on_device.speedups(over=OP_BY_OP)
 
 # %%
 _ = figures.speedups(
-    on_device, over=OP_BY_OP, x="size", title="What jit buys"
+    on_device,
+    over=OP_BY_OP,
+    x="size",
+    title="What jit buys",
+    xlabel="numbers in the array",
 )
 
-# sphinx_gallery_thumbnail_number = 3
+# sphinx_gallery_thumbnail_number = 4
 
 # %%
 # Two claims to settle, one for large arrays and one for small ones:
@@ -284,6 +298,11 @@ for result in (eager, compiled):
 # After how many calls has it earned back the time?
 pays_off = compiled.pays_off_after(eager)
 print(pays_off or "jit is not measurably faster here: it never pays off")
+
+# %%
+_ = figures.running_total(
+    million, over=OP_BY_OP, title="wave of a million numbers"
+)
 
 # %%
 first_call_in_calls = round(compiled.first_call.value / compiled.time.value)

@@ -229,25 +229,15 @@ results = loops_and_means.subset(
 results
 
 # %%
-import matplotlib.pyplot as plt
-from matplotlib.ticker import EngFormatter
+from jaxcap.report import figures
 
-_, axes = plt.subplots()
-for variant, line in ((UNROLLED, "o-"), (ROLLED, "s-")):
-    chosen = results.select(variant=variant)
-    steps = [result.parameters["steps"] for result in chosen]
-    first = [result.first_call for result in chosen]
-    values = [one.value for one in first]
-    below = [one.value - one.low for one in first]
-    above = [one.high - one.value for one in first]
-    axes.errorbar(steps, values, (below, above), fmt=line, label=variant)
-axes.set(title="What the first call takes", xlabel="steps")
-axes.set_ylabel("time of the first call")
-axes.set_ylim(bottom=0)
-axes.yaxis.set_major_formatter(EngFormatter(unit="s"))
-_ = axes.legend()
-
-# sphinx_gallery_thumbnail_number = 1
+_ = figures.scaling(
+    results,
+    x="steps",
+    value="first_call",
+    label="time of the first call\n(lower is better)",
+    title="What the first call takes",
+)
 
 # %%
 # Even with a single step, where there is nothing to unroll yet, a new static value costs a
@@ -260,9 +250,9 @@ print(f"new {new_value.short}, known {known_value.short}")
 
 # %%
 # And these are the calls after the first:
-from jaxcap.report import figures
-
-_ = figures.scaling(results, x="steps", title="What later calls take")
+_ = figures.scaling(
+    results, x="steps", over=ROLLED, title="What later calls take"
+)
 
 # %%
 # A static number of steps pays only where the unrolled loop is ahead in this picture, by enough to
@@ -339,6 +329,8 @@ def mean_after_padding(a):
 
 
 # %%
+import matplotlib.pyplot as plt
+
 ways = {"exact shapes": fast_mean, "padded": mean_after_padding}
 figure, axes = plt.subplots()
 for name, way in ways.items():
@@ -350,8 +342,10 @@ for name, way in ways.items():
         passed.append(time.perf_counter() - start)
     axes.plot(passed, drawstyle="steps", label=name)
 axes.set(title="A stream of arrays of many lengths", xlabel="arrays so far")
-axes.set_ylabel("time so far in seconds")
-_ = axes.legend()
+axes.set_ylabel("seconds so far (lower is better)")
+figures.label_ends(axes)
+
+# sphinx_gallery_thumbnail_number = 3
 
 # %%
 # The experiment measured the same stream in each of its processes, the first time (*first call*)

@@ -212,7 +212,12 @@ results
 # %%
 from jaxcap.report import figures
 
-_ = figures.bars(results, title="A call of the same compiled function")
+_ = figures.ratios(
+    results,
+    over=PLAIN,
+    band=1.1,
+    title="The same compiled function, and a band of a tenth",
+)
 
 # sphinx_gallery_thumbnail_number = 1
 

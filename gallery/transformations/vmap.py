@@ -166,7 +166,7 @@ print(found.shape, "largest difference:", float(abs(found - by_hand).max()))
 # %%
 import matplotlib.pyplot as plt
 
-_, (left, right) = plt.subplots(1, 2, figsize=(7, 3.4))
+_, (left, right) = plt.subplots(1, 2, figsize=(6, 3))
 left.plot(*spiral.T, ".-", linewidth=0.8)
 left.set_aspect("equal")
 left.set_title("Points on a spiral")
@@ -206,7 +206,13 @@ from jaxcap.report import figures
 
 results = rivals.BATCHING.run(budget_s=0.05)
 losses = results.subset(r for r in results if "of" not in r.parameters)
-_ = figures.scaling(losses, x="batch", title="Losses of a batch")
+_ = figures.scaling(
+    losses,
+    x="batch",
+    over=rivals.LOOP,
+    title="Losses of a batch",
+    xlabel="examples in the batch",
+)
 
 # %%
 # For a thousand examples:

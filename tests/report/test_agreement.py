@@ -11,7 +11,14 @@ from jaxcap.report import agreement, figures
 @pytest.mark.parametrize("count", [1, len(figures.COLOURS) + 1])
 def test_draws_any_number_of_groups(count: int) -> None:
     groups = [agreement.Group(f"group {number}", [1e-3], [2e-3]) for number in range(count)]
-    plot = agreement.figure(groups, factor=2.0, xlabel="then", ylabel="now", title="Times")
+    plot = agreement.figure(groups, factor=2.0, xlabel="then", ylabel="now", finding="Times")
     labels = {line.get_label() for line in plot.axes[0].lines}
     assert {group.label for group in groups} <= labels
+    plt.close(plot)
+
+
+def test_group_without_points_is_not_in_the_legend() -> None:
+    groups = [agreement.Group("empty", [], []), agreement.Group("full", [1e-3], [2e-3])]
+    plot = agreement.figure(groups, factor=2.0, xlabel="then", ylabel="now", finding="Times")
+    assert plot.axes[0].get_legend_handles_labels()[1] == ["full"]
     plt.close(plot)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fakes import CPU, GPU, make_result, make_run
+from matplotlib.colors import same_color
 
 from jaxcap.experiments.ceilings import CEILINGS as CEILINGS_EXPERIMENT
 from jaxcap.experiments.ceilings import measure_ceilings, prepare
@@ -131,8 +132,10 @@ def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
         (make_result("NumPy", device=GPU), Cost(1000, 10)),
         (make_result("generate"), Cost(0, 10)),
     ]
-    (axes,) = roofline.figure(CEILINGS, results_and_costs, title="A roof").axes
+    drawn = roofline.figure(CEILINGS, results_and_costs, title="A roof", name=lambda _: "product")
+    (axes,) = drawn.axes
     assert axes.get_title(loc="left") == "A roof"
+    assert drawn.get_suptitle().replace("\n", " ").endswith("reaches 50% of it: product, jit")
     assert axes.get_legend_handles_labels()[1] == ["jit"]
     *roofs, points = axes.lines
     assert len(roofs) == 2
@@ -140,15 +143,35 @@ def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
         xs, ys = map(np.asarray, roof.get_data())
         np.testing.assert_allclose(ys, np.minimum(flops_per_s, 10 * xs))
     assert points.get_xydata().tolist() == [[100, 50]]  # type: ignore[union-attr]
+    assert "product\n50%" in [text.get_text() for text in axes.texts]
+
+
+def test_each_group_has_a_panel_in_which_the_others_are_grey() -> None:
+    results = {name: make_result(name, make_run((20.0,) * 6)) for name in ("NumPy", "jit")}
+    costs = [(results["NumPy"], Cost(1000, 10)), (results["jit"], Cost(100, 10))]
+    figure = roofline.figure(CEILINGS, costs)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["NumPy", "jit"]
+    for axes, own, other in zip(figure.axes, (100, 10), (10, 100), strict=True):
+        *_, grey, coloured = axes.lines
+        assert (grey.get_xdata(), coloured.get_xdata()) == ([other], [own])
+        assert not same_color(grey.get_color(), coloured.get_color())
+
+
+def test_share_is_of_the_limit_in_the_dtype() -> None:
+    costs = [(make_result("jit", make_run((20.0,) * 6)), Cost(1000, 10))]
+    figure = roofline.figure(CEILINGS, costs, dtype=lambda _: "float64")
+    assert "reaches 100% of it" in figure.get_suptitle().replace("\n", " ")
 
 
 def test_lines_that_are_close_share_a_label() -> None:
     rates = {"float32": 100.0, "float64": 50.0, "bfloat16": 95.0}
-    (axes,) = roofline.figure(replace(CEILINGS, flops_per_s=rates), []).axes
+    ceilings = replace(CEILINGS, flops_per_s=rates)
+    (axes,) = roofline.figure(ceilings, [], name=lambda _: "").axes
     assert [text.get_text() for text in axes.texts] == ["float32\nbfloat16", "float64"]
 
 
 def test_figure_without_results_shows_the_roof() -> None:
-    (axes,) = roofline.figure(CEILINGS, []).axes
-    assert axes.get_title(loc="left") == str(CPU)
-    assert axes.get_legend() is None
+    for name in None, lambda _: "":
+        figure = roofline.figure(CEILINGS, [], title="A roof", name=name)
+        assert figure.get_suptitle() == "No kernel has a known cost"
+        assert sum(len(axes.lines) >= 2 for axes in figure.axes) == 1

@@ -16,15 +16,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from jaxcap.report import figures
-from jaxcap.results import ResultSet, models, statistics
+from jaxcap.report import figures, findings
+from jaxcap.results import Result, ResultSet, models, statistics
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
 # Figures of the same results look the same as long as none of these files changes.
 CODE = (
-    *(Path(__file__), Path(figures.__file__), figures.STYLE_FILE),
-    *(Path(models.__file__), Path(statistics.__file__)),
+    *(Path(__file__), figures.STYLE_FILE, *sorted(Path(figures.__file__).parent.glob("*.py"))),
+    *(Path(module.__file__) for module in (findings, models, statistics) if module.__file__),
 )
 
 
@@ -76,6 +76,7 @@ def save_drawing(
     root: Path,
     *,
     drawn: Figure | None = None,
+    among: ResultSet | None = None,
 ) -> list[dict[str, Any]]:
     """Draw results and save the figure, unless the files are there from the last time.
 
@@ -87,25 +88,27 @@ def save_drawing(
         As in `save`.
     drawn
         The figure, if it was drawn already. It is saved as PNG too.
+    among
+        Results of several machines, whose figures are to be compared.
 
     Returns
     -------
     list
         As from `save`.
     """
-    source, noted = _digest(drawing, results), path.with_suffix(".json")
+    source, noted = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
     if drawn is None and noted.exists():
         last = json.loads(noted.read_text(encoding="utf-8"))
         if last["source"] == source:
             images: list[dict[str, Any]] = last["images"]
             return images
     noted.unlink(missing_ok=True)  # from here on the images are not those of the note
-    images = save(drawn or drawing.draw(results), path, root, raster=drawn is not None)
+    images = save(drawn or drawing.draw(results, among=among), path, root, raster=drawn is not None)
     write_atomically(noted, json.dumps({"source": source, "images": images}))
     return images
 
 
-def _digest(drawing: figures.Drawing, results: ResultSet) -> str:
+def _digest(drawing: figures.Drawing, results: Iterable[Result]) -> str:
     """Return a digest of all that a figure depends on."""
     parts = [*(path.read_bytes() for path in CODE), drawing.model_dump_json().encode()]
     parts += [result.model_dump_json().encode() for result in results]
@@ -113,15 +116,15 @@ def _digest(drawing: figures.Drawing, results: ResultSet) -> str:
 
 
 def describe(figure: Figure) -> str:
-    """Say in words what a figure shows: its title, and its finding or its axes, lines and bars."""
+    """Say in words what a figure shows: its title, and its numbers or its axes, lines and bars."""
     parts = [figure.get_suptitle()]
     for axes in figure.axes:
         labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
         title = axes.get_title(loc="left") or axes.get_title()
         parts += [title, labels, *_lines(axes), *_bars(axes)]
     parts = list(filter(None, parts))
-    if finding := str(figure.get_label()):
-        parts = [*parts[:1], finding]
+    if numbers := str(figure.get_label()):
+        parts = [*parts[:1], numbers]
     return ". ".join(parts).replace("\n", " ").replace(r"\$", "$") or "Plot"
 
 

@@ -19,14 +19,19 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
     """Draw our times against the published ones, coloured and marked by conclusion.
 
     A hollow marker shows what we measured with the document's mistake, where that is the conclusion.
-    Values that we have no time for appear only in the legend's counts.
+    Conclusions about values that we have no time for have no entry in the legend.
     """
+    counts = Counter(assessment.conclusion for assessment in assessments)
+    finding = (
+        f"Of {len(assessments)} published values, {counts[Conclusion.REPRODUCED]} are reproduced, "
+        f"and {counts[Conclusion.MISTAKE]} were mistakes in measuring"
+    )
     return agreement.figure(
         [_group(conclusion, assessments) for conclusion in Conclusion],
         factor=FACTOR,
-        xlabel="published time of a call",
-        ylabel="our time of a call",
-        title=f"{len(assessments)} published values, then and now",
+        xlabel="published time of a call (lower is better)",
+        ylabel="our time of a call (lower is better)",
+        finding=finding,
     )
 
 

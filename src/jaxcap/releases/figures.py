@@ -144,8 +144,8 @@ def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) 
     x = [places[name] for name in measured]
     estimates = [series.estimates[name] for name in measured]
     colour = COLOURS[0]
-    with plt.rc_context({**STYLE, "font.size": 9}):
-        figure, axes = plt.subplots(figsize=(6.4, 2.7))
+    with plt.rc_context({**STYLE, "font.size": 10.5}):
+        figure, axes = plt.subplots(figsize=(6.0, 3.0))
         values = np.full(len(names), nan)  # the line is broken where a release is missing
         values[x] = [estimate.value for estimate in estimates]
         axes.plot(values, color=colour, linewidth=1.4)
@@ -173,11 +173,11 @@ def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) 
             axes.yaxis.set_major_locator(MaxNLocator(5))
             axes.set_ylim(0, most * 1.1)
         axes.yaxis.set_major_formatter(EngFormatter("B" if series.is_exact else "s"))
-        _label_releases(axes, names, 15, rotation=45, ha="right")
+        _label_releases(axes, names, 12, rotation=45, ha="right")
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
         axes.hlines(estimates[-1].value, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
-        axes.set_title(escape_math(finding(series, changes)), fontsize=10)
+        axes.set_title(fill(escape_math(finding(series, changes)), 60), fontsize=11)
     first, last = measured[0], measured[-1]
     figure.set_label(
         f"{series.benchmark}: {estimates[0].short} under {first}, {estimates[-1].short} under {last}"

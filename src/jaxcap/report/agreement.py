@@ -40,13 +40,18 @@ class Group:
 
 
 def figure(
-    groups: Sequence[Group], *, factor: float, xlabel: str, ylabel: str, title: str
+    groups: Sequence[Group], *, factor: float, xlabel: str, ylabel: str, finding: str
 ) -> Figure:
-    """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``."""
+    """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``.
+
+    A group without points is left out.
+    """
     with plt.rc_context(figures.STYLE):
-        drawing, axes = plt.subplots(figsize=(7.0, 6.0))
-        styles = cycle(zip(figures.COLOURS, figures.MARKERS, strict=True))
+        drawing, axes = plt.subplots(figsize=(6.0, 5.6))
+        styles = zip(cycle(figures.COLOURS), cycle(figures.MARKERS), strict=False)
         for group, (colour, marker) in zip(groups, styles, strict=False):
+            if not group.xs:  # whose colour stays its own
+                continue
             axes.loglog(group.xs, group.ys, marker, color=colour, label=group.label)
             if group.other_label:
                 label, others = group.other_label, group.other_ys
@@ -54,12 +59,12 @@ def figure(
                 axes.vlines(group.xs, group.ys, others, colors=colour, lw=0.6, alpha=0.6, zorder=1)
         if any(group.xs for group in groups):
             _draw_band(axes, factor)
+            drawing.legend(loc="outside lower center", ncols=2)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
-        axes.set_title(title)
-        drawing.legend(loc="outside lower center", ncols=3, fontsize=9.5)
+        figures.headline(drawing, finding)
     return drawing
 
 

@@ -16,15 +16,16 @@ multicore architectures", Communications of the ACM 52 (2009), no. 4, 65-76.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from operator import attrgetter
+from typing import Any, NamedTuple, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from jaxcap.report import figures
 from jaxcap.results import Cost, Result
@@ -40,6 +41,10 @@ TRANSFER_SHARE = 0.5
 
 # Rates that differ by less than this factor share a label.
 MIN_LABEL_RATIO = 1.6
+
+# The points of a panel's group, and those of the others.
+OWN_POINT: Mapping[str, Any] = {"color": figures.COLOURS[1], "markersize": 5}
+GREY_POINT: Mapping[str, Any] = {"color": figures.GRID, "markersize": 2.5, "alpha": 0.5}
 
 
 def roofline_fraction(
@@ -117,6 +122,8 @@ def figure(
     *,
     title: str | None = None,
     label: Callable[[Result], str] = attrgetter("variant"),
+    name: Callable[[Result], str] | None = None,
+    dtype: Callable[[Result], str] = lambda _: "float32",
 ) -> Figure:
     """Draw the roofline of a device, and results below it.
 
@@ -128,45 +135,134 @@ def figure(
         Results, each with the cost of a call. Results of other devices and those
         without floating-point operations are left out.
     title
-        Title of the figure; by default, the device.
+        Subject of the figure; by default, the device.
     label
-        Returns the name of a result in the legend. Each name has a colour.
+        Returns the group of a result. Groups share a plot, with a colour each, if each result has a
+        ``name``. Otherwise each group has a panel of its own, with the others in grey.
+    name
+        Returns the name of a result's computation, which is written beside its points.
+    dtype
+        Returns the dtype of a result's arithmetic, which decides what limits it.
     """
-    points: dict[str, list[tuple[float, float]]] = {}  # by label: intensity and rate
-    for result, cost in results_and_costs:
-        if result.device == ceilings.device and cost.flops > 0:
-            point = cost.flops / cost.bytes_moved, cost.flops / result.time.value
-            points.setdefault(label(result), []).append(point)
-    intensities = [intensity for series in points.values() for intensity, _ in series]
+    shown = [
+        (result, cost)
+        for result, cost in results_and_costs
+        if result.device == ceilings.device and cost.flops > 0
+    ]
+    points = [
+        _Point(
+            group=label(result),
+            name=name(result) if name else "",
+            intensity=cost.flops / cost.bytes_moved,
+            rate=cost.flops / result.time.value,
+            share=ceilings.least_time_s(cost, dtype(result)) / result.time.value,
+        )
+        for result, cost in shown
+    ]
     with plt.rc_context(figures.STYLE):
-        drawing, axes = plt.subplots()
-        _draw_roof(axes, ceilings, min(intensities, default=1) / 4, max(intensities, default=1) * 8)
-        # A colour that is used again comes with another marker.
-        markers = cycle(marker for marker in figures.MARKERS for _ in figures.COLOURS)
-        for (name, colour), marker in zip(figures.palette(points).items(), markers, strict=False):
-            xs, ys = zip(*points[name], strict=True)
-            axes.plot(xs, ys, marker, color=colour, label=figures.escape_math(name))
-        axes.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s"))
-        axes.set_xlabel("operations for each byte moved")
-        axes.set_title(figures.escape_math(title or str(ceilings.device)))
-        if points:
-            drawing.legend(loc="outside lower center", ncols=3, fontsize=9.5)
+        drawing = _named(ceilings, points) if name else _in_panels(ceilings, points)
+        finding = _finding(points) if points else "No kernel has a known cost"
+        subject = title or str(ceilings.device)
+        figures.headline(drawing, finding, subject)
+        drawing.set_label(subject)
     return drawing
 
 
-def _draw_roof(axes: Axes, ceilings: Ceilings, left: float, right: float) -> None:
-    xs = np.geomspace(left, right)
-    for dtypes in _close_together(ceilings.flops_per_s):
-        for dtype in dtypes:
-            ys = np.minimum(ceilings.flops_per_s[dtype], xs * ceilings.bytes_per_s)
-            axes.loglog(xs, ys, color=figures.GRID, linewidth=1.2)
+class _Point(NamedTuple):
+    group: str
+    name: str
+    intensity: float
+    rate: float
+    share: float  # of its limit
+
+
+def _finding(points: Sequence[_Point]) -> str:
+    best = max(points, key=attrgetter("share"))
+    called = ", ".join(filter(None, (best.name, best.group)))
+    return f"The nearest to a limit reaches {best.share:.0%} of it: {called}"
+
+
+def _named(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
+    """Draw all points in one plot, with the name of each computation and its best share."""
+    drawing, axes = plt.subplots(figsize=(6.0, 4.6))
+    _draw_roof(axes, ceilings, points, with_names=True)
+    groups = dict.fromkeys(point.group for point in points)
+    colours = figures.palette(groups)
+    for group, marker in zip(groups, cycle(figures.MARKERS), strict=False):
+        own = [point for point in points if point.group == group]
+        xs, ys = [point.intensity for point in own], [point.rate for point in own]
+        axes.plot(xs, ys, marker, color=colours[group], label=figures.escape_math(group))
+    best: dict[str, _Point] = {}
+    for point in sorted(points, key=lambda point: point.rate):
+        best[point.name] = point
+    lowest = {n: min(p.rate for p in points if p.name == n) for n in best}
+    for number, (called, point) in enumerate(sorted(best.items(), key=lambda kv: kv[1].intensity)):
+        # To the left and to the right by turns, because computations may do as much for each byte.
+        left = number % 2 == 1
         axes.annotate(
-            figures.escape_math("\n".join(dtypes)),
-            (xs[-1], ys[-1]),
-            xytext=(4, 0),
+            f"{figures.escape_math(called)}\n{point.share:.0%}",
+            (point.intensity, (lowest[called] * point.rate) ** 0.5),
+            xytext=(-9 if left else 9, 0),
             textcoords="offset points",
+            ha="right" if left else "left",
             va="center",
         )
+    axes.set_ylabel("operations a second (higher is better)")
+    axes.set_xlabel("operations for each byte moved")
+    if points:
+        drawing.legend(loc="outside lower center", ncols=3)
+    return drawing
+
+
+def _in_panels(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
+    """Draw a panel for each group, in which the others are grey."""
+    groups = list(dict.fromkeys(point.group for point in points)) or [""]
+    rows = -(-len(groups) // 2)
+    drawing = plt.figure(figsize=(6.0, 1.6 + 1.75 * rows))
+    below = cast(SubFigure, drawing.subfigures())
+    grid = below.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
+    for unused in grid.flat[len(groups) :]:
+        unused.set_visible(False)
+    for axes, group in zip(grid.flat, groups, strict=False):
+        _draw_roof(axes, ceilings, points)
+        for own, look in ((False, GREY_POINT), (True, OWN_POINT)):
+            chosen = [point for point in points if (point.group == group) is own]
+            axes.plot([p.intensity for p in chosen], [p.rate for p in chosen], "o", **look)
+        axes.set_title(figures.escape_math(group), fontsize=10.5)
+        axes.tick_params(labelsize=10.5)
+    below.supxlabel("operations for each byte moved", fontsize=12)
+    below.supylabel("operations a second (higher is better)", fontsize=12)
+    return drawing
+
+
+def _draw_roof(
+    axes: Axes, ceilings: Ceilings, points: Sequence[_Point], *, with_names: bool = False
+) -> None:
+    """Draw the ceilings where there are points, and axes that hold both."""
+    intensities = [point.intensity for point in points] or [1.0]
+    left, right = min(intensities) / 3, max(intensities) * 3
+    xs = np.geomspace(left, right)
+    roofs = {
+        dtype: np.minimum(rate, xs * ceilings.bytes_per_s)
+        for dtype, rate in ceilings.flops_per_s.items()
+    }
+    for ys in roofs.values():
+        axes.plot(xs, ys, color=figures.INK, linewidth=1, alpha=0.6)
+    rates = [point.rate for point in points]
+    highest = max(ceilings.flops_per_s.values())
+    figures.log_axis(axes.xaxis, left, right, FuncFormatter(lambda x, _: f"{x:g}"), margin=0.0)
+    least = min(rates, default=highest / 100)
+    figures.log_axis(axes.yaxis, least, max(highest, *rates, 0), EngFormatter(unit="FLOP/s"))
+    if with_names:
+        for dtypes in _close_together(ceilings.flops_per_s):
+            axes.annotate(
+                figures.escape_math("\n".join(dtypes)),
+                (xs[-1], roofs[dtypes[0]][-1]),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                annotation_clip=False,
+            )
 
 
 def _close_together(rates: Mapping[str, float]) -> list[list[str]]:

@@ -23,6 +23,8 @@ from jaxcap_docs.read.dependencies import note_drawing
 
 # The folder of the pages that show what all machines measured.
 SECTION = "results"
+# What is wider scrolls sideways on a phone, or its letters would be too small to read.
+WIDE_INCHES = 7.0
 
 
 class Folded(nodes.General, nodes.Element):
@@ -135,5 +137,8 @@ def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.No
     note_drawing(directive.env)
     path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
     path.parent.mkdir(exist_ok=True)
-    images = image_files.save(figure, path, Path(directive.env.srcdir))
-    return [nodes.image(**attributes) for attributes in images]
+    saved = image_files.save(figure, path, Path(directive.env.srcdir))
+    images = [nodes.image(**attributes) for attributes in saved]
+    if figure.get_figwidth() <= WIDE_INCHES:
+        return [*images]
+    return [nodes.container("", *images, classes=["jaxcap-wide"])]

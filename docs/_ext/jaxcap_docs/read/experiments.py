@@ -21,7 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment as MeasuredExperiment
-from jaxcap.report import figures
+from jaxcap.report import figures, findings
 from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.files import slug
@@ -164,8 +164,9 @@ class Experiment(SphinxDirective):
             return [facts, note("No machine has measured this yet, nor did this build.")]
         sets = {part.label: part.results for part in parts}
         content = [facts, *_explorer(sets)]
+        everywhere = parts[0].results.subset(result for p in parts for result in p.results)
         for number, part in enumerate(parts):
-            drawing = figures.panels(part.results, title=part.label)
+            drawing = figures.panels(part.results, title=part.label, among=everywhere)
             content += plot(self, f"{slug(name)}-{number}", drawing)
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
@@ -178,7 +179,7 @@ class Experiment(SphinxDirective):
         content.append(nodes.rubric("", "Compared with one variant"))
         for part in parts:
             with suppress(ResultsError):  # a file may lack variants that it says took turns
-                table = part.results.speedups(over=_first_variant_everywhere(part.results))
+                table = part.results.speedups(over=findings.first_everywhere(part.results))
                 caption = f"{table.caption}, {part.when}"
                 content.append(table_node(replace(table, caption=caption)))
         return [*content, *_claims(name, self.env), nodes.rubric("", "Files"), _downloads(name)]
@@ -278,15 +279,6 @@ def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
         '<button type="button" hidden>Hover over the times, and choose devices</button></div>'
     )
     return [raw_html(html)]
-
-
-def _first_variant_everywhere(results: ResultSet) -> str:
-    """Return the first variant that was measured with all parameters, if there is one."""
-    variants: dict[str, set[str]] = {}  # by comparison
-    for result in results:
-        variants.setdefault(result.comparison, set()).add(result.variant)
-    everywhere = set.intersection(*variants.values())
-    return next((result.variant for result in results if result.variant in everywhere), "")
 
 
 def _downloads(experiment: str) -> nodes.raw:

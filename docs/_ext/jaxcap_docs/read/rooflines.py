@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from html import escape
-from operator import attrgetter
+from textwrap import fill
 from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.experiments import linear_algebra
+from jaxcap.experiments import catalogue, linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report import roofline
 from jaxcap.results import Cost, Result
@@ -65,7 +65,10 @@ class Rooflines(SphinxDirective):
         self, title: str, ceilings: Ceilings, kernels: Sequence[CostedResult]
     ) -> Iterator[nodes.Node]:
         costs = [(kernel.result, kernel.cost) for kernel in kernels]
-        figure = roofline.figure(ceilings, costs, title=title, label=attrgetter("experiment"))
+        dtypes = {kernel.result.key: kernel.dtype for kernel in kernels}
+        figure = roofline.figure(
+            ceilings, costs, title=title, label=_title, dtype=lambda result: dtypes[result.key]
+        )
         yield nodes.rubric("", title)
         yield from plot(self, f"roofline-{slug(title)}", figure)
         reasons = [
@@ -89,6 +92,13 @@ def _costed_results(machine: Recording, ceilings: Ceilings) -> Iterator[CostedRe
                 is_known = cost.flops >= 0 and cost.bytes_moved > 0
                 if is_known and dtype in ceilings.flops_per_s:
                     yield CostedResult(result, cost, dtype)
+
+
+def _title(result: Result) -> str:
+    """Return the title of a result's experiment, or its name if this build doesn't know it."""
+    known = catalogue()
+    name = result.experiment
+    return fill(known[name].title if name in known else name, 28)
 
 
 def _cost(result: Result) -> tuple[Cost, str]:

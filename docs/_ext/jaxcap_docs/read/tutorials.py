@@ -47,14 +47,18 @@ class FigureOfResults(SphinxDirective):
         figure = record.figures[int(self.arguments[0])]
         results, path = record.shown(figure.results), Path(self.env.srcdir, figure.path)
         content: list[nodes.Node] = []
-        if not figure.is_changed:
-            content += self._images(figure.drawing, results, path)
         others = matching_results(results, page_records.other_recordings())
+        among = None
+        if others:  # all figures have the same axes then
+            shown = [result for part in (results, *others.values()) for result in part]
+            among = results.subset(shown)
+        if not figure.is_changed:
+            content += self._images(figure.drawing, results, path, among)
         for number, (device, other) in enumerate(others.items()):
             # Part of what the figure shows may not have been measured elsewhere, or be no number.
             with suppress(ValueError):
                 images = self._images(
-                    figure.drawing, other, path.with_stem(f"others_{path.stem}_{number}")
+                    figure.drawing, other, path.with_stem(f"others_{path.stem}_{number}"), among
                 )
                 text = nodes.paragraph(text=differences_from_build(other))
                 folded = dropdown(device, [*images, text])
@@ -62,8 +66,11 @@ class FigureOfResults(SphinxDirective):
                 content.append(folded)
         return content
 
-    def _images(self, drawing: Drawing, results: ResultSet, path: Path) -> list[nodes.image]:
-        images = image_files.save_drawing(drawing, results, path, Path(self.env.srcdir))
+    def _images(
+        self, drawing: Drawing, results: ResultSet, path: Path, among: ResultSet | None
+    ) -> list[nodes.image]:
+        root = Path(self.env.srcdir)
+        images = image_files.save_drawing(drawing, results, path, root, among=among)
         return [nodes.image(**attributes) for attributes in images]
 
 

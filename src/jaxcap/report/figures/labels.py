@@ -1,0 +1,126 @@
+"""Text in figures: a finding above them, and the names of lines where these end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.transforms import offset_copy
+from scipy.optimize import isotonic_regression
+
+from jaxcap.report.figures.style import STYLE, escape_math
+
+# How much higher than its letters a line of text is, and the distance of a label from its line.
+_LINE_HEIGHT, _GAP_PT = 1.25, 10.0
+_INCHES_PER_LETTER = 0.118  # of a title
+
+
+def headline(figure: Figure, finding: str, subject: str = "") -> None:
+    """Put what was found above a figure.
+
+    Parameters
+    ----------
+    figure
+        The figure; its only axes, if it has just one, take the subject as their title.
+    finding
+        A sentence, made from the results.
+    subject
+        What the figure is about.
+    """
+    width = figure.get_figwidth()
+    figure.suptitle(wrap(finding, width), x=0.01, ha="left")
+    if subject and len(figure.axes) == 1:
+        figure.axes[0].set_title(wrap(subject, 0.85 * width))
+
+
+def wrap(text: str, inches: float) -> str:
+    """Break the text of a title into lines that are at most so long."""
+    return fill(escape_math(text), int(inches / _INCHES_PER_LETTER))
+
+
+def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
+    """Write the name of each line where it ends, in place of a legend, so that no two overlap.
+
+    Call it when the axes have their scales and limits.
+
+    Parameters
+    ----------
+    axes
+        With at least one line that has a label.
+    texts
+        What to write for a label, by label; by default the label.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # lays it out
+    lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
+    texts = {str(line.get_label()): str(line.get_label()) for line in lines} | dict(texts or {})
+    words = [texts[str(line.get_label())] for line in lines]
+    ends = np.array([axes.transData.transform(_end(axes, line)) for line in lines])
+    height_pt = STYLE["font.size"] * _LINE_HEIGHT
+    heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1) for text in words]
+    bottom, top = axes.bbox.y0, axes.bbox.y1
+    places = spread(ends[:, 1], heights, bottom, top)
+    column = offset_copy(axes.transAxes, figure, x=_GAP_PT, units="points")
+    for line, text, end, place in zip(lines, words, ends, places, strict=True):
+        is_short = end[0] < axes.bbox.x0 + 0.9 * axes.bbox.width
+        axes.annotate(
+            text,
+            _end(axes, line),
+            (1, (place - bottom) / (top - bottom)),
+            textcoords=column,
+            va="center",
+            linespacing=1.05,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": line.get_color(),
+                "linewidth": 0.9 if is_short else 1.4,
+                "linestyle": ":" if is_short else "-",
+                "shrinkA": 1,
+                "shrinkB": 3,
+            },
+        )
+
+
+def spread(
+    places: Sequence[float] | np.ndarray, heights: Sequence[float], low: float, high: float
+) -> np.ndarray:
+    """Move labels apart, as little as possible and in their order, and inside limits if they fit.
+
+    Parameters
+    ----------
+    places
+        Where the middle of each label should be.
+    heights
+        How high each label is.
+    low, high
+        The limits.
+
+    Examples
+    --------
+    >>> spread([5.0, 5.0, 9.0], [2.0, 2.0, 2.0], 0, 20).tolist()
+    [4.0, 6.0, 9.0]
+    """
+    places, sizes = np.asarray(places, dtype=float), np.asarray(heights, dtype=float)
+    order = np.argsort(places, kind="stable")
+    between = (sizes[order][1:] + sizes[order][:-1]) / 2
+    stacked = np.concatenate([[0.0], np.cumsum(between)])  # as if all touched each other
+    bottom, top = low + sizes[order][0] / 2, high - sizes[order][-1] / 2 - stacked[-1]
+    free = np.asarray(isotonic_regression(places[order] - stacked).x)
+    moved = np.empty_like(places)
+    moved[order] = np.clip(free, bottom, max(top, bottom)) + stacked
+    return moved
+
+
+def _end(axes: Axes, line: Line2D) -> tuple[float, float]:
+    """Return the rightmost point of a line that can be seen."""
+    xs, ys = (np.asarray(data, dtype=float) for data in line.get_data())
+    low, high = sorted(axes.get_ylim())
+    seen = (ys >= low) & (ys <= high)
+    last = np.nanargmax(np.where(seen if seen.any() else np.isfinite(ys), xs, np.nan))
+    return float(xs[last]), float(ys[last])

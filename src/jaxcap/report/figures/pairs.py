@@ -1,0 +1,69 @@
+"""Figures of pairs of numbers, such as a wrong time beside the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter
+
+from jaxcap.report.figures.labels import headline
+from jaxcap.report.figures.style import (
+    GREEN,
+    GRID,
+    ORANGE,
+    STYLE,
+    escape_math,
+    log_axis,
+)
+from jaxcap.results.statistics import Estimate
+
+
+def dumbbell(
+    pairs: Mapping[str, tuple[float, float]],
+    names: tuple[str, str],
+    *,
+    label: str,
+    finding: str,
+    unit: str = "s",
+) -> Figure:
+    """Draw pairs of positive numbers on a logarithmic axis: a row each, with a line from one to the other.
+
+    Parameters
+    ----------
+    pairs
+        By the name of the row.
+    names
+        What the first and the second number of each pair is: a cross and a dot.
+    label
+        Of the axis.
+    finding
+        The title.
+    unit
+        Of the numbers: ``"s"`` for times, and ``""`` for counts.
+    """
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(6.0, 1.9 + 0.42 * len(pairs)))
+        first, second = zip(*pairs.values(), strict=True)
+        rows = range(len(pairs))
+        axes.hlines(rows, first, second, color=GRID, linewidth=2)
+        axes.plot(first, rows, "X", color=ORANGE, markersize=9, label=names[0])
+        axes.plot(second, rows, "o", color=GREEN, markersize=9, label=names[1])
+        axes.set_yticks(rows, [escape_math(name) for name in pairs])
+        axes.set_ylim(len(pairs) - 0.5, -0.5)
+        formatter = EngFormatter("s") if unit == "s" else FuncFormatter(lambda n, _: f"{n:,.10g}")
+        log_axis(axes.xaxis, min(*first, *second), max(*first, *second), formatter)
+        axes.set_xlabel(label)
+        figure.legend(loc="outside lower center", ncols=2)
+        headline(figure, finding)
+        numbers = (
+            f"{name}: {names[0]} {_short(a, unit)}, {names[1]} {_short(b, unit)}"
+            for name, (a, b) in pairs.items()
+        )
+        figure.set_label("; ".join(numbers))
+    return figure
+
+
+def _short(number: float, unit: str) -> str:
+    return Estimate.from_runs([[number]], unit=unit).short if unit else f"{number:,.10g}"

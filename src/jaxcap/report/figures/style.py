@@ -1,0 +1,152 @@
+"""How figures look: their colours, of which each variant has one on all pages, and their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import ceil, floor, log10
+from pathlib import Path
+from zlib import crc32
+
+import matplotlib.pyplot as plt
+from matplotlib import rc_params_from_file
+from matplotlib.axis import Axis
+from matplotlib.ticker import EngFormatter, FixedLocator, Formatter, NullLocator
+
+STYLE_FILE = Path(__file__).parents[1] / "jaxcap.mplstyle"
+STYLE = rc_params_from_file(STYLE_FILE, use_default_template=False)
+COLOURS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
+MARKERS = ("o", "s", "^", "D", "v", "P")
+INK, INK_ON_DARK = STYLE["text.color"], "#e6edf3"
+GRID = STYLE["grid.color"]
+#: Of text that explains others.
+SMALL = 10.5
+
+BLUE, ORANGE, GREEN, VIOLET, LILAC, PINK, BROWN, GREY = COLOURS
+#: The colour of names that begin so, the longest such beginning first. Those of an experiment differ.
+VARIANTS = {
+    "NumPy": BLUE,
+    "NumPy float32": LILAC,
+    "jit": ORANGE,
+    "jax.jit": ORANGE,
+    "JAX": ORANGE,
+    "Flax": ORANGE,
+    "op by op": GREEN,
+    "jnp": GREEN,
+    "PyTorch": VIOLET,
+    "autograd": LILAC,
+    "SciPy": LILAC,
+    "Python loop": PINK,
+    # Ways to call the same function.
+    "vmap": BLUE,
+    "vmap(grad)": GREEN,
+    "vmap(jit(grad))": BROWN,
+    "torch.func": LILAC,
+    "PyTorch loop": PINK,
+    "by hand": GREEN,
+    "compiled loop": ORANGE,
+    "gradients, Python loop": PINK,
+    "gradients, vmap": BLUE,
+    "gradients, by hand": GREEN,
+    "jit in each call": BROWN,
+    "jit, each awaited": BROWN,
+    "jit with split": GREY,
+    "scan": VIOLET,
+    "jax.jit again": BLUE,
+    "typed_jit": BROWN,
+    "jnp on NumPy arrays": BROWN,
+    "fori_loop, traced": ORANGE,
+    "exact lengths": BLUE,
+    "padded": ORANGE,
+    "a new lambda": PINK,
+    "a new wrapper": BROWN,
+    "wrapped once": ORANGE,
+    "sent each time": BLUE,
+    "already there": ORANGE,
+    "split one by one": BLUE,
+    "next(stream)": ORANGE,
+    "split into all": GREEN,
+    "stream(n)": BROWN,
+    "SciPy, differences": BLUE,
+    "Flax, naive": GREEN,
+    "Flax, steps on the device": BROWN,
+    "Flax, steps with patches": LILAC,
+    "Flax, scan": PINK,
+    "Flax, scan with patches": ORANGE,
+    "PyTorch, data on the device": GREY,
+    "PyTorch, compiled": BLUE,
+    "product": BLUE,
+    "cosine": GREEN,
+    "wait, then read": GREEN,
+    "read meanwhile": ORANGE,
+}
+
+
+def use_style() -> None:
+    """Draw all further figures of Matplotlib in this site's style."""
+    plt.rcParams.update(STYLE)
+
+
+def escape_math(text: str) -> str:
+    """Escape the sign that starts a formula in Matplotlib: names may come from any file."""
+    return text.replace("$", r"\$")
+
+
+def palette(names: Iterable[str]) -> Mapping[str, str]:
+    """Give each name its colour: that of ``VARIANTS``, so that all figures agree, or one by its letters.
+
+    A name without a colour of its own takes the next one that is free, if another name has that.
+    """
+    chosen: dict[str, str] = {}
+    unknown = []
+    for name in dict.fromkeys(names):
+        start = max((start for start in VARIANTS if name.startswith(start)), key=len, default=None)
+        if start is None:
+            unknown.append(name)
+        else:
+            chosen[name] = VARIANTS[start]
+    for name in unknown:
+        own = crc32(name.encode()) % len(COLOURS)
+        turned = COLOURS[own:] + COLOURS[:own]
+        chosen[name] = next((c for c in turned if c not in chosen.values()), COLOURS[own])
+    return chosen
+
+
+def log_axis(
+    axis: Axis, low: float, high: float, formatter: Formatter, *, margin: float = 0.05
+) -> None:
+    """Make an axis logarithmic that holds two positive numbers, with at least two ticks.
+
+    Ticks are at powers of ten, or where these are too few, at 1, 2 and 5 times them.
+    """
+    room = (high / low) ** margin * 1.03
+    low, high = low / room, high * room
+    decades = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
+    tenths = [10.0**n for n in decades]
+    ticks = [tick for tick in tenths if low <= tick <= high]
+    step = ceil(len(ticks) / 7)
+    ticks = ticks[(len(ticks) - 1) % step :: step] if ticks else []
+    if len(ticks) < 2:
+        fine = [m * tick for tick in tenths for m in (1, 2, 5)]
+        ticks = [tick for tick in fine if low <= tick <= high]
+        if len(ticks) < 2:  # widen to the nearest ones
+            low, high = max(t for t in fine if t <= low), min(t for t in fine if t >= high)
+            ticks = [tick for tick in fine if low <= tick <= high]
+    is_x = axis is axis.axes.xaxis
+    (axis.axes.set_xscale if is_x else axis.axes.set_yscale)("log")
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(formatter)
+    (axis.axes.set_xlim if is_x else axis.axes.set_ylim)(low, high)
+
+
+def size_axis(axis: Axis, low: float, high: float, sizes: Iterable[float]) -> None:
+    """Make an axis of sizes logarithmic, and tick them if they are round numbers, else powers of ten."""
+    log_axis(axis, low, high, EngFormatter(sep=""))
+    sizes = sorted(set(sizes))
+    if all(f"{size:.1e}"[2] in "05" for size in sizes) and all(size < 1e15 for size in sizes):
+        apart = log10(high / low) / 6 if high > low else 0
+        kept = [sizes[-1]]  # which is always labelled
+        for size in reversed(sizes[:-1]):
+            if log10(kept[0] / size) >= apart:
+                kept.insert(0, size)
+        axis.set_major_locator(FixedLocator(kept))

@@ -1,0 +1,231 @@
+"""What results say, in words that stay true whatever was measured: the titles of figures.
+
+Each function words its sentence by the statistics of the results. So a sentence calls a variant
+faster only where `~jaxcap.results.statistics.Speedup.verdict` does, and says so where nothing is
+certain, or where a single process measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from jaxcap.results import Result, ResultSet
+from jaxcap.results.statistics import Estimate, Speedup
+
+#: Speed-ups by the position on an axis, in any order.
+Trend = Sequence[tuple[float, Speedup]]
+
+_MILLION = 1e6
+
+
+def comparison(variant: str, over: str, speedup: Speedup, *, at: str = "") -> str:
+    """Say which of two variants is faster, and by what factor, as far as that is certain.
+
+    Parameters
+    ----------
+    variant, over
+        What is compared with what.
+    speedup
+        How many times as fast the former is.
+    at
+        Where, such as ``"at size 10"``.
+
+    Examples
+    --------
+    >>> ratio = Speedup.from_runs([[2.0, 2.1, 2.0, 1.9, 2.0, 2.0]])
+    >>> comparison("jit", "NumPy", ratio)
+    'jit is 2.0 times faster than NumPy (one process)'
+    """
+    if speedup.verdict != "undecided":
+        text = f"{variant} is {speedup.words} than {over}"
+    elif speedup.verdict_in_words == "no faster":
+        text = f"{variant} and {over} are about equally fast"
+    else:
+        text = f"No clear difference between {variant} and {over}"
+    return " ".join(filter(None, (text, at, _caveat([speedup]))))
+
+
+def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
+    """Say at which sizes one variant is faster than another, and how much at the largest.
+
+    Parameters
+    ----------
+    variant, over
+        What is compared with what.
+    points
+        At least one.
+    x
+        Name of the axis.
+    """
+    ordered = sorted(points, key=lambda point: point[0])
+    (first, least), (last, most) = ordered[0], ordered[-1]
+    at_first, at_last = (f"at {x} {in_words(position)}" for position in (first, last))
+    verdicts = [speedup.verdict for _, speedup in ordered]
+    changed = [i for i in range(1, len(ordered)) if verdicts[i] != verdicts[-1]]
+    start = ordered[changed[-1] + 1][0] if changed else ordered[min(1, len(ordered) - 1)][0]
+    if len(set(verdicts)) == 1:
+        if len(ordered) == 1 or most.verdict == "undecided":
+            where = at_last if len(ordered) == 1 else ""
+            return comparison(variant, over, most, at=where)
+        text = f"{_with_factor(variant, over, least)} {at_first}, {_factor(most)} {at_last}"
+    elif most.verdict == "undecided":
+        decided = next(pair for pair in reversed(ordered) if pair[1].verdict != "undecided")
+        where = f"at {x} {in_words(decided[0])}"
+        text = f"No clear difference {at_last}; {_with_factor(variant, over, decided[1])} {where}"
+    elif start == last:
+        text = f"{_with_factor(variant, over, most)} {at_last}, not at smaller ones"
+        if least.verdict != "undecided":
+            text = f"{_with_factor(variant, over, least)} {at_first}, but {most.words} {at_last}"
+    else:
+        faster = "faster" if most.verdict == "faster" else "slower"
+        text = (
+            f"From {x} {in_words(start)} on, {variant} is {faster} than {over}: "
+            f"{_factor(most)} {at_last}"
+        )
+    return " ".join(filter(None, (text, _caveat([least, most]))))
+
+
+def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
+    """Say between which factors several speed-ups lie, and whose they are.
+
+    Parameters
+    ----------
+    over
+        What all are compared with.
+    speedups
+        At least one, by name.
+    """
+    ordered = sorted(speedups.items(), key=lambda pair: pair[1].value)
+    if len(ordered) == 1:
+        return comparison(ordered[0][0], over, ordered[0][1])
+    caveat = _caveat(speedups.values())
+    if all(speedup.verdict == "undecided" for speedup in speedups.values()):
+        return f"No clear difference from {over} {caveat}".rstrip()
+    ends = [f"{_verdict(s)} ({name})" for name, s in (ordered[0], ordered[-1])]
+    return f"Compared with {over}: from {' to '.join(ends)} {caveat}".rstrip()
+
+
+def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -> str:
+    """Say after how many calls a variant has earned its first call back, if it is sure to.
+
+    Parameters
+    ----------
+    variant, over
+        What is compared with what.
+    speedup
+        How many times as fast the former is.
+    calls
+        What `~jaxcap.results.Result.pays_off_after` returned.
+    """
+    caveat = _caveat([speedup])
+    if calls is not None:
+        return f"{variant} pays off after {calls.words} calls {caveat}".rstrip()
+    if speedup.verdict == "slower":
+        return f"{variant} never pays off: it is {speedup.words} than {over} {caveat}".rstrip()
+    return f"Whether {variant} ever pays off is not certain {caveat}".rstrip()
+
+
+def spread(estimates: Mapping[str, Estimate]) -> str:
+    """Say between which values several numbers of any kind lie, and whose they are."""
+    ordered = sorted(estimates.items(), key=lambda pair: pair[1].value)
+    (least_name, least), (most_name, most) = ordered[0], ordered[-1]
+    caveat = _caveat([least])
+    if len(ordered) == 1:
+        return f"{least_name}: {least.words} {caveat}".rstrip()
+    return f"From {least.words} ({least_name}) to {most.words} ({most_name}) {caveat}".rstrip()
+
+
+def of_times(results: ResultSet, *, over: str | None = None, x: str | None = None) -> str:
+    """Say what the times of results have shown.
+
+    Parameters
+    ----------
+    results
+        What a figure shows.
+    over
+        The variant to compare the others with; by default the first one that all others took turns
+        with.
+    x
+        The parameter along the axis, if there is one.
+
+    Returns
+    -------
+    str
+        A comparison of variants, or the times where nothing can be compared.
+    """
+    over = over or first_everywhere(results)
+    pairs = results.paired_speedups(over)
+    if not pairs:
+        ends = results.subset(_at_last(results, x))
+        times = {name_of(results, result, x): result.time for result in ends}
+        return _largest_difference(ends) or spread(times)
+    compared = results.subset([result for result, _ in pairs])
+    speedups = {result.key: speedup for result, speedup in pairs}
+    last = _at_last(compared, x)
+    if x and len(last) == 1:
+        variant = last[0].variant
+        points = [(float(result.parameters[x]), speedup) for result, speedup in pairs]
+        return trend(variant, over, points, x=x)
+    return extremes(over, {name_of(compared, one, x): speedups[one.key] for one in last})
+
+
+def first_everywhere(results: ResultSet) -> str:
+    """Return the first variant that was measured with all parameters, if there is one."""
+    variants: dict[str, set[str]] = {}  # by comparison
+    for result in results:
+        variants.setdefault(result.comparison, set()).add(result.variant)
+    everywhere = set.intersection(*variants.values())
+    return next((result.variant for result in results if result.variant in everywhere), "")
+
+
+def name_of(results: ResultSet, result: Result, x: str | None = None) -> str:
+    """Name a result by what tells it from the others at the same place: variant and parameters."""
+    columns = [column for column in results.varying() if column != x]
+    values = [str(result.parameters[c]) for c in columns if c in result.parameters]
+    named = [result.variant] if len(results.variants) > 1 or not values else []
+    return ", ".join(named + values)
+
+
+def in_words(number: float) -> str:
+    """Write a size as prose does, such as ``"10,000"`` or ``"1 million"``."""
+    if number >= _MILLION and number % (_MILLION / 10) == 0:
+        return f"{number / _MILLION:,.10g} million"
+    return f"{number:,.10g}"
+
+
+def _at_last(results: ResultSet, x: str | None) -> list[Result]:
+    """Return the results with the largest ``x`` of each line: all of them where there is no axis."""
+    lines: dict[str, Result] = {}
+    for result in results:
+        name = name_of(results, result, x)
+        earlier = lines.get(name)
+        if not (x and earlier and float(result.parameters[x]) < float(earlier.parameters[x])):
+            lines[name] = result
+    return list(lines.values())
+
+
+def _largest_difference(results: ResultSet) -> str:
+    """Compare the slowest and the fastest of those that took turns and lie furthest apart."""
+    found = []
+    for over in results.variants:
+        for result, speedup in results.paired_speedups(over):
+            if speedup.verdict == "faster":
+                found.append((speedup.value, comparison(result.variant, over, speedup)))
+    return max(found, default=(0.0, ""))[1]
+
+
+def _verdict(speedup: Speedup) -> str:
+    words = speedup.verdict_in_words
+    return "no clear difference" if words == "undecided" else words
+
+
+def _with_factor(variant: str, over: str, speedup: Speedup) -> str:
+    return f"{variant} is {speedup.words} than {over}"
+
+
+def _factor(speedup: Speedup) -> str:
+    return speedup.words.removesuffix(" faster").removesuffix(" slower")
+
+
+def _caveat(estimates: Iterable[Estimate]) -> str:
+    return "(one process)" if any(e.basis == "one process" for e in estimates) else ""

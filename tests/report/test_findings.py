@@ -1,0 +1,131 @@
+"""Findings say what results show, and nothing that is not certain."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import make_result, make_run, make_set
+
+from jaxcap.report import findings
+from jaxcap.results import ResultSet
+from jaxcap.results.statistics import Estimate, Speedup
+
+NOISE = (0.97, 0.99, 1.0, 1.0, 1.01, 1.03)
+
+
+def ratio(typical: float, *, noise: float = 1.0, processes: int = 6) -> Speedup:
+    values = [typical * (1 + noise * (x - 1)) for x in NOISE]
+    return Speedup.from_runs([[v] for v in values[:processes]] if processes > 1 else [values])
+
+
+FASTER, SLOWER, EQUAL = ratio(3), ratio(1 / 3), ratio(1)
+UNSURE = ratio(1.2, noise=15)
+
+
+@pytest.mark.parametrize(
+    ("speedup", "expected"),
+    [
+        (FASTER, "jit is 3.00 times faster than NumPy"),
+        (SLOWER, "jit is 3.00 times slower than NumPy"),
+        (EQUAL, "jit and NumPy are about equally fast"),
+        (UNSURE, "No clear difference between jit and NumPy"),
+        (ratio(3, processes=1), "jit is 3.00 times faster than NumPy (one process)"),
+    ],
+)
+def test_comparison(speedup: Speedup, expected: str) -> None:
+    said = findings.comparison("jit", "NumPy", speedup)
+    assert said.replace("3.0 ", "3.00 ") == expected
+
+
+def trend(*speedups: Speedup) -> str:
+    points = list(zip((10.0, 1e3, 1e6), speedups, strict=False))
+    said = findings.trend("jit", "NumPy", points[::-1], x="size")
+    return said.replace("3.00", "3.0")
+
+
+def test_trend_says_where_one_variant_gets_ahead() -> None:
+    said = "From size 1,000 on, jit is faster than NumPy: 3.0 times at size 1 million"
+    assert trend(EQUAL, FASTER, FASTER) == said
+    assert trend(UNSURE, FASTER, FASTER) == said
+    assert trend(SLOWER, FASTER, FASTER) == said
+
+
+def test_trend_says_by_how_much_at_both_ends() -> None:
+    assert trend(FASTER, FASTER, FASTER) == (
+        "jit is 3.0 times faster than NumPy at size 10, 3.0 times at size 1 million"
+    )
+    assert trend(SLOWER, EQUAL, FASTER) == (
+        "jit is 3.0 times slower than NumPy at size 10, but 3.0 times faster at size 1 million"
+    )
+
+
+def test_trend_claims_nothing_that_is_undecided() -> None:
+    assert trend(UNSURE, UNSURE) == "No clear difference between jit and NumPy"
+    assert trend(FASTER, EQUAL, UNSURE) == (
+        "No clear difference at size 1 million; jit is 3.0 times faster than NumPy at size 10"
+    )
+    assert trend(UNSURE, EQUAL, SLOWER) == (
+        "jit is 3.0 times slower than NumPy at size 1 million, not at smaller ones"
+    )
+
+
+def test_trend_of_a_single_size() -> None:
+    assert trend(FASTER) == "jit is 3.0 times faster than NumPy at size 10"
+
+
+def test_trend_of_one_process_says_so() -> None:
+    alone = ratio(3, processes=1)
+    assert trend(alone, alone).endswith("(one process)")
+
+
+def test_extremes_name_the_least_and_the_most() -> None:
+    assert (
+        findings.extremes("NumPy", {"a": EQUAL, "b": FASTER, "c": SLOWER}).replace("3.00", "3.0")
+        == "Compared with NumPy: from 3.0 times slower (c) to 3.0 times faster (b)"
+    )
+    assert findings.extremes("NumPy", {"a": UNSURE, "b": FASTER}).startswith(
+        "Compared with NumPy: from no clear difference (a)"
+    )
+    assert findings.extremes("NumPy", {"a": UNSURE, "b": EQUAL}) == "No clear difference from NumPy"
+
+
+def test_what_pays_off() -> None:
+    calls = Estimate.from_runs([[10.0 * x] for x in NOISE])
+    assert (
+        findings.pay_off("jit", "eager", FASTER, calls) == f"jit pays off after {calls.words} calls"
+    )
+    assert "never pays off: it is 3.0" in findings.pay_off("jit", "eager", SLOWER, None)
+    assert findings.pay_off("jit", "eager", UNSURE, None) == (
+        "Whether jit ever pays off is not certain"
+    )
+
+
+def pair(name: str, factor: float, **parameters: int) -> ResultSet:
+    """Two variants that took turns, the second of which is so many times as fast."""
+    runs = (
+        [make_run([1e-3 * x] * 6) for x in NOISE],
+        [make_run([1e-3 / factor * x] * 6) for x in NOISE],
+    )
+    return make_set(
+        make_result("op by op", *runs[0], parameters=parameters),
+        make_result(name, *runs[1], parameters=parameters),
+    )
+
+
+def test_times_are_compared_with_the_first_variant() -> None:
+    assert findings.of_times(pair("jit", 2)).startswith("jit is 2.0")
+    several = pair("jit", 1, size=10) + pair("jit", 2, size=1000)
+    assert findings.of_times(several, x="size").startswith("jit is 2.0")
+    assert "at size 1,000" in findings.of_times(several, x="size")
+
+
+def test_times_that_cannot_be_compared_are_told() -> None:
+    alone = pair("jit", 2).select(variant="jit")
+    assert findings.of_times(alone) == f"jit: {alone[0].time.words}"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(10, "10"), (10_000, "10,000"), (1e6, "1 million"), (2.5e6, "2.5 million")],
+)
+def test_sizes_in_words(number: float, words: str) -> None:
+    assert findings.in_words(number) == words

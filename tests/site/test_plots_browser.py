@@ -1,0 +1,119 @@
+"""Each plot of the built site in a browser: its text can be read, and all of it can be seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+from playwright.sync_api import Browser, Page
+from sites import HTML
+
+from jaxcap.report import figures
+
+IMAGES = HTML / "_images"
+# Without a site there is one plot, for whose tests the fixture `html` fails and says what to do.
+PLOTS = sorted(path.stem for path in IMAGES.glob("*.svg") if path.stem != "favicon") or ["none"]
+LIGHT = [name for name in PLOTS if not name.endswith("_dark")]
+DESKTOP, PHONE = 1300, 390  # widths of the window in CSS pixels
+MARGIN = 16  # of a page on a phone, at each side
+WIDE_PX, WIDE_LEAST_PX = 700, 42 * 16  # wider plots scroll on a phone, at this width
+SMALLEST_PX = 8.0
+SLACK_PX = 1.5
+BACKGROUNDS = {"": "#ffffff", "_dark": "#131416"}  # Furo's
+# Lines that only guide the eye, and cells whose colour is the neutral one of a scale.
+DECORATION = {figures.GRID.lower(), "#c9ccd1", "#ffffff"}
+
+# By text: its box, the size of its letters, and whether it is level or upright.
+TEXTS = """
+(width) => {
+  const svg = document.querySelector("svg");
+  svg.style.width = `${width}px`;
+  svg.style.height = "auto";
+  const box = ({x, y, right, bottom}) => [x, y, right, bottom];
+  return {
+    all: box(svg.getBoundingClientRect()),
+    texts: [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => {
+      const matrix = text.getScreenCTM();
+      const angle = Math.abs(Math.atan2(matrix.b, matrix.a) * 180 / Math.PI) % 90;
+      return {
+        words: text.textContent,
+        box: box(text.getBoundingClientRect()),
+        px: parseFloat(getComputedStyle(text).fontSize) * Math.hypot(matrix.a, matrix.b),
+        straight: angle < 1 || angle > 89,
+      };
+    }),
+  };
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def canvas(browser: Browser) -> Iterator[Page]:
+    """A page to put plots on."""
+    context = browser.new_context(viewport={"width": DESKTOP, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def natural_width_px(svg: str) -> float:
+    """Return the width at which pages show a plot if there is room: a hundred pixels an inch."""
+    points = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
+    assert points is not None
+    return float(points[1]) / 72 * 100
+
+
+@pytest.mark.usefixtures("html")
+@pytest.mark.parametrize("name", LIGHT)
+def test_text_is_large_enough_and_neither_clipped_nor_overlapping(canvas: Page, name: str) -> None:
+    svg = (IMAGES / f"{name}.svg").read_text(encoding="utf-8")
+    natural = natural_width_px(svg)
+    canvas.set_content(f"<body style='margin: 0'>{svg[svg.index('<svg') :]}</body>")
+    least = WIDE_LEAST_PX if natural > WIDE_PX else 0
+    for window in (DESKTOP, PHONE):
+        width = max(min(natural, window - 2 * MARGIN), least)
+        drawn = canvas.evaluate(TEXTS, width)
+        left, top, right, bottom = drawn["all"]
+        for text in drawn["texts"]:
+            x, y, end, low = text["box"]
+            inside = x >= left - SLACK_PX and y >= top - SLACK_PX
+            inside = inside and end <= right + SLACK_PX and low <= bottom + SLACK_PX
+            assert inside, f"{text['words']!r} is clipped at {window}"
+            assert text["px"] >= SMALLEST_PX, f"{text['words']!r} at {window}"
+        straight = [text for text in drawn["texts"] if text["straight"]]
+        for one, other in combinations(straight, 2):
+            assert not overlap(one["box"], other["box"]), (one["words"], other["words"], window)
+
+
+def overlap(one: list[float], other: list[float]) -> bool:
+    """Whether boxes overlap by more than what lines of one text do, whose boxes have some room."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    lower = min(one[3] - one[1], other[3] - other[1])
+    return width > SLACK_PX and height > max(SLACK_PX, 0.25 * lower)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(c * share for c, share in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.usefixtures("html")
+@pytest.mark.parametrize("theme", BACKGROUNDS)
+@pytest.mark.parametrize("name", LIGHT)
+def test_marks_and_text_stand_out(name: str, theme: str) -> None:
+    svg = (IMAGES / f"{name}{theme}.svg").read_text(encoding="utf-8").lower()
+    background = BACKGROUNDS[theme]
+    marks = set(re.findall(r"(?:stroke|fill): (#[0-9a-f]{6})", svg)) - DECORATION
+    faint = {colour for colour in marks if contrast(colour, background) < 3}
+    assert not faint
+    texts = set(re.findall(r"<text[^>]*fill: (#[0-9a-f]{6})", svg))
+    assert not {colour for colour in texts if contrast(colour, background) < 4.5}
