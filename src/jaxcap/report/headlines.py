@@ -173,6 +173,7 @@ class Mistakes:
                 _draw_processes(axes, row.right, y, colours["right"], "o")
             axes.set(xscale="log", xlabel="time of a call", ylim=(len(self.rows) - 0.4, -0.7))
             axes.set_yticks([])
+            axes.spines["left"].set_visible(False)
             axes.margins(x=0.12)  # room for the names of the ends
             _show_seconds(axes.xaxis)
             self._name_ends(axes)
@@ -183,9 +184,10 @@ class Mistakes:
         """Write beside the widest pair which end is which."""
         y = max(range(len(self.rows)), key=lambda y: self.rows[y].factor.value)
         ends = {"wrong": self.rows[y].wrong.value, "right": self.rows[y].right.value}
-        for name, side in zip(sorted(ends, key=ends.__getitem__), ("right", "left"), strict=True):
+        in_order = sorted(ends, key=ends.__getitem__)
+        for name, side, away in zip(in_order, ("right", "left"), (-2, 2), strict=True):
             place = (ends[name], y)
-            axes.annotate(name, place, (0, -6), textcoords="offset points", va="top", ha=side)
+            axes.annotate(name, place, (away, -6), textcoords="offset points", va="top", ha=side)
 
     def _times_in_words(self) -> str:
         settled = [row for row in self.rows if row.is_settled]
@@ -211,9 +213,9 @@ def _draw_line(axes: Axes, xs: Sequence[int], times: Sequence[Estimate], colour:
 def _label_ends(axes: Axes, x: int, times: Mapping[str, Estimate]) -> None:
     """Name two lines at their ends, the upper one above it, so that the names keep apart."""
     ends = sorted(times.items(), key=lambda pair: pair[1].value)
-    for (name, time), side in zip(ends, ("top", "bottom"), strict=True):
+    for (name, time), side, away in zip(ends, ("top", "bottom"), (-1, 1), strict=True):
         text = f"{name}\n{time.short}" if time.is_settled else name
-        axes.annotate(text, (x, time.value), (6, 0), textcoords="offset points", va=side)
+        axes.annotate(text, (x, time.value), (6, away), textcoords="offset points", va=side)
 
 
 def _mark_start(axes: Axes, x: int, name: str) -> None:

@@ -200,7 +200,7 @@ class Estimate:
 
     @property
     def is_settled(self) -> bool:
-        """Whether a headline may say it: the interval is narrow, and holds for further processes."""
+        """Whether a headline may quote it, as several processes agree within a narrow interval."""
         return self._is_quotable and self.kind == "prediction" and self.confidence >= CONFIDENCE
 
     @property
