@@ -141,15 +141,15 @@ def test_numbers_of_things_are_said_as_one_says_them(number: int, text: str) -> 
 def texts(figure: Figure) -> list[Text]:
     """Return the texts that are seen."""
     figure.draw_without_rendering()
-    inside = figure.bbox.padded(1)
-    return [
-        text
-        for text in figure.findobj(Text)
-        if isinstance(text, Text)
-        and text.get_visible()
-        and text.get_text()
-        and inside.overlaps(text.get_window_extent())
-    ]
+    (axes,) = figure.axes
+    beyond = {
+        label
+        for axis in (axes.xaxis, axes.yaxis)
+        for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+        if not min(axis.get_view_interval()) <= place <= max(axis.get_view_interval())
+    }
+    visible = [text for text in figure.findobj(Text) if text.get_visible()]
+    return [text for text in visible if text.get_text() and text not in beyond]
 
 
 def written(figure: Figure) -> list[str]:

@@ -54,7 +54,9 @@ def test_landing_page_quotes_no_weak_number(html: Path, read: Read) -> None:
     for number in numbers:
         assert number.find_parent("ol", class_="jaxcap-path")
         if not COUNTED.search(number["title"]):
-            low, high, processes = map(float, INTERVAL.search(number["title"]).groups())
+            ((low, high, processes),) = [
+                map(float, numbers) for numbers in INTERVAL.findall(number["title"])
+            ]
             assert high <= QUOTABLE_SPREAD * low, number
             assert processes > 1, number
 

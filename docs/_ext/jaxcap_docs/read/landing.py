@@ -127,6 +127,7 @@ class Findings(SphinxDirective):
         )
         for image in shown.findall(nodes.image):
             image["alt"] = words
+            image["classes"].append("no-scaled-link")  # the finding above it is one
         return shown
 
 
