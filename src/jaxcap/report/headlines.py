@@ -7,7 +7,7 @@ otherwise says less. Plots have no title, because the sentence stands above them
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 
@@ -134,9 +134,13 @@ class Mistake:
 
     @property
     def factor(self) -> Estimate:
-        """How many times too long or too short the wrong time is, whichever is above 1."""
+        """How many times too long or too short the wrong time is, whichever is above 1.
+
+        It is the ratio of the two times, with the interval of the processes' ratios.
+        """
         pairs = zip(self.wrong.medians, self.right.medians, strict=True)
-        ratio = Estimate.from_runs([[wrong / right] for wrong, right in pairs])
+        ratios = Estimate.from_runs([[wrong / right] for wrong, right in pairs])
+        ratio = replace(ratios, value=self.wrong.value / self.right.value)
         return ratio if ratio.value >= 1 else ratio.ratio_of(1)
 
     @property
@@ -163,7 +167,7 @@ class Mistakes:
 
     def draw(self) -> Figure:
         """Join the wrong and the right time of each by a line."""
-        colours = {"wrong": figures.COLOURS[3], "right": figures.COLOURS[2]}
+        colours = dict(zip(("wrong", "right"), figures.COLOURS[1:3], strict=True))
         with plt.rc_context(STYLE):
             figure, axes = plt.subplots()
             for y, row in enumerate(self.rows):
