@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,7 @@ import matplotlib.pyplot as plt
 from jaxcap.measure.timing import compare
 
 results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
-speedup = wave_speedup = scan = results.speedup("a", over="b")
+{quoted} = results.speedup("a", over="b")
 _ = plt.plot([1, 2])
 
 # %%
@@ -69,8 +70,10 @@ def copy_project(copy: Path) -> Path:
     shutil.rmtree(copy / "docs" / "tutorials", ignore_errors=True)
     for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
         shutil.copy(ROOT / name, copy)
+    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     for name in TUTORIALS:
-        lesson = LESSON.format(name=name.replace("/", " "))
+        quoted = {"speedup", *re.findall(rf"`{name}#(\w+)`", home)}
+        lesson = LESSON.format(name=name.replace("/", " "), quoted=" = ".join(sorted(quoted)))
         (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
     for page in copy.glob("docs/exercises/[0-9]*.md"):
         beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")

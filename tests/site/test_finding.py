@@ -30,8 +30,8 @@ def test_next_leads_through_all_tutorials_in_reading_order(read: Read) -> None:
         after = follow(page, read(page).select_one("a.next-page")["href"])
         assert follow(after, read(after).select_one("a.prev-page")["href"]) == page
         page = after
-    cards = read("index").select(".sphx-glr-thumbcontainer a.reference")
-    in_order = [follow("index", card["href"]) for card in cards]
+    links = read("index").select(".jaxcap-path > li > p:first-child a")
+    in_order = [follow("index", link["href"]) for link in links]
     assert len(in_order) == len(TUTORIALS)
     assert [page for page in seen if not page.endswith("/index")] == in_order
 

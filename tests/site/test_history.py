@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -27,9 +26,9 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_headlines_are_those_of_the_home_page() -> None:
-    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    cards = re.findall(r"grid-item-card\} \{measured\}`(.+?)`\n(?:.+\n)+\n(.+)\n", home)
-    assert dict(cards) == history.HEADLINES
+    home = " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
+    for variable, text in history.HEADLINES.items():
+        assert f": {text}: {{settled}}`{variable}`" in home
 
 
 def test_entry_has_headlines_and_claims_with_their_intervals() -> None:

@@ -19,6 +19,7 @@ from sphinx.errors import ExtensionError
 from jaxcap.report import figures
 from jaxcap.report.claims import claim, speedup_of
 from jaxcap.results import ResultTable
+from jaxcap.results.statistics import Estimate
 
 PAGE, OTHER_PAGE, *_ = TUTORIALS
 PAIR = make_pair([1e-3] * 6, [2e-3] * 6)
@@ -66,6 +67,19 @@ def test_record_has_numbers_results_and_claims_each_once() -> None:
     assert listed.statement == claimed.statement
     assert record.shown(listed.results).results == PAIR.results
     assert record.duration_s == 2.5
+
+
+@pytest.mark.parametrize(
+    ("processes", "is_settled"),
+    [((1.0,), False), ((1.0, 1.1, 1.0, 0.9, 1.0, 1.1), True), ((1.0, 9.0, 0.2, 5.0), False)],
+)
+def test_number_is_settled_if_several_processes_agree_on_it(
+    processes: tuple[float, ...], is_settled: bool
+) -> None:
+    time = Estimate.from_runs([[process] * 6 for process in processes], unit="s")
+    numbers = saved({"time": time, "steps": 12}).numbers
+    assert numbers["time"].is_settled == is_settled
+    assert numbers["steps"].is_settled
 
 
 def test_what_a_page_shows_is_kept_with_its_results_in_their_order() -> None:

@@ -56,10 +56,14 @@ class Interval(FrozenModel):
 
 
 class Number(FrozenModel):
-    """A measured variable as prose quotes it, and its interval or where it comes from."""
+    """A measured variable as prose quotes it, and its interval or where it comes from.
+
+    What is settled may stand in a headline, as `~jaxcap.results.statistics.Estimate.is_settled` says.
+    """
 
     text: str
     detail: str
+    is_settled: bool = True
     interval: Interval | None = None
 
 
@@ -318,7 +322,12 @@ def differences_from_build(results: ResultSet) -> str:
 def _number(value: Any) -> Number | None:
     match value:
         case Estimate():
-            return Number(text=value.words, detail=str(value), interval=Interval.of(value))
+            return Number(
+                text=value.words,
+                detail=str(value),
+                is_settled=value.is_settled,
+                interval=Interval.of(value),
+            )
         case bool():
             return None
         case int():

@@ -199,6 +199,11 @@ class Estimate:
         return f"{_rounded(low / scale, places)} to {_rounded(high / scale, places)}"
 
     @property
+    def is_settled(self) -> bool:
+        """Whether a headline may quote it, as several processes agree within a narrow interval."""
+        return self._is_quotable and self.kind == "prediction" and self.confidence >= CONFIDENCE
+
+    @property
     def _is_quotable(self) -> bool:
         return self.high <= QUOTABLE_SPREAD * self.low
 

@@ -5,9 +5,9 @@ the pages that ran. On those of tutorials, `takeaways` puts the takeaway first, 
 only shows results, and `facts` says under the title what the page takes. `ways` has the links between
 tutorials, experiments and claims. `claims`, `experiments`, `rooflines` and `then_and_now` show on the
 pages of the results section what all machines measured. `releases` and `replays` show what was recorded
-of JAX's releases, `history` what is kept of a build, and `trust` what was checked. All of them use
-`elements`, and say in `dependencies` from which files they are made. `reference` adjusts how objects are
-documented.
+of JAX's releases, and `history` what is kept of a build. The landing page is made by `landing` and by
+`trust`, which says what was checked. All of them use `elements`, and say in `dependencies` from which
+files they are made. `reference` adjusts how objects are documented.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.
 """
@@ -24,6 +24,7 @@ from jaxcap_docs.read import (
     exercises,
     experiments,
     history,
+    landing,
     quotes,
     reference,
     releases,
@@ -44,16 +45,17 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", experiments.on_builder_inited)  # before pages are looked for
     app.connect("builder-inited", releases.on_builder_inited)
     app.add_role("measured", quotes.MeasuredRole())
-    app.add_role("evidence", quotes.MeasuredRole(in_full=True))
+    app.add_role("settled", quotes.MeasuredRole(settled=True))
     app.add_directive("provenance", quotes.Provenance)
     app.add_directive("topics", quotes.Topics)
     app.add_directive("claims", claims.Claims)
     app.add_directive("experiment", experiments.Experiment)
     app.add_directive("experiments", experiments.Experiments)
     app.add_directive("figure-of-results", tutorials.FigureOfResults)
-    app.add_directive("headline", experiments.Headline)
+    app.add_directive("findings", landing.Findings)
     app.add_directive("history", history.History)
     app.add_directive("machines", experiments.Machines)
+    app.add_directive("path", landing.TutorialPath)
     app.add_directive("releases", releases.ReleasesPart)
     app.add_directive("releases-topic", releases.ReleasesTopic)
     app.add_directive("replays", replays.Replays)

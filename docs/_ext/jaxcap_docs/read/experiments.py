@@ -127,28 +127,6 @@ class Machines(SphinxDirective):
         return [table_node(table), *map(_stamp, machines)]
 
 
-class Headline(SphinxDirective):
-    """Draw an experiment as this build measured it on its best device."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the plot, or a note if this build did not measure it."""
-        name = self.arguments[0]
-        _note_results(self.env, name)
-        parts = [
-            part
-            for machine in page_records.recordings()
-            for part in machine.on_each_device(name)
-            if machine.live and part.device == machine.device
-        ]
-        if not parts:
-            return [note("This build did not measure its headline.")]
-        title = f"{catalogue()[name].title}, {parts[0].name}"
-        return plot(self, "headline", figures.panels(parts[0].results, title=title))
-
-
 class Experiment(SphinxDirective):
     """Show what all machines measured of an experiment."""
 

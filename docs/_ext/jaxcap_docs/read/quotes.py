@@ -27,12 +27,12 @@ class MeasuredRole(SphinxRole):
     The text of a speed-up gives its direction, such as "1.9 times slower", and follows "compared with
     this, that came out" whatever was measured (`Speedup.words`).
 
-    With ``in_full``, the number is shown with its interval, which otherwise is a tooltip.
+    With ``settled``, only a number that a headline may say is shown.
     """
 
-    def __init__(self, *, in_full: bool = False) -> None:
+    def __init__(self, *, settled: bool = False) -> None:
         super().__init__()
-        self.in_full = in_full
+        self.settled = settled
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the text of the variable."""
@@ -46,8 +46,8 @@ class MeasuredRole(SphinxRole):
         if number is None:
             logger.warning("%s has no measured number %r", page, name, location=self.get_location())
             return [], []
-        if self.in_full:
-            return [nodes.Text(number.detail)], []
+        if self.settled and not number.is_settled:
+            return [nodes.emphasis(text="(too uncertain to quote in this build)")], []
         days = {environment.measured_at.date() for environment in record.measured.values()}
         when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
         detail = f"{number.detail}, measured {when}"

@@ -1,0 +1,171 @@
+"""The landing page: what it is, why to believe it, where to begin, and what each tutorial found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from fakes import make_result, make_run, make_set
+from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.read import landing
+from made_up import CLAIMING_PAGE, MEASURING_PAGE
+from playwright.sync_api import Browser, expect
+from sites import ROOT, Read
+
+from jaxcap.experiments import dispatch, mistakes
+from jaxcap.experiments.mistakes import MISTAKES
+from jaxcap.results import Result, ResultsError, ResultSet
+from jaxcap.results.statistics import QUOTABLE_SPREAD
+
+ROWS = "ol.jaxcap-path > li"
+UNCERTAIN = "(too uncertain to quote in this build)"
+# Not a measured number, but one that a page counted, computed or found.
+COUNTED = re.compile(r"^(counted|computed|found), measured ")
+INTERVAL = re.compile(r"95% interval ([\d.]+) to ([\d.]+), (\d+) processes")
+
+
+def test_each_tutorial_has_a_numbered_row_in_reading_order(read: Read) -> None:
+    page = read("index")
+    links = [urlsplit(row.p.a["href"]).path for row in page.select(ROWS)]
+    assert links == [f"tutorials/{name}.html" for name in TUTORIALS]
+    number = 1
+    for part in page.select("ol.jaxcap-path"):
+        assert int(part.get("start", 1)) == number
+        number += len(part.select("li"))
+    for name, row in zip(TUTORIALS, page.select(ROWS), strict=True):
+        title = read(f"tutorials/{name}").h1.get_text().rstrip("¶#")
+        assert row.p.a.get_text() == title
+        assert re.fullmatch(r"[1-9]\d* min", row.select_one(".jaxcap-minutes").get_text())
+
+
+def test_each_tutorial_answers_its_question_by_what_it_measured() -> None:
+    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    answered = set(re.findall(r"\{settled\}`([\w/]+)#\w+`", home))
+    assert answered == set(TUTORIALS)
+
+
+def test_landing_page_quotes_no_weak_number(html: Path, read: Read) -> None:
+    page = read("index")
+    numbers = page.select(".jaxcap-measured")
+    is_trial = "quick trial" in (html / "index.html").read_text(encoding="utf-8")
+    assert is_trial or len(numbers) > len(TUTORIALS) / 2
+    for number in numbers:
+        assert number.find_parent("ol", class_="jaxcap-path")
+        if not COUNTED.search(number["title"]):
+            ((low, high, processes),) = [
+                map(float, numbers) for numbers in INTERVAL.findall(number["title"])
+            ]
+            assert high <= QUOTABLE_SPREAD * low, number
+            assert processes > 1, number
+
+
+def test_findings_lead_to_their_tutorials_with_a_plot_for_each_theme(read: Read) -> None:
+    shown = read("index").select(".jaxcap-findings > div")
+    assert [follow["href"] for finding in shown for follow in finding.select("a")] == [
+        f"tutorials/{subject.tutorial}.html" for subject in landing.SUBJECTS
+    ]
+    for finding in shown:
+        light, dark = finding.select("img.jaxcap-plot")
+        assert "only-light" in light["class"]
+        assert "only-dark" in dark["class"]
+        for image in (light, dark):
+            assert image["alt"].startswith(f"{finding.a.get_text()}.")
+
+
+def test_page_reads_well_where_little_was_run(read_small: Read) -> None:
+    page = read_small("index")
+    assert not page.select(".jaxcap-findings")
+    rows = dict(zip(TUTORIALS, page.select(ROWS), strict=True))
+    for name, row in rows.items():
+        answers = row.select("p")[1:]
+        if name in (MEASURING_PAGE, CLAIMING_PAGE):  # in one process
+            assert [UNCERTAIN in answer.get_text() for answer in answers] == [True]
+        else:
+            assert answers == []
+    assert not page.select(".jaxcap-measured")
+
+
+def test_strip_says_what_was_checked_with_a_way_to_each(read_small: Read) -> None:
+    strip = read_small("index").select_one("ul.jaxcap-trust")
+    links = [a["href"] for a in strip.select("li > p:first-child > a")]
+    pages = ("results/claims", "results/then_and_now", "releases/index", "measuring")
+    assert links == [f"{page}.html" for page in pages]
+    claims, *_ = strip.select("li")
+    assert claims.get_text(" ", strip=True) == "2 claims checked does not hold: 1, holds: 1"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_first_screen_says_what_it_is_why_to_believe_it_and_where_to_begin(
+    browser: Browser, served: str, width: int, height: int
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.goto(f"{served}index.html")
+    seen = [page.get_by_role("heading", level=1), page.locator("h1 + p")]
+    seen += page.locator(".jaxcap-ways a").all() + page.locator(".jaxcap-trust li").all()
+    assert len(seen) == 2 + 3 + 4
+    for element in seen:
+        expect(element).to_be_in_viewport(ratio=1)
+    page.close()
+
+
+def grown(jit_s: dict[int, float]) -> ResultSet:
+    """NumPy takes a millisecond for all polynomials."""
+    return make_set(
+        *(
+            make_result(
+                variant,
+                *[make_run([time_s] * 6)] * 6,
+                parameters={"computation": "polynomial", "size": size},
+            )
+            for size, fast_s in jit_s.items()
+            for variant, time_s in ((dispatch.NUMPY, 1e-3), (dispatch.JIT, fast_s))
+        )
+    )
+
+
+def test_start_is_where_jax_is_faster_at_all_larger_sizes_too() -> None:
+    assert landing.overtaking(grown({16: 5e-4, 256: 2e-3, 4096: 5e-4, 65536: 1e-4})).start == 4096
+    assert landing.overtaking(grown({16: 5e-4, 256: 2e-3})).start is None
+
+
+def timed() -> list[Result]:
+    """Each variant of the mistakes took a millisecond, and its first call ten."""
+    variants = {
+        mistakes.PRODUCTS: (mistakes.JAX_32,),
+        mistakes.COMPILING: (mistakes.COMPILED,),
+        mistakes.SENDING: (mistakes.SENT, mistakes.ON_DEVICE),
+        mistakes.WRAPPING: (mistakes.NEW_LAMBDA, mistakes.NEW_WRAPPER, mistakes.WRAPPED_ONCE),
+        mistakes.OPPONENTS: (mistakes.COMPILED,),
+    }
+    runs = [make_run([1e-3] * 6, first_call_s=1e-2, dispatch_s=1e-4)] * 6
+    return [
+        make_result(name, *runs, experiment=MISTAKES.name, parameters={"question": question})
+        for question, names in variants.items()
+        for name in names
+    ]
+
+
+def test_mistakes_are_those_that_mistake_the_time_of_one_call() -> None:
+    rows = landing.timed_wrong(make_set(*timed())).rows
+    factors = {row.name: round(row.factor.value, 3) for row in rows}
+    assert factors == {
+        "stopping the clock too early": 10.0,
+        "averaging the compiler in": 1.9,
+        "sending the data each time": 1.0,
+        "wrapping anew each time": 1.0,
+        "a new lambda each time": 1.0,
+    }
+
+
+def test_results_that_lack_what_is_shown_are_no_headline() -> None:
+    with pytest.raises(ResultsError):
+        landing.timed_wrong(make_set(*timed()[1:]))
+    with pytest.raises(ResultsError):
+        landing.overtaking(make_set(*timed()))
+
+
+@pytest.mark.parametrize(("words", "minutes"), [(10, 1), (200, 1), (290, 1), (310, 2), (2000, 10)])
+def test_minutes_follow_from_the_words(words: int, minutes: int) -> None:
+    assert landing.minutes_to_read("# word = [(\n" * words) == minutes
