@@ -8,7 +8,8 @@
   const PREFIXES = ["n", "µ", "m", "", "k", "M", "G", "T"];
   const STROKES = [["solid", []], ["dashed", [6, 3]], ["dotted", [2, 2]]]; // by device
   const HEIGHT = 340, LABEL = 48; // of the chart, and the room for a label of the x axis, in CSS pixels
-  const CAP = 4; // half of the width of a whisker's end
+  const DOT = 3.5, CAP = 4.5; // half of the width of a dot, and of the end of a whisker
+  const SPREAD = 16; // between the first and the last line, at most
   const OPEN = "Explore the numbers", CLOSE = "Back to the plots", ALL = "all devices";
   const NOTE =
     "Point at a size, tap it, or move the slider. Ranges, drawn as whiskers, reach from the fastest " +
@@ -56,13 +57,16 @@
     return [time, ...ratios, ...(points.some((point) => point.bytes) ? [throughput] : [])];
   }
 
-  // The values of each line by size, as far as a log axis can show them.
+  const isDrawable = (value) => value > 0 && Number.isFinite(value);
+
+  // The values of each line by size, without those that a log axis can't show: a coarse clock may see
+  // no time.
   function tabulate(lines, quantity) {
     const sizes = [...new Set(lines.flatMap((line) => line.points.map(({ size }) => size)))];
     sizes.sort((a, b) => a - b);
     const columns = lines.map((line) => {
       const bySize = new Map(line.points.map((point) => [point.size, quantity.of(point, line)]));
-      return sizes.map((size) => bySize.get(size)).map((numbers) => numbers?.[0] > 0 ? numbers : null);
+      return sizes.map((size) => bySize.get(size)?.every(isDrawable) ? bySize.get(size) : null);
     });
     return { sizes, columns };
   }
@@ -92,26 +96,31 @@
     return kept;
   }
 
-  function drawWhiskers(plot, lines, columns) {
-    const { ctx } = plot;
+  // Lines lie a little beside one another, so that none hides the dots and whiskers of another.
+  function drawLines({ ctx, data, valToPos }, lines, columns) {
+    const pixel = uPlot.pxRatio;
     ctx.save();
-    ctx.lineWidth = 1.5 * uPlot.pxRatio;
-    lines.forEach((line, number) => {
-      ctx.strokeStyle = line.colour;
-      ctx.beginPath();
-      columns[number].forEach((numbers, index) => {
-        if (!numbers) return;
-        const x = plot.valToPos(plot.data[0][index], "x", true);
-        const [low, high] = numbers.slice(1).map((end) => plot.valToPos(Math.log10(end), "y", true));
-        const cap = CAP * uPlot.pxRatio;
-        for (const [fromX, fromY, toX, toY] of [
-          [x, low, x, high], [x - cap, low, x + cap, low], [x - cap, high, x + cap, high],
-        ]) {
-          ctx.moveTo(fromX, fromY);
-          ctx.lineTo(toX, toY);
-        }
+    ctx.lineWidth = 1.75 * pixel;
+    lines.forEach(({ colour, stroke: [, dash] }, number) => {
+      const shift = (SPREAD * (number - (lines.length - 1) / 2)) / lines.length;
+      const points = columns[number].flatMap((numbers, index) => {
+        const x = valToPos(data[0][index], "x", true) + shift * pixel;
+        return numbers ? [[x, ...numbers.map((y) => valToPos(Math.log10(y), "y", true))]] : [];
       });
-      ctx.stroke();
+      const line = new Path2D(), dots = new Path2D(), whiskers = new Path2D();
+      for (const [x, y, low, high] of points) {
+        line.lineTo(x, y);
+        dots.moveTo(x, y);
+        dots.arc(x, y, DOT * pixel, 0, 2 * Math.PI);
+        whiskers.rect(x, high, 0, low - high);
+        for (const end of [low, high]) whiskers.rect(x - CAP * pixel, end, 2 * CAP * pixel, 0);
+      }
+      ctx.strokeStyle = ctx.fillStyle = colour;
+      ctx.fill(dots);
+      ctx.stroke(whiskers);
+      ctx.setLineDash(dash.map((length) => length * pixel));
+      ctx.stroke(line);
+      ctx.setLineDash([]);
     });
     ctx.restore();
   }
@@ -139,6 +148,7 @@
       legend: { show: false },
       cursor: {
         y: false,
+        points: { show: false },
         drag: { x: false, y: false },
         bind: { mouseleave: () => null }, // what was pointed at stays
         move: (plot, left, top) => [plot.valToPos(xs[plot.posToIdx(left)], "x"), top],
@@ -164,18 +174,9 @@
           values: (_, ticks) => ticks.map((tick) => withUnit(10 ** tick, quantity.unit, 1)),
         },
       ],
-      series: [
-        {},
-        ...lines.map(({ colour, stroke: [, dash] }) => ({
-          stroke: colour,
-          width: 2,
-          dash,
-          spanGaps: true,
-          points: { show: true, size: 7, fill: colour },
-        })),
-      ],
+      series: [{}, ...lines.map(() => ({ paths: () => null, points: { show: false } }))],
       hooks: {
-        draw: [(plot) => drawWhiskers(plot, lines, columns), onDraw],
+        draw: [(plot) => drawLines(plot, lines, columns), onDraw],
         setCursor: [({ cursor }) => cursor.idx !== null && onCursor(cursor.idx)],
       },
     };
@@ -208,15 +209,15 @@
     );
   }
 
-  // A list that keeps the chosen name when it gets others, and is hidden where it has only one. With
-  // several it also has the name of all.
-  function choice(text, onchange, all = []) {
+  // A list that keeps the chosen name when it gets others, and is hidden where it has only one. Beside
+  // several it has the name of all, if there is one.
+  function choice(text, onchange, { first, all = [] } = {}) {
     const select = element("select", { onchange });
     const label = element("label", {}, `${text} `, select);
     const offer = (names) => {
       const distinct = [...new Set(names)];
       const offered = distinct.length > 1 ? [...distinct, ...all] : distinct;
-      const chosen = select.value;
+      const chosen = select.value || first;
       select.replaceChildren(...offered.map((name) => new Option(name)));
       if (offered.includes(chosen)) select.value = chosen;
       label.hidden = offered.length === 1;
@@ -229,8 +230,8 @@
     const data = JSON.parse(box.querySelector("script").textContent);
     const style = { rel: "stylesheet", href: new URL("uplot.css", VENDOR) };
     await Promise.all([load("script", { src: new URL("uplot.js", VENDOR) }), load("link", style)]);
-    const [part, offerParts] = choice("Part", redraw);
-    const [device, offerDevices] = choice("Device", redraw, [ALL]);
+    const [part, offerParts] = choice("Part", redraw, { first: data.part });
+    const [device, offerDevices] = choice("Device", redraw, { all: [ALL] });
     const [shown, offerQuantities] = choice("Show", redraw);
     const frame = element("div", {});
     const slider = element("input", { type: "range", min: 0, oninput: moveCursor });

@@ -34,8 +34,8 @@ def measured(device: Device, factor: float, sizes: list[int]) -> ResultSet:
                 device=device,
                 working_set_bytes=8 * size,
             )
-            for part in ("first", "second")
-            for size in (sizes if part == "first" else sizes[:1])
+            for part in ("short", "long")
+            for size in (sizes if part == "long" else sizes[:1])
             for number, variant in enumerate(VARIANTS)
         )
     )
@@ -101,6 +101,11 @@ def labels(page: Page) -> list[str]:
 def pixels(page: Page) -> str:
     page.evaluate("new Promise(requestAnimationFrame)")
     return str(page.evaluate("document.querySelector('canvas').toDataURL()"))
+
+
+def test_part_with_most_sizes_is_shown_first(reader: Page) -> None:
+    assert options(reader, "Part") == ["part short", "part long"]
+    expect(reader.get_by_role("combobox", name="Part")).to_have_value("part long")
 
 
 def test_all_variants_are_read_at_each_size_by_keyboard(reader: Page) -> None:
@@ -169,13 +174,13 @@ def test_quantity_is_switched_in_place(reader: Page) -> None:
 def test_part_keeps_what_is_shown(reader: Page) -> None:
     choose(reader, "Device", "CPU")
     choose(reader, "Show", "times as fast as jit")
-    choose(reader, "Part", "part second")
+    choose(reader, "Part", "part short")
     assert size(reader) == "size 1"
     assert [value for value, _ in values(reader).values()] == ["0.500×", "1.00×", "2.00×"]
 
 
 @pytest.mark.parametrize("width", [390, 1300])
-@pytest.mark.parametrize("part", ["part first", "part second"])
+@pytest.mark.parametrize("part", ["part long", "part short"])
 @pytest.mark.parametrize("shown", ["time of a call", "times as fast as NumPy"])
 def test_no_label_is_cut_or_touches_another(
     reader: Page, width: int, part: str, shown: str
@@ -195,7 +200,7 @@ def test_no_label_is_cut_or_touches_another(
 
 def test_ranges_are_drawn(reader: Page) -> None:
     """Count the pixels of the first variant's colour above its only point, within its range."""
-    choose(reader, "Part", "part second")
+    choose(reader, "Part", "part short")
     choose(reader, "Device", "all devices")
     count = reader.evaluate(
         """

@@ -177,24 +177,25 @@ def explorer(sets: dict[str, ResultSet], plots: list[nodes.Node]) -> list[nodes.
     x, parts = figures.facets(
         first.subset(result for results in sets.values() for result in results)
     )
-    lines: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    if x is None:
+        return plots
     part_of = {id(result): name for name, part in parts.items() for result in part}
+    sizes = {name: len({result.parameters[x] for result in part}) for name, part in parts.items()}
+    lines: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for device, results in sets.items():
         ratios = _ratios(results)
         for result in results:
-            if x and result.time.low > 0:  # a coarse clock may see no time
-                key = part_of[id(result)], result.variant, device
-                point = {
-                    "size": result.parameters[x],
-                    "bytes": result.working_set_bytes,
-                    "time": _numbers(result.time),
-                    "ratios": ratios[id(result)],
-                }
-                lines.setdefault(key, []).append(point)
-    if not lines:
-        return plots
+            point = {
+                "size": result.parameters[x],
+                "bytes": result.working_set_bytes,
+                "time": _numbers(result.time),
+                "ratios": ratios[id(result)],
+            }
+            key = part_of[id(result)], result.variant, device
+            lines.setdefault(key, []).append(point)
     chart = {
         "x": x,
+        "part": max(sizes, key=sizes.__getitem__),  # which is shown first
         "devices": list(sets),
         "colours": dict(figures.palette(variant for _, variant, _ in lines)),
         "lines": [
