@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from canvas import RECORDER, contrast, texts
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 from sites import PAGES, TUTORIALS
 
@@ -16,6 +17,12 @@ VISIBLE_IMAGES = """
 [...document.images].filter(
   (image) => image.checkVisibility() && image.getBoundingClientRect().top < innerHeight
 )
+"""
+BACKGROUND = """
+(() => {
+  const parts = getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number);
+  return "#" + parts.map((part) => part.toString(16).padStart(2, "0")).join("");
+})()
 """
 PLOT = "tutorials/transformations/jit"
 
@@ -147,7 +154,7 @@ def test_devices_are_compared_without_scripts(browser: Browser, served: str) -> 
     expect(page.locator(".jaxcap-table th").first).to_be_visible()
     expect(page.locator("img.only-light").first).to_be_visible()
     expect(page.locator("img.only-dark").first).to_be_hidden()
-    expect(page.get_by_role("button", name="Hover over")).to_be_hidden()
+    expect(page.get_by_role("button", name="Explore the numbers")).to_be_hidden()
     context.close()
 
 
@@ -170,9 +177,38 @@ def test_keyboard_reads_in_order_and_skips_to_the_text(visitor: Page) -> None:
     assert all(here < there for here, there in pairwise(places))
 
 
-def test_chart_is_reached_and_drawn_from_the_keyboard(visitor: Page) -> None:
+def test_chart_is_reached_and_read_from_the_keyboard(visitor: Page) -> None:
     visitor.goto("results/experiments/jit.html")
-    button = visitor.get_by_role("button", name="Hover over")
-    button.focus()
+    visitor.get_by_role("button", name="Explore the numbers").focus()
     visitor.keyboard.press("Enter")
-    expect(visitor.locator("canvas[role=img]")).to_be_visible()
+    slider = visitor.get_by_role("slider", name="size")
+    status = visitor.get_by_role("status")
+    expect(slider).to_be_visible()
+    while not slider.evaluate("(slider) => slider === document.activeElement"):
+        visitor.keyboard.press("Tab")
+        assert visitor.evaluate("document.activeElement.closest('.jaxcap-explore') !== null")
+    shown = status.locator("caption").inner_text()
+    visitor.keyboard.press("ArrowLeft")
+    expect(status.locator("caption")).not_to_have_text(shown)
+    for variant in ("op by op", "jit"):
+        expect(status.get_by_role("row", name=variant)).to_be_visible()
+
+
+def test_chart_is_legible_and_accessible_in_a_theme_that_is_switched_to(visitor: Page) -> None:
+    visitor.add_init_script(RECORDER)
+    visitor.goto("results/experiments/jit.html")
+    visitor.get_by_role("button", name="Explore the numbers").click()
+    expect(visitor.locator(".jaxcap-explore canvas")).to_be_visible()
+    seen = set()
+    switch = visitor.get_by_role("button", name="Toggle Light").locator("visible=true")
+    for _ in range(3):  # light, dark, and what the system has
+        switch.click()
+        assert violations(visitor) == {}
+        background = visitor.evaluate(BACKGROUND)
+        ratios = [contrast(text.colour, background) for text in texts(visitor)]
+        assert min(ratios) >= 4.5
+        seen.add(background)
+    assert len(seen) == 2
+    visitor.emulate_media(color_scheme="dark")
+    background = visitor.evaluate(BACKGROUND)
+    assert min(contrast(text.colour, background) for text in texts(visitor)) >= 4.5

@@ -89,22 +89,23 @@ def test_what_files_say_never_runs(small_site: Path, browser: Browser) -> None:
     page.close()
 
 
-def test_chart_is_drawn_when_asked_for(small_site: Path, browser: Browser) -> None:
+def test_chart_replaces_the_plots_when_asked_for(small_site: Path, browser: Browser) -> None:
     page = browser.new_page()
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
     page.goto((small_site / "results/experiments/jit.html").as_uri())
-    assert not [url for url in loaded if "chart.js" in url]
-    page.get_by_role("button", name="Hover over the times").click()
+    plot = page.locator(".jaxcap-explore img.only-light")
+    assert plot.is_visible()
+    assert not [url for url in loaded if "uplot" in url]
+    page.get_by_role("button", name="Explore the numbers").click()
     page.wait_for_selector(".jaxcap-explore canvas")
-    assert [url for url in loaded if "chart.js" in url]
-    assert page.locator(".jaxcap-explore option").count() == 4  # a function each
-    assert page.locator(".jaxcap-explore input").count() == 1  # a device each
-    assert "New GPU" in page.locator(".jaxcap-explore label").inner_text()
-    lines = "Chart.getChart(document.querySelector('.jaxcap-explore canvas')).data.datasets.length"
-    assert page.evaluate(lines) == 3
-    page.locator(".jaxcap-explore input").uncheck()
-    assert page.evaluate(lines) == 0
+    assert [url for url in loaded if "uplot" in url]
+    assert not plot.is_visible()
+    part = page.get_by_role("combobox", name="Part")
+    assert part.locator("option").count() == 4  # a function each
+    assert page.get_by_role("status").locator("tbody tr").count() == 3
+    page.get_by_role("button", name="Back to the plots").click()
+    assert plot.is_visible()
     page.close()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -26,6 +28,7 @@ from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
+from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
@@ -141,11 +144,12 @@ class Experiment(SphinxDirective):
         if not parts:
             return [facts, note("No machine has measured this yet, nor did this build.")]
         sets = {part.label: part.results for part in parts}
-        content = [facts, *_explorer(sets)]
+        plots = []
         everywhere = parts[0].results.subset(result for p in parts for result in p.results)
         for number, part in enumerate(parts):
             drawing = figures.panels(part.results, title=part.label, among=everywhere)
-            content += plot(self, f"{slug(name)}-{number}", drawing)
+            plots += plot(self, f"{slug(name)}-{number}", drawing)
+        content = [facts, *explorer(sets, plots)]
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
             for part in parts
@@ -222,41 +226,60 @@ def _on_all_devices(experiment: str) -> list[DeviceResults]:
     return parts
 
 
-def _explorer(sets: dict[str, ResultSet]) -> list[nodes.Node]:
-    """Make what explore.js turns into a chart to hover over; without scripts it is invisible."""
+def explorer(sets: dict[str, ResultSet], plots: list[nodes.Node]) -> list[nodes.Node]:
+    """Let explore.js put a chart in place of plots, where there is a parameter to draw against."""
     first, *_ = sets.values()
-    labels = {id(result): label for label, results in sets.items() for result in results}
     x, parts = figures.facets(
         first.subset(result for results in sets.values() for result in results)
     )
     if x is None:
-        return []
+        return plots
+    part_of = {id(result): name for name, part in parts.items() for result in part}
+    sizes = {name: len({result.parameters[x] for result in part}) for name, part in parts.items()}
     lines: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for facet, part in parts.items():
-        for result in part:
+    for device, results in sets.items():
+        ratios = _ratios(results)
+        for result in results:
             point = {
-                "x": result.parameters[x],
-                "y": result.time.value,
-                "text": f"{result.time.short} ({result.time.range})",
+                "size": result.parameters[x],
+                "bytes": result.working_set_bytes,
+                "time": _numbers(result.time),
+                "ratios": ratios[id(result)],
             }
-            lines.setdefault((facet, result.variant, labels[id(result)]), []).append(point)
-    for points in lines.values():
-        points.sort(key=lambda point: float(point["x"]))
+            key = part_of[id(result)], result.variant, device
+            lines.setdefault(key, []).append(point)
     chart = {
         "x": x,
+        "part": max(sizes, key=sizes.__getitem__),  # which is shown first
         "devices": list(sets),
         "colours": dict(figures.palette(variant for _, variant, _ in lines)),
-        "series": [
-            {"facet": facet, "variant": variant, "device": device, "points": points}
-            for (facet, variant, device), points in lines.items()
+        "lines": [
+            {"part": part, "variant": variant, "device": device, "points": points}
+            for (part, variant, device), points in lines.items()
         ],
     }
-    text = json.dumps(chart).replace("<", "\\u003c")  # or a name could end the script
+    # No name may end the script.
+    text = json.dumps(chart, separators=(",", ":")).replace("<", "\\u003c")
     html = (
-        f'<div class="jaxcap-explore"><script type="application/json">{text}</script>'
-        '<button type="button" hidden>Hover over the times, and choose devices</button></div>'
+        '<button type="button">Explore the numbers</button>'
+        f'<script type="application/json">{text}</script>'
     )
-    return [raw_html(html)]
+    still = nodes.container("", *plots, classes=["jaxcap-explore-plots"])
+    return [nodes.container("", raw_html(html), still, classes=["jaxcap-explore"])]
+
+
+def _ratios(results: ResultSet) -> Mapping[int, dict[str, tuple[float, ...]]]:
+    """Compare each result with the others of its comparison: speed-ups by the variant it is over."""
+    ratios: dict[int, dict[str, tuple[float, ...]]] = defaultdict(dict)
+    for variant in results.variants:
+        for result, speedup in results.paired_speedups(variant):
+            ratios[id(result)][variant] = _numbers(speedup)
+    return ratios
+
+
+def _numbers(estimate: Estimate) -> tuple[float, ...]:
+    """Return the value and the ends of what processes observed, in the digits that a chart shows."""
+    return tuple(float(f"{number:.4g}") for number in (estimate.value, *estimate.observed))
 
 
 def _downloads(experiment: str) -> nodes.raw:
