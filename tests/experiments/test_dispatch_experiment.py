@@ -34,13 +34,15 @@ EPSILON = float(np.finfo(np.float32).eps)
 
 
 @pytest.mark.parametrize("arrays", [NUMPY_ARRAYS, JAX_ARRAYS, OWN_ARRAYS])
-@pytest.mark.parametrize("operation", ["dot", "einsum", "eig"])
+@pytest.mark.parametrize("operation", ["dot", "einsum", "eig", "svd"])
 def test_all_libraries_agree_in_32_bits(operation: str, arrays: str) -> None:
-    def eigenvalues_or_array(output: Any) -> Any:
+    def values_or_array(output: Any) -> Any:
+        if operation == "svd":
+            return np.asarray(output[1])
         return np.sort_complex(output[0]) if operation == "eig" else np.asarray(output)
 
     variants = prepare(operation=operation, arrays=arrays, size=5)
-    results = {name: eigenvalues_or_array(call()) for name, call in variants.items()}
+    results = {name: values_or_array(call()) for name, call in variants.items()}
     assert set(results) - {AUTOGRAD} == {NUMPY, JNP, JIT, REWRAPPED}
     assert {a.dtype.itemsize for a in results.values()} == {8 if operation == "eig" else 4}
     tolerance = 50 * EPSILON * abs(results[NUMPY]).max()

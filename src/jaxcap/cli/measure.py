@@ -116,11 +116,14 @@ def autograd(run: CommandRun, library: str) -> None:
 def dispatch(run: CommandRun) -> None:
     """Measure the overhead of a call.
 
-    Computes products of vectors, elementwise products and eigenvalues of small matrices, on NumPy's
-    and JAX's arrays, with each library that is installed.
+    Computes products of vectors, elementwise products, eigenvalues and singular values of small
+    matrices, on NumPy's and JAX's arrays, with each library that is installed.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments.dispatch import DISPATCH, NUMPY
 
-    run.check("Sums of results and of eigenvalues, beside NumPy's", checks.dispatch_values())
+    run.check(
+        "Sums of results, of eigenvalues and of singular values, beside NumPy's",
+        checks.dispatch_values(),
+    )
     run.finish(run.measure(DISPATCH.name, DISPATCH.prepare, DISPATCH.points), over=NUMPY)

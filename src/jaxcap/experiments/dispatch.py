@@ -86,7 +86,8 @@ def _numpy_and_jax(fn: Callable[..., Any], *arrays: Any) -> Variants:
 # Small sizes are the subject, so the points are the same on all devices.
 
 #: Three operations on small arrays of JAX, at all sizes, as published. At the smallest and the largest
-#: size they are also computed on each library's own arrays, and one is computed on NumPy's.
+#: size they are also computed on each library's own arrays, and one is computed on NumPy's. A fourth,
+#: of which only the outcome was published, is computed on each library's own arrays alone.
 DISPATCH = Experiment(
     name="dispatch",
     title="A call on small arrays",
@@ -97,6 +98,7 @@ DISPATCH = Experiment(
         *grid(operation=("dot",), arrays=(JAX_ARRAYS,), size=SIZES),
         *grid(operation=("einsum", "eig"), arrays=(OWN_ARRAYS,), size=(5, 50)),
         *grid(operation=("einsum", "eig"), arrays=(JAX_ARRAYS,), size=SMALL_SIZES),
+        *grid(operation=("svd",), arrays=(OWN_ARRAYS,), size=(5, 50, 200)),
     ],
     empty_caches=False,  # only JIT and REWRAPPED share a program, which the latter is meant to find
 )
