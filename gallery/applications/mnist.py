@@ -115,32 +115,15 @@ print(f"largest logit:      {abs(by_flax).max():.3f}")
 print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 
 # %%
-# Settings that can't be misspelled
-# ---------------------------------
-# A training has a handful of settings, and many programs keep them in a dictionary, or in something
-# like it that lets you write ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and such
-# a thing takes it without a word and trains on with the old rate. Here the settings are a class
-# made with `pydantic <https://docs.pydantic.dev>`_, which has a type, a default and limits for
-# each:
+# Settings in one place
+# ---------------------
+# Both trainings take their settings from one class, made with `pydantic
+# <https://docs.pydantic.dev>`_, which has a type, a default and limits for each. :doc:`The page on
+# types </tutorials/transformations/typed_transformations>` shows which mistakes that prevents. And
+# since the class knows all there is to know about its settings, the options of ``jaxcap mnist`` are
+# made from it, and so is this table:
 from jaxcap.mnist import config
 
-Source(config.Settings)
-
-# %%
-# A wrong name, or a value that makes no sense, ends the program before it has trained for an hour:
-from pydantic import ValidationError
-
-from jaxcap.mnist.config import Settings
-
-try:
-    Settings(lr=0.1, momentum=9)
-except ValidationError as error:
-    print(config.explain(error))
-
-# %%
-# A type checker finds the first of these before the program even runs. And since the class knows
-# all there is to know about its settings, the options of ``jaxcap mnist`` are made from it, and so
-# is this table:
 config.table()
 
 # %%
@@ -149,6 +132,7 @@ config.table()
 # Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
 # order. What they can't share is dropout, for which each draws random numbers of its own. Turn it
 # off, and the two trainings should be one. A *dry run* makes only a few steps in each epoch:
+from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
 from jaxcap.mnist.training import evaluate, fit
