@@ -33,6 +33,20 @@ for path in map(Path, sys.argv[1:]):
 DIRECTED = re.compile(
     r"(?:speed-up|faster|slower)[^.:;]*:measured:|:measured:`\w+` times (?:as|the)"
 )
+# Lines of code in a cell that a reader can take in at once. Blank lines don't count.
+MOST_LINES = 12
+# Cells that draw, and are longer: by script, the largest number of lines that one of them has.
+LONGER = {
+    "asynchronous_dispatch": 13,
+    "calibration": 15,
+    "mnist": 14,
+    "precision": 20,
+    "releases": 13,
+    "scaling_out": 13,
+    "static_arguments": 16,
+    "timing": 23,
+    "vmap": 14,
+}
 MATHS_OR_CODE = re.compile(r":math:`[^`]*`|``[^`]*``")
 
 each_script = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
@@ -55,6 +69,14 @@ def prose(script: str) -> str:
     return MATHS_OR_CODE.sub("", text)
 
 
+def lines_of_code(script: str) -> list[tuple[int, str]]:
+    """Count the lines of code of each cell, and return them with the cell's code."""
+    cells = re.split(r"^# %%$", script, flags=re.MULTILINE)[1:]
+    not_code = re.compile(r"\A\n(#.*\n)*|^# sphinx_gallery_.*$", re.MULTILINE)
+    codes = [not_code.sub("", cell) for cell in cells]
+    return [(sum(bool(line.strip()) for line in code.splitlines()), code) for code in codes]
+
+
 def test_lessons_are_the_scripts_that_there_are() -> None:
     tutorials = {page for page in listed("PAGES") if page.startswith("tutorials/")}
     assert tutorials == {f"tutorials/{path.parent.name}/{path.stem}" for path in SCRIPTS}
@@ -62,7 +84,8 @@ def test_lessons_are_the_scripts_that_there_are() -> None:
 
 def test_scripts_that_need_pytorch_are_listed() -> None:
     """Otherwise the site could not be built without PyTorch."""
-    without_torch = {"PYTHONPATH": str(ROOT / "tests" / "site" / "elsewhere")}
+    folders = ROOT / "tests" / "site" / "elsewhere", ROOT / "src"
+    without_torch = {"PYTHONPATH": os.pathsep.join(map(str, folders))}
     done = subprocess.run(
         [sys.executable, "-c", IMPORT, *SCRIPTS],
         env=os.environ | without_torch,
@@ -94,6 +117,20 @@ def test_script_is_split_into_cells_by_one_kind_of_mark(path: Path) -> None:
     script = path.read_text(encoding="utf-8")
     assert len(re.findall(r"^# %%$", script, re.MULTILINE)) > 1
     assert not re.search(r"^(#{20,}|# %% ?\S.*|#%%.*)$", script, re.MULTILINE)
+
+
+@each_script
+def test_cells_are_short_enough_to_be_read(path: Path) -> None:
+    cells = lines_of_code(path.read_text(encoding="utf-8"))
+    longer = [(lines, code) for lines, code in cells if lines > MOST_LINES]
+    assert all(re.search(r"\bplt\.|\baxes\b", code) for _, code in longer), longer
+    most = max((lines for lines, _ in longer), default=None)
+    assert most == LONGER.get(path.stem), "split the cell, or lower the limit in LONGER"
+
+
+def test_lines_of_code_are_counted() -> None:
+    script = '"""Title"""\n\n# %%\n# Prose\n# and more.\nx = 1\n\n# why\ny = 2\n\n# %%\n# Prose\n'
+    assert [lines for lines, _ in lines_of_code(script)] == [3, 0]
 
 
 @each_script

@@ -183,6 +183,7 @@ caught = {}
 for checker, report in reports.items():
     caught[checker] = {error.code: error for error in report.errors}
 
+# %%
 rows = []
 for mistake in MISTAKES:
     row = [mistake]
@@ -262,6 +263,7 @@ def what_jax_raises(function, *arguments):
     return "nothing"
 
 
+# %%
 x = jnp.linspace(0.0, 12.0, 1000)
 raised = (
     what_jax_raises(typed_jit(product), x, x[1:]),
