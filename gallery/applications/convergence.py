@@ -28,14 +28,11 @@ exact = calibration.least_squares(reference, reading)
 print("slope and offset of least error:", exact)
 
 # %%
-# Two optimisers look for it step by step, both with the method BFGS. SciPy's runs in Python and
+# Two of the optimisers on that page look for it here, step by step. SciPy's runs in Python and
 # estimates the gradient by evaluating the error a small step to the side. JAX's has the exact
 # gradient, and is compiled as a whole:
-from jaxcap.report.source import Source
-
 START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)
-Source(calibration.fit_by_scipy, calibration.fit_by_jax)
 
 # %%
 # A success that never moved

@@ -329,8 +329,8 @@ Source(Settings)
 
 # %%
 # Let's make the three mistakes from above, once with the class and once with a namespace that takes
-# anything, as a ``ConfigDict`` does. Which of them are found before the program runs, and which when
-# it does?
+# anything, as a new ``ConfigDict`` does. Which of them are found before the program runs, and which
+# when it does?
 from types import SimpleNamespace
 
 from pydantic import ValidationError

@@ -5,7 +5,7 @@ Importing this module imports JAX, so commands import it when they run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -83,7 +83,12 @@ def slope_values(library: str, x: Any) -> Iterator[Value]:
 
 def dispatch_values() -> Iterator[Value]:
     """Check the operations on small arrays against NumPy's."""
-    numbers_of = {"dot": np.sum, "einsum": np.sum, "eig": _trace, "svd": _nuclear_norm}
+    numbers_of: dict[str, Callable[[Any], Any]] = {
+        "dot": np.sum,
+        "einsum": np.sum,
+        "eig": _trace,
+        "svd": _nuclear_norm,
+    }
     for operation, number in numbers_of.items():
         variants = dispatch.prepare(operation, dispatch.NUMPY_ARRAYS, 10)
         numbers = {name: number(variant()) for name, variant in variants.items()}

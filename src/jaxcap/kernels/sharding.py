@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.sharding import AxisType, Mesh
 
-Gradient = Callable[[Array, Array], Array]
-Way = Callable[[Mesh], Gradient]
+Way = Callable[[Mesh], Any]
 
 
 def loss(weights: Array, batch: Array) -> Array:
@@ -18,17 +18,17 @@ def loss(weights: Array, batch: Array) -> Array:
     return ((batch @ weights) ** 2).mean()
 
 
-def by_compiler(mesh: Mesh) -> Gradient:
+def by_compiler(mesh: Mesh) -> Any:
     """Leave it to XLA: say how the arrays lie, and nothing else."""
     copied = jax.NamedSharding(mesh, jax.P())
     split = jax.NamedSharding(mesh, jax.P("data"))
     return jax.jit(jax.grad(loss), in_shardings=(copied, split))
 
 
-def by_shard_map(mesh: Mesh) -> Gradient:
+def by_shard_map(mesh: Mesh) -> Any:
     """Write what one device does with its part, and the message at its end."""
 
-    def part_of_loss(weights: Array, part: Array) -> Array:
+    def part_of_loss(weights: Array, part: Array) -> Any:
         return jax.lax.pmean(loss(weights, part), "data")
 
     specs = (jax.P(), jax.P("data"))
@@ -36,10 +36,10 @@ def by_shard_map(mesh: Mesh) -> Gradient:
     return jax.jit(jax.grad(whole_loss))
 
 
-def by_pmap(mesh: Mesh) -> Gradient:
+def by_pmap(mesh: Mesh) -> Any:
     """Do the same in the style of older programs: the batch needs an axis for the devices."""
 
-    def part_of_gradient(weights: Array, part: Array) -> Array:
+    def part_of_gradient(weights: Array, part: Array) -> Any:
         return jax.lax.pmean(jax.grad(loss)(weights, part), "data")
 
     mapped = jax.pmap(part_of_gradient, "data", in_axes=(None, 0))
