@@ -5,8 +5,7 @@ Why is JAX slow on small arrays?
 Someone rewrites a NumPy function with ``jax.numpy``, tries it on five numbers, and finds that it
 takes longer. What is JAX doing all that time? Before it computes anything, every call pays for
 *dispatch*. This page measures that price, tests three habits that change it, and looks for the size
-from which it no longer matters. In the end it answers a question that a geometry library once asked:
-is JAX for us?
+from which it no longer matters.
 """
 
 # %%
@@ -32,11 +31,11 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 #
 # The experiment
 # --------------
-# The authors of a geometry library asked in a notebook what it would cost them to move from autograd
-# to JAX. We ask again. Four operations are computed in five ways: by NumPy; by autograd, JAX's
-# predecessor, which wraps NumPy; by ``jnp`` as it is; by a function compiled once; and by one that is
-# wrapped in :func:`jax.jit` *in each call*, which is what the notebook did. All of them use 32 bits
-# here, where the notebook compared NumPy in 64 bits with JAX in 32 in half of its tables.
+# The authors of a geometry library asked in a notebook what it would cost them to move to JAX. We ask
+# again. The product is computed in five ways: by NumPy; by autograd, JAX's predecessor, which wraps
+# NumPy; by ``jnp`` as it is; by a function compiled once; and by one that is wrapped in
+# :func:`jax.jit` *in each call*, which is what the notebook did. All of them use 32 bits here, where
+# the notebook compared NumPy in 64 bits with JAX in 32 in half of its tables.
 #
 # Before you look, guess how long each of the five takes for five numbers.
 from jaxcap.experiments import dispatch as experiments
@@ -44,23 +43,7 @@ from jaxcap.experiments import dispatch as experiments
 results = experiments.DISPATCH.run(budget_s=0.02)
 
 # %%
-from jaxcap.results.tables import Table
-
-VARIANTS = results.variants
-
-
-def tabulate(operation):
-    """Show times by kind of array and by size, a column for each variant."""
-    chosen = results.select(operation=operation)
-    rows = []
-    for result in chosen.select(variant="jit"):
-        point = result.parameters
-        times = [chosen.only(v, **point).time.short for v in VARIANTS]
-        rows.append((point["arrays"], f"{point['size']:,}", *times))
-    return Table(f"Time of {operation}", ("arrays", "size", *VARIANTS), rows)
-
-
-tabulate("dot")
+experiments.tabulate(results, "dot")
 
 # %%
 # Rows whose *arrays* are *its own* give each library arrays of its own kind. Read those first:
@@ -105,6 +88,10 @@ rows = [
     )
     for result in dot.select(variant="jit")
 ]
+
+# %%
+from jaxcap.results.tables import Table
+
 headers = ("size", "operations", "until it returns", "until it is ready")
 Table("A compiled dot, from call to result", headers, rows)
 
@@ -176,155 +163,11 @@ for kind in ("its own", "NumPy"):
 # The difference in each pair is the price of conversion. If you pay it in a loop, convert once,
 # before the loop.
 #
-# The notebook summed up its tables like this: on JAX's arrays instead of NumPy's, NumPy and autograd
-# take four to six times as long, and JAX a third. Do the tables say so? They come with this site, so
-# we can divide their numbers for ``dot``, and ours:
-from jaxcap.published.values import load
-
-notebook = {(v.task, v.implementation): v.value for v in load().values()}
-names = {"NumPy": "NumPy", "autograd": "autograd", "jnp": "JAX"}
-rows = []
-for variant, by in {**names, "jit in each call": "JAX jit"}.items():
-    if variant in VARIANTS:  # autograd may not be installed
-        five = results.select(variant=variant, operation="dot", size=5)
-        on_jax, on_numpy = five.only(arrays="JAX"), five.only(arrays="NumPy")
-        now = on_jax.time.value / on_numpy.time.value
-        then = notebook["dot of JAX arrays, size 5", by]
-        then /= notebook["dot of NumPy arrays, size 5", by]
-        rows.append((variant, f"{then:.2f}", f"{now:.2f}"))
-
-# %%
-title = "Time on JAX's arrays, over that on NumPy's"
-Table(title, ("dot of five numbers by", "then", "now"), rows)
-
-# %%
-# Of the notebook's own ratios, NumPy's lies in that range, and autograd's below it. Of JAX's two, one
-# is near a third, and the other near two thirds. A factor that sums up a table tends to be the one
-# that looked best in it, so keep the table beside it.
-#
-# einsum, and why it seemed not to compile
-# ----------------------------------------
-# The notebook left one column of its tables empty, because ``jit`` wouldn't take its ``einsum``.
-# The reason is the string that says what to multiply:
-try:
-    jax.jit(jnp.einsum)(dispatch.EINSUM, *matrices)
-except TypeError as error:
-    print(str(error).split(". ")[1])
-
-# %%
-# The arguments of a compiled function are arrays, or trees of arrays. Anything else has two ways
-# in. It can be bound before compiling, as ``partial`` does here. Or it can be declared static, and
-# then each new value compiles another program, as :doc:`the page on static arguments
-# </tutorials/transformations/static_arguments>` shows. Both give what NumPy gives:
-bound = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
-declared = jax.jit(jnp.einsum, static_argnums=0)
-expected = np.einsum(dispatch.EINSUM, *matrices)
-print(np.array_equal(bound(*matrices), expected))
-print(np.array_equal(declared(dispatch.EINSUM, *matrices), expected))
-
-# %%
-# Is it worth the trouble? Without ``jit``, ``jnp.einsum`` parses the string and plans the
-# contraction in Python, in every call. Compiled, it does so once, during tracing. Compare the
-# columns ``jnp`` and ``jit``:
-tabulate("einsum")
-
-# %%
-# eig, where LAPACK does the work
-# -------------------------------
-# The eigenvalues of a general matrix take real work, and the more of it there is, the less dispatch
-# should count. NumPy calls LAPACK for this. And JAX? The program that it compiles names the
-# routine:
-import re
-
-matrix = jnp.asarray(dispatch.inputs("eig", size=10)[0])
-program = jax.jit(jnp.linalg.eig).lower(matrix).as_text()
-solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
-print(f"on this {jax.default_backend()}: {solver}")
-
-# %%
-# A name with ``lapack`` is the same library as NumPy's, called from within XLA. On a GPU,
-# :func:`jax.lax.linalg.eig` can choose between three: cuSOLVER, where the installed version is new
-# enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back. For
-# years there was no way at all, and JAX raised an error.
-#
-# Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
-# matrix times the vector:
-eigenvalues, eigenvectors = jnp.linalg.eig(matrix)
-residual = abs(matrix @ eigenvectors - eigenvectors * eigenvalues).max()
-print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
-
-# %%
-# The dtype is complex even if all eigenvalues turn out real, because a compiled program has to fix
-# its dtypes before it has seen a number. (NumPy looks at the result, and then decides.)
-tabulate("eig")
-
-# %%
-# Compare the five columns in the first row and in the last. Where they come closer, LAPACK has
-# taken over from dispatch.
-#
-# svd, four times quicker?
-# ------------------------
-# The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and ``eig``
-# of matrices, JAX is four times quicker than NumPy and autograd. It has no table for that. The
-# singular value decomposition writes a matrix as two rotations with a stretch in between, and
-# geometry is full of it: means of rotations, nearest orthogonal frames, principal components. What
-# does JAX call for it?
-program = jax.jit(jnp.linalg.svd).lower(matrix).as_text()
-solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
-print(f"on this {jax.default_backend()}: {solver}")
-
-# %%
-# On a CPU that is LAPACK's ``gesdd``, and so it is for NumPy. What remains to differ is dispatch, and
-# whose LAPACK it is: NumPy brings OpenBLAS, and JAX borrows SciPy's. So where would a factor of four
-# come from?
-tabulate("svd")
-
-# %%
-four_times_quicker = claim(
-    "the singular value decomposition of a matrix of 200 rows is more than "
-    "four times faster in JAX than in NumPy",
-    results,
-    speedup_of(
-        "jit", over="NumPy", operation="svd", arrays="its own", size=200
-    ),
-    above=4,
-)
-svd_compiled = four_times_quicker.estimate
-four_times_quicker
-
-# %%
-# A sentence without its table can't be checked, only measured again. It may have been right on another
-# device, or for matrices of another size. The notebook doesn't say which it was about.
-#
-# linalg.solve
-# ------------
-# The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
-# why was a compiled function that solves a complex system slower than NumPy? The question gives no
-# sizes, so we try several, with ten right-hand sides and 64-bit complex numbers, which are two of
-# 32 bits.
-from jaxcap.report.source import Source
-
-Source(dispatch.solve_and_reduce)
-
-# %%
-# One step of this is expensive, and both libraries leave it to compiled code. What could be left
-# for ``jit`` to save?
-systems = experiments.SOLVE.run(budget_s=0.05)
-systems
-
-# %%
-systems.speedups(over="NumPy")
-
-# %%
-# Where JAX is behind at every size, the small systems show its dispatch, and the large ones the
-# hand-over between threads and the routine itself. How much of the latter is due to which, these
-# measurements don't say. A note below the first table about processes *in different modes* means
-# that the same call took quite different times in different processes; then no single number
-# describes it.
-#
 # A habit to acquire: many operations in one call
 # -----------------------------------------------
 # If each call has a price, make fewer calls. Take one sine after another, of ten numbers:
+from jaxcap.report.source import Source
+
 Source(dispatch.chain)
 
 # %%
@@ -432,45 +275,11 @@ Table(
 # products on a CPU: both sides call code that experts have tuned for years, and fusion has nothing
 # to add.
 #
-# Should a geometry library move?
-# -------------------------------
-# Here is the notebook's list. For JAX: autograd is no longer developed, it never learned to use a
-# GPU, and it computes at NumPy's speed, while JAX compiles, maps and differentiates, on whatever
-# device there is. Against JAX: the tables that you have just seen. How do these come out if we count?
-# In each comparison, a library has arrays of its own:
-own = results.select(arrays="its own")
-today = "autograd" if "autograd" in VARIANTS else "NumPy"
-rows = []
-for variant in ("jnp", "jit"):
-    pairs = own.paired_speedups(today)
-    verdicts = [s.verdict for result, s in pairs if result.variant == variant]
-    faster, slower = verdicts.count("faster"), verdicts.count("slower")
-    neither = len(verdicts) - faster - slower
-    rows.append((variant, f"{faster}", f"{slower}", f"{neither}"))
-headers = ("moved to", "faster", "slower", "neither")
-Table(f"Single operations, compared with {today}", headers, rows)
-
-# %%
-# Where *slower* has the higher count, its authors were right to hesitate: a library that moves
-# operation by operation pays for dispatch again and again, and small matrices don't earn it back. But
-# the table counts single operations, which is how JAX looks worst, since there is nothing to fuse. An
-# algorithm is a chain of them, and the chain above shows what changes if all of it is compiled: there
-# is one call to pay for.
-#
-# So our verdict depends on what can move as a whole. If the library's users run long loops over many
-# small matrices, such as a mean of thousands of rotations, move: ``jit`` around the loop and ``vmap``
-# over the matrices turn many calls into one, and gradients and GPUs come along. If they call one
-# function on one small matrix at a time, a call's price is all that they will notice, so let the rows
-# of your size in the tables above decide.
-#
 # Takeaway
 # --------
 smallest = results.select(operation="dot", arrays="its own", size=5)
 dispatch_jax = smallest.only("jit").time
 dispatch_numpy = smallest.only("NumPy").time
-einsum_compiled = results.speedup(
-    "jit", over="jnp", operation="einsum", arrays="JAX", size=5
-)
 chain_compiled = chain_pays.estimate
 polynomial = overtakes("polynomial")
 
@@ -478,12 +287,12 @@ polynomial = overtakes("polynomial")
 # With almost nothing to compute, a call of JAX took :measured:`dispatch_jax` on this page's
 # machine, and one of NumPy :measured:`dispatch_numpy`. JAX asks that price for each call, whatever
 # is in it, so put more into it. Compared with op by op, one compiled call came out
-# :measured:`chain_compiled` for a hundred small operations, and :measured:`einsum_compiled` for an
-# ``einsum``. Wrap it once: compared with wrapping in each call, that came out :measured:`hoisting`.
-# And don't expect size alone to rescue you. Larger arrays make the price of a call matter less, but
-# whether JAX then wins depends on the computation: for the polynomial, the last table says
-# :measured:`polynomial`.
+# :measured:`chain_compiled` for a hundred small operations. Wrap it once: compared with wrapping in
+# each call, that came out :measured:`hoisting`. And don't expect size alone to rescue you. Larger
+# arrays make the price of a call matter less, but whether JAX then wins depends on the computation:
+# for the polynomial, the last table says :measured:`polynomial`.
 #
 # JAX's own answer to the question is in `its FAQ
-# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Next: :doc:`linear algebra
-# </tutorials/performance/linear_algebra>` on matrices so large that dispatch no longer counts.
+# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Next: more operations, the
+# notebook's own numbers and its question: :doc:`should a geometry library move to JAX?
+# </tutorials/performance/geometry>`

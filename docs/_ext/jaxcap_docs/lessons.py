@@ -28,6 +28,7 @@ PAGES = {
     "tutorials/performance/timing": ("Timing",),
     "tutorials/performance/precision": ("Timing",),
     "tutorials/performance/dispatch_overhead": ("Compilation", "Dispatch"),
+    "tutorials/performance/geometry": ("Arrays and NumPy", "Dispatch"),
     "tutorials/performance/linear_algebra": ("Arrays and NumPy", "Precision", "PyTorch"),
     "tutorials/performance/releases": ("Timing",),
     "tutorials/applications/calibration": ("Batches", "Gradients", "Training"),

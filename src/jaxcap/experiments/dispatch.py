@@ -21,6 +21,7 @@ from jaxcap.kernels import dispatch
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.sampling import Variants
 from jaxcap.results import ResultSet
+from jaxcap.results.tables import Table
 
 NUMPY, AUTOGRAD, JNP, JIT, REWRAPPED = "NumPy", "autograd", "jnp", "jit", "jit in each call"
 BY_JAX = (JNP, JIT, REWRAPPED)
@@ -123,6 +124,17 @@ SOLVE = Experiment(
     prepare=prepare_solve,
     quick=grid(equations=(10, 30, 100)),
 )
+
+
+def tabulate(results: ResultSet, operation: str) -> Table:
+    """Tabulate an operation's times of `DISPATCH` by kind of array and by size, in columns by variant."""
+    chosen = results.select(operation=operation)
+    rows = []
+    for result in chosen.select(variant=JIT):
+        point = result.parameters
+        times = [chosen.only(variant, **point).time.short for variant in chosen.variants]
+        rows.append((str(point["arrays"]), f"{point['size']:,}", *times))
+    return Table(f"Time of {operation}", ("arrays", "size", *chosen.variants), rows)
 
 
 def crossover(results: ResultSet, variant: str, *, over: str, x: str) -> int | None:
