@@ -26,6 +26,7 @@ from jaxcap.experiments.dispatch import (
     SOLVE,
     crossover,
     prepare,
+    tabulate,
 )
 from jaxcap.measure.experiment import Experiment
 from jaxcap.results import ResultSet
@@ -99,6 +100,20 @@ def test_points_are_those_of_the_notebook() -> None:
         "eig": [5, 10, 50],
     }
     assert {p["length"] for p in CHAIN.quick} >= {1, 100}
+
+
+def test_times_are_tabulated_in_a_column_for_each_variant() -> None:
+    results = []
+    for size, seconds in (5, 1.0), (5000, 2.0):
+        facts: Any = {"parameters": {"operation": "dot", "arrays": JAX_ARRAYS, "size": size}}
+        results.append(make_result(NUMPY, make_run((seconds,) * 6), **facts))
+        results.append(make_result(JIT, make_run((3 * seconds,) * 6), **facts))
+    table = tabulate(make_set(*results), "dot")
+    assert table.headers == ("arrays", "size", NUMPY, JIT)
+    assert list(table.rows) == [
+        ("JAX", "5", "1.000 s", "3.000 s"),
+        ("JAX", "5,000", "2.000 s", "6.000 s"),
+    ]
 
 
 def growth(jit_s: dict[int, float]) -> ResultSet:
