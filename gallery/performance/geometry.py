@@ -120,8 +120,13 @@ experiments.tabulate(results, "eig")
 
 # %%
 # Compare the five columns in the first row and in the last. Where they come closer, LAPACK has
-# taken over from dispatch.
-#
+# taken over from dispatch. On JAX's arrays:
+from jaxcap.report import figures
+
+eig = results.select(operation="eig", arrays="JAX")
+_ = figures.scaling(eig, x="size", title="eig on JAX's arrays")
+
+# %%
 # svd, four times quicker?
 # ------------------------
 # The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and ``eig``
