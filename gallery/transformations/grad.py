@@ -120,8 +120,8 @@ slopes = jax.vmap(jax.grad(wave))(x)
 print(slopes)
 
 # %%
-# These are the numbers of a document from 2023, which printed its slopes, too. It had another release
-# of JAX, and a GPU. How far apart are its twenty slopes and ours?
+# A document from 2023 printed the same twenty slopes, which another release of JAX had computed on a
+# GPU. How far are they from ours?
 from jaxcap.published.values import load_wave
 
 slopes_then = jnp.array(load_wave()["slope"])
