@@ -77,7 +77,6 @@ Source(model_torch.CNN)
 # %%
 # They look alike, which proves nothing. Do they have the same parameters?
 from jaxcap.mnist.train_flax import initial_weights
-from jaxcap.results.tables import Table
 
 in_flax = initial_weights(seed=0)
 in_torch = model_torch.CNN()
@@ -87,6 +86,9 @@ for layer, arrays in in_flax.items():
     theirs = tuple(getattr(in_torch, layer).weight.shape)
     count = kernel.size + arrays["bias"].size
     rows.append((layer, str(kernel.shape), str(theirs), f"{count:,}"))
+
+# %%
+from jaxcap.results.tables import Table
 
 total = sum(array.size for array in jax.tree.leaves(in_flax))
 counted_by_torch = sum(p.numel() for p in in_torch.parameters())
@@ -115,32 +117,15 @@ print(f"largest logit:      {abs(by_flax).max():.3f}")
 print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 
 # %%
-# Settings that can't be misspelled
-# ---------------------------------
-# A training has a handful of settings, and many programs keep them in a dictionary, or in something
-# like it that lets you write ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and such
-# a thing takes it without a word and trains on with the old rate. Here the settings are a class
-# made with `pydantic <https://docs.pydantic.dev>`_, which has a type, a default and limits for
-# each:
+# Settings in one place
+# ---------------------
+# Both trainings take their settings from one class, made with `pydantic
+# <https://docs.pydantic.dev>`_, which has a type, a default and limits for each. :doc:`The page on
+# types </tutorials/transformations/typed_transformations>` shows which mistakes that prevents. And
+# since the class knows all there is to know about its settings, the options of ``jaxcap mnist`` are
+# made from it, and so is this table:
 from jaxcap.mnist import config
 
-Source(config.Settings)
-
-# %%
-# A wrong name, or a value that makes no sense, ends the program before it has trained for an hour:
-from pydantic import ValidationError
-
-from jaxcap.mnist.config import Settings
-
-try:
-    Settings(lr=0.1, momentum=9)
-except ValidationError as error:
-    print(config.explain(error))
-
-# %%
-# A type checker finds the first of these before the program even runs. And since the class knows
-# all there is to know about its settings, the options of ``jaxcap mnist`` are made from it, and so
-# is this table:
 config.table()
 
 # %%
@@ -149,6 +134,7 @@ config.table()
 # Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
 # order. What they can't share is dropout, for which each draws random numbers of its own. Turn it
 # off, and the two trainings should be one. A *dry run* makes only a few steps in each epoch:
+from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
 from jaxcap.mnist.training import evaluate, fit
@@ -232,6 +218,7 @@ def milliseconds(function, *args):
     return 1000 * (time.perf_counter() - start)
 
 
+# %%
 images = jnp.ones((8, 26, 26, 32))
 halves = images.reshape(2, 4, 26, 26, 32)
 kernel = jnp.ones((3, 3, 32, 64))
@@ -259,6 +246,8 @@ from jaxcap.experiments.mnist import (
     THROUGHPUT,
     throughput,
 )
+
+# %%
 from jaxcap.report import figures
 
 point = THROUGHPUT.points[0]
@@ -341,6 +330,7 @@ if on_cpu:
     some = data.balanced(mnist.train, 100)
     learned = replace(mnist, train=some, test=data.balanced(mnist.test, 100))
 
+# %%
 runs = {"Flax": [], "PyTorch": []}
 for seed in range(SEEDS):
     settings = config.THREE_EPOCHS.model_copy(update={"seed": seed})
@@ -374,6 +364,7 @@ def seconds_to(goal, epochs):
     return f"{reached[0]:.1f} s" if reached else "not reached"
 
 
+# %%
 rows = []
 for name, trainings in runs.items():
     for seed, epochs in enumerate(trainings):
@@ -450,9 +441,8 @@ show(
 # **It trained two networks.** Flax pads a convolution by default, so that images keep their size,
 # and PyTorch doesn't. What does that change? XLA can count the operations of a program before it
 # compiles anything:
-def network(padding, inputs):
-    """Build the network in Flax with a padding, without dropout."""
-    rngs = nnx.Rngs(0)
+def convolutions(padding, rngs):
+    """Build the first half of the network in Flax, with a padding."""
     return nnx.Sequential(
         nnx.Conv(1, 32, (3, 3), padding=padding, rngs=rngs),
         nnx.relu,
@@ -460,6 +450,15 @@ def network(padding, inputs):
         nnx.relu,
         model.xla_max_pool,
         lambda x: x.reshape(len(x), -1),
+    )
+
+
+# %%
+def network(padding, inputs):
+    """Build the network in Flax, without dropout."""
+    rngs = nnx.Rngs(0)
+    return nnx.Sequential(
+        convolutions(padding, rngs),
         nnx.Linear(inputs, 256, rngs=rngs),
         nnx.relu,
         nnx.Linear(256, 10, rngs=rngs),

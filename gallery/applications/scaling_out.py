@@ -15,32 +15,12 @@ no second GPU to follow.
 # JAX can make one CPU pretend to be several devices. That isn't meant to make anything faster, but
 # in all other respects they behave as eight GPUs would, so you can develop at home what is going to
 # run on a cluster. The number has to be known before JAX first looks for devices. So this page
-# starts other Python processes, and tells them by their environment:
-import os
-import subprocess
-import sys
-
-
-def environment(devices):
-    """Return an environment in which one CPU acts as several devices."""
-    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices)}
-    return os.environ | settings
-
-
-def run(*command, devices):
-    """Run Python in a process of its own, and return what it prints."""
-    done = subprocess.run(
-        [sys.executable, *command],
-        env=environment(devices),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
+# starts other Python processes, and sets ``JAX_PLATFORMS`` to ``cpu`` and ``JAX_NUM_CPU_DEVICES`` to
+# the number in their environment:
+from jaxcap.report.pretended import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
-print(run("-c", count, devices=8))
+print(run_python("-c", count, devices=8))
 
 # %%
 # Two decisions
@@ -52,49 +32,42 @@ print(run("-c", count, devices=8))
 # That sounds like a lot of code. In JAX it takes two decisions. First, arrange the devices in a
 # *mesh* and give its axes names; ours has one axis, ``"data"``. Second, say for each array how it
 # lies on the mesh: either it is split along an axis, or each device has a copy. The function stays
-# as it was for one device. Read this program, and guess where the devices will have to talk to each
-# other:
-PROGRAM = """
-import jax
-import jax.numpy as jnp
+# as it was for one device. Here are a loss and its gradient over such a mesh. Guess where the devices
+# will have to talk to each other:
+from jaxcap.kernels import sharding
+from jaxcap.report.source import Source
 
-mesh = jax.make_mesh((8,), ("data",), (jax.sharding.AxisType.Auto,))
-copied = jax.NamedSharding(mesh, jax.P())
-split = jax.NamedSharding(mesh, jax.P("data"))
-
-weights = jax.device_put(jnp.ones(3), copied)
-batch = jax.device_put(jnp.ones((16, 3)), split)
-
-
-def loss(weights, batch):
-    return ((batch @ weights) ** 2).mean()
-
-
-gradient = jax.jit(jax.grad(loss))
-print("of a batch of", batch.shape)
-print("each device has", batch.sharding.shard_shape(batch.shape))
-
-program = gradient.lower(weights, batch).compile().as_text()
-print("the program has an all-reduce:", "all-reduce(" in program)
-"""
-print(run("-c", PROGRAM, devices=8))
+Source(sharding.loss, sharding.by_compiler)
 
 # %%
-# Nobody wrote an *all-reduce*, which adds up numbers from all devices and gives everybody the sum.
-# XLA put it in. It follows from the batch being split and the loss being a mean: the sum over the
-# batch is the one place where a device needs what the others have.
+# With :func:`jax.shard_map` you write down the other side of it: what a single device does with its
+# part, and the message that it sends. :func:`jax.lax.pmean` takes the mean over the devices:
+Source(sharding.by_shard_map)
+
+# %%
+# Older programs do this with :func:`jax.pmap`. It has no mesh, so you give the batch an
+# axis for the devices yourself, and take the result back from one of them:
+Source(sharding.by_pmap)
+
+# %%
+# Do all three get the gradient that one device gets?
+print(run_python("-m", "jaxcap.kernels.sharding", devices=8))
+
+# %%
+# In ``by_compiler``, nobody wrote an *all-reduce*, which adds up numbers from all devices and gives
+# everybody the sum. XLA put it in. It follows from the batch being split and the loss being a mean:
+# the sum over the batch is the one place where a device needs what the others have.
 #
-# ``Auto`` is what lets XLA decide that. It is one of three modes. With ``Explicit``, the default of
-# :func:`jax.make_mesh`, the way an array is split becomes part of its type, and JAX asks you
-# wherever it can't tell how a result should be split. With ``Manual``, you write what a single
-# device does, and each message, in a :func:`jax.shard_map`. Older programs use :func:`jax.pmap` for
-# that. It still works, but it is only being maintained, and its authors recommend ``shard_map`` for
-# new code. JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares
-# the modes.
+# Which of the three should you write? XLA decides about messages where the axis of the mesh has the
+# mode ``Auto``, as ours has. With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array
+# is split becomes part of its type, and JAX asks you wherever it can't tell how a result should be
+# split. Inside a ``shard_map`` the mode is ``Manual``, for when you know better than XLA which message
+# to send. ``pmap`` still works, but it is only being maintained, and its authors recommend
+# ``shard_map`` for new code. JAX's `guide to sharding
+# <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
 #
 # Our training uses ``Auto`` as well. All that it contains for the sake of several devices is this:
 from jaxcap.mnist import train_flax
-from jaxcap.report.source import Source
 
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
@@ -121,8 +94,8 @@ TRAIN = (
     *("--data", "subset", "--dry-run", "--num-epochs", "2"),
     *("--batch-size-training", "32", "--batch-size-validation", "200"),
 )
-print(run(*TRAIN, "--log", str(logs / "1 device"), devices=1))
-_ = run(*TRAIN, "--log", str(logs / "8 devices"), devices=8)
+print(run_python(*TRAIN, "--log", str(logs / "1 device"), devices=1))
+_ = run_python(*TRAIN, "--log", str(logs / "8 devices"), devices=8)
 
 # %%
 # The third training runs in two processes, with four devices each. Start the program twice. Each
@@ -134,15 +107,10 @@ with socket.socket() as free:
     port = free.getsockname()[1]
 
 JOB = ("--coordinator", f"127.0.0.1:{port}", "--processes", "2")
-second = subprocess.Popen(
-    [sys.executable, *TRAIN, *JOB, "--process", "1"],
-    env=environment(devices=4),
-    stdout=subprocess.DEVNULL,
-    stderr=subprocess.DEVNULL,
-)
 log = ("--log", str(logs / "2 processes"))
-_ = run(*TRAIN, *JOB, "--process", "0", *log, devices=4)
-_ = second.wait()
+second = start_python(*TRAIN, *JOB, "--process", "1", devices=4)
+_ = run_python(*TRAIN, *JOB, "--process", "0", *log, devices=4)
+_ = second.communicate()
 
 # %%
 # How many lines do you expect in this plot?

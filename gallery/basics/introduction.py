@@ -122,11 +122,19 @@ float(abs(fast_wave(x) - wave(x)).max())
 # %%
 # Is it also faster? Make a guess before you read on: by what factor, on a hundred thousand numbers?
 #
-# Timing JAX is easy to get wrong, for reasons that have
-# :doc:`a page of their own </tutorials/performance/timing>`. So on this site, an *experiment* takes
-# care of it. It waits until results are there, lets the variants take turns, and measures in several
-# fresh processes, because no two processes are equally fast. This one times ``wave``, op by op and
-# compiled:
+# Time it with care
+# -----------------
+# A stopwatch around a call would answer another question, for five reasons. JAX may return before the
+# result is there, so the clock has to *wait* for it. The first call compiles, so it is timed by
+# itself, and only the calls after this *warm-up* are compared. Machines speed up and slow down, so
+# the variants *take turns*, and a slow minute hits them all. A process may be lucky or unlucky with
+# where its memory lies, and stays so until it ends, so several *fresh processes* measure. And since
+# even they don't agree, each comparison comes with an *interval*, which says where the number should
+# lie if as many processes measured it again.
+#
+# On this site, an *experiment* takes care of all that, and :doc:`the page on timing
+# </tutorials/performance/timing>` shows what happens if nobody does. Here is an experiment with
+# ``wave``, op by op and compiled:
 from jaxcap.experiments.jit import INTRODUCTION
 
 results = INTRODUCTION.run(budget_s=0.1)

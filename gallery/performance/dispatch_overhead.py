@@ -31,11 +31,11 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 #
 # The experiment
 # --------------
-# The authors of a geometry library once asked in a notebook what it would cost them to move from
-# NumPy to JAX. We ask again. Three operations are computed in five ways: by NumPy; by autograd,
-# JAX's predecessor, which wraps NumPy; by ``jnp`` as it is; by a function compiled once; and by one
-# that is wrapped in :func:`jax.jit` *in each call*, which is what the notebook did. All of them use
-# 32 bits here, where the notebook compared NumPy in 64 bits with JAX in 32 in half of its tables.
+# The authors of a geometry library asked in a notebook what it would cost them to move to JAX. We ask
+# again. The product is computed in five ways: by NumPy; by autograd, JAX's predecessor, which wraps
+# NumPy; by ``jnp`` as it is; by a function compiled once; and by one that is wrapped in
+# :func:`jax.jit` *in each call*, which is what the notebook did. All of them use 32 bits here, where
+# the notebook compared NumPy in 64 bits with JAX in 32 in half of its tables.
 #
 # Before you look, guess how long each of the five takes for five numbers.
 from jaxcap.experiments import dispatch as experiments
@@ -43,23 +43,7 @@ from jaxcap.experiments import dispatch as experiments
 results = experiments.DISPATCH.run(budget_s=0.02)
 
 # %%
-from jaxcap.results.tables import Table
-
-VARIANTS = results.variants
-
-
-def tabulate(operation):
-    """Show times by kind of array and by size, a column for each variant."""
-    chosen = results.select(operation=operation)
-    rows = []
-    for result in chosen.select(variant="jit"):
-        point = result.parameters
-        times = [chosen.only(v, **point).time.short for v in VARIANTS]
-        rows.append((point["arrays"], f"{point['size']:,}", *times))
-    return Table(f"Time of {operation}", ("arrays", "size", *VARIANTS), rows)
-
-
-tabulate("dot")
+experiments.tabulate(results, "dot")
 
 # %%
 # Rows whose *arrays* are *its own* give each library arrays of its own kind. Read those first:
@@ -108,6 +92,10 @@ rows = [
     )
     for result in dot.select(variant="jit")
 ]
+
+# %%
+from jaxcap.results.tables import Table
+
 headers = ("size", "operations", "until it returns", "until it is ready")
 Table("A compiled dot, from call to result", headers, rows)
 
@@ -179,95 +167,11 @@ for kind in ("its own", "NumPy"):
 # The difference in each pair is the price of conversion. If you pay it in a loop, convert once,
 # before the loop.
 #
-# einsum, and why it seemed not to compile
-# ----------------------------------------
-# The notebook left one column of its tables empty, because ``jit`` wouldn't take its ``einsum``.
-# The reason is the string that says what to multiply:
-try:
-    jax.jit(jnp.einsum)(dispatch.EINSUM, *matrices)
-except TypeError as error:
-    print(str(error).split(". ")[1])
-
-# %%
-# The arguments of a compiled function are arrays, or trees of arrays. Anything else has two ways
-# in. It can be bound before compiling, as ``partial`` does here. Or it can be declared static, and
-# then each new value compiles another program, as :doc:`the page on static arguments
-# </tutorials/transformations/static_arguments>` shows. Both give what NumPy gives:
-bound = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
-declared = jax.jit(jnp.einsum, static_argnums=0)
-expected = np.einsum(dispatch.EINSUM, *matrices)
-print(np.array_equal(bound(*matrices), expected))
-print(np.array_equal(declared(dispatch.EINSUM, *matrices), expected))
-
-# %%
-# Is it worth the trouble? Without ``jit``, ``jnp.einsum`` parses the string and plans the
-# contraction in Python, in every call. Compiled, it does so once, during tracing. Compare the
-# columns ``jnp`` and ``jit``:
-tabulate("einsum")
-
-# %%
-# eig, where LAPACK does the work
-# -------------------------------
-# The eigenvalues of a general matrix take real work, and the more of it there is, the less dispatch
-# should count. NumPy calls LAPACK for this. And JAX? The program that it compiles names the
-# routine:
-import re
-
-matrix = jnp.asarray(dispatch.inputs("eig", size=10)[0])
-program = jax.jit(jnp.linalg.eig).lower(matrix).as_text()
-solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
-print(f"on this {jax.default_backend()}: {solver}")
-
-# %%
-# A name with ``lapack`` is the same library as NumPy's, called from within XLA. On a GPU,
-# :func:`jax.lax.linalg.eig` can choose between three: cuSOLVER, where the installed version is new
-# enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back. For
-# years there was no way at all, and JAX raised an error.
-#
-# Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
-# matrix times the vector:
-eigenvalues, eigenvectors = jnp.linalg.eig(matrix)
-residual = abs(matrix @ eigenvectors - eigenvectors * eigenvalues).max()
-print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
-
-# %%
-# The dtype is complex even if all eigenvalues turn out real, because a compiled program has to fix
-# its dtypes before it has seen a number. (NumPy looks at the result, and then decides.)
-tabulate("eig")
-
-# %%
-# Compare the five columns in the first row and in the last. Where they come closer, LAPACK has
-# taken over from dispatch.
-#
-# linalg.solve
-# ------------
-# The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
-# why was a compiled function that solves a complex system slower than NumPy? The question gives no
-# sizes, so we try several, with ten right-hand sides and 64-bit complex numbers, which are two of
-# 32 bits.
-from jaxcap.report.source import Source
-
-Source(dispatch.solve_and_reduce)
-
-# %%
-# One step of this is expensive, and both libraries leave it to compiled code. What could be left
-# for ``jit`` to save?
-systems = experiments.SOLVE.run(budget_s=0.05)
-systems
-
-# %%
-systems.speedups(over="NumPy")
-
-# %%
-# Where JAX is behind at every size, the small systems show its dispatch, and the large ones the
-# hand-over between threads and the routine itself. How much of the latter is due to which, these
-# measurements don't say. A note below the first table about processes *in different modes* means
-# that the same call took quite different times in different processes; then no single number
-# describes it.
-#
 # A habit to acquire: many operations in one call
 # -----------------------------------------------
 # If each call has a price, make fewer calls. Take one sine after another, of ten numbers:
+from jaxcap.report.source import Source
+
 Source(dispatch.chain)
 
 # %%
@@ -373,9 +277,6 @@ Table(
 smallest = results.select(operation="dot", arrays="its own", size=5)
 dispatch_jax = smallest.only("jit").time
 dispatch_numpy = smallest.only("NumPy").time
-einsum_compiled = results.speedup(
-    "jit", over="jnp", operation="einsum", arrays="JAX", size=5
-)
 chain_compiled = chain_pays.estimate
 polynomial = overtakes("polynomial")
 
@@ -383,12 +284,12 @@ polynomial = overtakes("polynomial")
 # With almost nothing to compute, a call of JAX took :measured:`dispatch_jax` on this page's
 # machine, and one of NumPy :measured:`dispatch_numpy`. JAX asks that price for each call, whatever
 # is in it, so put more into it. Compared with op by op, one compiled call came out
-# :measured:`chain_compiled` for a hundred small operations, and :measured:`einsum_compiled` for an
-# ``einsum``. Wrap it once: compared with wrapping in each call, that came out :measured:`hoisting`.
-# And don't expect size alone to rescue you. Larger arrays make the price of a call matter less, but
-# whether JAX then wins depends on the computation: for the polynomial, the last table says
-# :measured:`polynomial`.
+# :measured:`chain_compiled` for a hundred small operations. Wrap it once: compared with wrapping in
+# each call, that came out :measured:`hoisting`. And don't expect size alone to rescue you. Larger
+# arrays make the price of a call matter less, but whether JAX then wins depends on the computation:
+# for the polynomial, the last table says :measured:`polynomial`.
 #
 # JAX's own answer to the question is in `its FAQ
-# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Next: :doc:`linear algebra
-# </tutorials/performance/linear_algebra>` on matrices so large that dispatch no longer counts.
+# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Next: more operations, the
+# notebook's own numbers and its question: :doc:`should a geometry library move to JAX?
+# </tutorials/performance/geometry>`

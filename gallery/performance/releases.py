@@ -37,6 +37,8 @@ chosen = [
     "sort of 10,000 numbers",
 ]
 chosen = [name for name in chosen if name in by_name]  # one may be missing
+
+# %%
 rows = []
 for name in chosen:
     times = by_name[name].estimates

@@ -3,9 +3,9 @@ How to time JAX, and how not to
 ===============================
 
 How would you notice that a timing is wrong? A wrong one doesn't crash. It prints a number with a
-unit, and the number looks fine. This page makes eight mistakes on purpose and puts the right
+unit, and the number looks fine. This page makes nine mistakes on purpose and puts the right
 measurement beside each of them, so that you recognise them later: in your own code, and in
-benchmarks that other people publish, which is where all eight come from.
+benchmarks that other people publish, which is where all nine come from.
 """
 
 # %%
@@ -289,6 +289,42 @@ with jax.default_device(jax.devices("cpu")[0]):
     print(jnp.ones(3).device)
 
 # %%
+# Mistake 9: timing the memory allocator
+# --------------------------------------
+# Op by op, every intermediate result of ``wave`` needs memory of its own. When an array is dropped,
+# the C library may keep its memory for the next one, or return it to the operating system and ask
+# for it again, page by page. By default it decides by sizes and by luck. In our experiments it keeps
+# what it has, so that no luck gets into the numbers. This is what happens on the CPU when we leave
+# the decision to the library:
+from jaxcap.experiments.jit import ALLOCATOR, JIT
+
+by_default = ALLOCATOR.run(budget_s=0.05)
+by_default
+
+# %%
+# The operating system counts the pages that it had to hand out again. They are called *page
+# faults*. Here they are beside those of :doc:`the page on jit </tutorials/transformations/jit>`,
+# which measured the same two variants with the memory kept:
+VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
+kept = JIT.run(budget_s=0.05).select(**ALLOCATOR.points[0])
+for label, some in ("memory kept", kept), ("the default", by_default):
+    faults = [some.only(variant).faults_per_call for variant in VARIANTS]
+    speedup = some.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
+    print(f"{label}: page faults a call {faults}, jit {speedup.words}")
+
+# %%
+# A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
+# has few, part of what you would credit to ``jit`` belongs to the allocator:
+wrong_s = by_default.only(mistakes.OP_BY_OP).time.value
+right_s = kept.only(mistakes.OP_BY_OP).time.value
+pairs["timing the allocator"] = wrong_s, right_s
+
+# %%
+# Your own program lives with the default, so neither number is a lie. But count page faults before
+# you quote one, with Python's `resource.getrusage
+# <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two you
+# measured.
+#
 # All mistakes in one picture
 # ---------------------------
 # Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
@@ -329,6 +365,7 @@ Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 # - Is the data on the device before the clock starts?
 # - Do all variants compute the same thing in the same dtype, and has anybody compared the answers?
 # - Is ``jit`` applied once, outside what is repeated?
+# - Do some variants have page faults and others none?
 # - Is each number a median of many, with an interval, from variants that took turns?
 # - Would somebody who knows the opponent well have written it like that?
 # - Do you say which device, which versions and which day?

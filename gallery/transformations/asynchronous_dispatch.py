@@ -24,6 +24,7 @@ matrix = jax.random.normal(jax.random.key(0), (n, n)) / n**0.5
 product = jax.jit(jnp.matmul)
 product(matrix, matrix).block_until_ready()
 
+# %%
 start = time.perf_counter()
 promise = product(matrix, matrix)
 returned_s = time.perf_counter() - start

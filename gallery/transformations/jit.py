@@ -5,7 +5,7 @@ What does jit buy?
 JAX runs your code one operation at a time, unless you wrap a function in :func:`jax.jit`, which
 compiles the whole function into one program. How much time does that save, and what do you pay for
 it? This page first works out what a compiler can save, then measures it, and ends with the bill for
-compiling and with a trap for those who measure it themselves.
+compiling.
 """
 
 # %%
@@ -60,8 +60,6 @@ def largest_error(found, truth, dtype):
 
 
 # %%
-from jaxcap.results.tables import Table
-
 rows = []
 for name, (function, arity) in FUNCTIONS.items():
     with jax.enable_x64(True):
@@ -69,11 +67,13 @@ for name, (function, arity) in FUNCTIONS.items():
     for dtype in (np.float32, np.float16):
         eager = answer(function, arity, dtype)
         compiled = answer(jax.jit(function), arity, dtype)
-        off = [
-            largest_error(some, truth, dtype) for some in (eager, compiled)
-        ]
+        off = largest_error(eager, truth, dtype)
+        off_compiled = largest_error(compiled, truth, dtype)
         same = "yes" if (eager == compiled).all() else "no"
-        rows.append((name, dtype.__name__, *off, same))
+        rows.append((name, dtype.__name__, off, off_compiled, same))
+
+# %%
+from jaxcap.results.tables import Table
 
 headers = ("function", "type", "op by op", "jit", "equal to the last bit")
 Table("Largest error, in units in the last place", headers, rows)
@@ -176,7 +176,7 @@ before, after = kernels["wave"]
 # Both ways take turns on ten thousand to ten million numbers, in several fresh processes, and the
 # intervals are over those processes. With a GPU, the GPU and the CPU both measure all functions at
 # all sizes. Without one, ``wave`` has all sizes and the other functions have a million.
-from jaxcap.experiments.jit import ALLOCATOR, COMPILED, JIT, OP_BY_OP
+from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 
 results = JIT.run(budget_s=0.05)
 best_device = results.environment.device.platform
@@ -268,6 +268,10 @@ for name, function in one_kernel_each.items():
 # ``x + 1`` is arithmetic, and that part of the time stays the same however few kernels there are.
 # The larger it is, the less is left for ``jit`` to save.
 #
+# If you time this yourself on a CPU, beware of one more suspect. Op by op, each intermediate result
+# needs memory of its own, and fetching it can cost more than the kernel: :doc:`the page on timing
+# </tutorials/performance/timing>` has that trap as its ninth mistake.
+#
 # The same on the CPU beside a GPU
 # --------------------------------
 # Where this page was built with a GPU, these are the same functions on that machine's CPU:
@@ -311,42 +315,17 @@ first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 # Another way to read the bill: the first call took as long as :measured:`first_call_in_calls` later
 # ones. You pay it again for every new shape or type of the arguments.
 #
-# A trap on CPUs: the memory allocator
-# ------------------------------------
-# Op by op, every intermediate result needs memory of its own. In the comparison above, processes
-# kept the memory that they freed. By default, the C library returns some of it to the operating
-# system and then has to ask for it again, page by page. How often it does so depends on sizes and
-# on luck. Here is the same comparison on the CPU, with that default:
-by_default = ALLOCATOR.run(budget_s=0.05)
-by_default
-
-# %%
-# The operating system counts the pages that it had to hand out again. They are called *page
-# faults*:
-kept = results.select(**ALLOCATOR.points[0])
-for label, some in ("memory kept", kept), ("the default", by_default):
-    faults = [some.only(v).faults_per_call for v in (OP_BY_OP, COMPILED)]
-    speedup = some.speedup(COMPILED, over=OP_BY_OP)
-    print(f"{label}: page faults a call {faults}, jit {speedup.words}")
-
-# %%
-# A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
-# has few, part of what you would credit to ``jit`` belongs to the allocator. So look at both before
-# you quote a number.
-#
 # Takeaway
 # --------
 wave_speedup = jit_pays.estimate
-default_speedup = by_default.speedup(COMPILED, over=OP_BY_OP)
 
 # %%
 # ``jit`` traces a function once for each shape and type, fuses the operations that it recorded, and
 # from then on runs the result without going through your Python code. It can save memory traffic
 # and calls, but no arithmetic. Compared with op by op, ``wave`` on a million numbers came out
-# :measured:`wave_speedup` on this page's device, and :measured:`default_speedup` on its CPU with
-# the default allocator. Weigh such a number against the first call, which took as long as
-# :measured:`first_call_in_calls` later ones: compiling is for pure functions that you call often
-# with the same shapes.
+# :measured:`wave_speedup` on this page's device. Weigh such a number against the first call, which
+# took as long as :measured:`first_call_in_calls` later ones: compiling is for pure functions that
+# you call often with the same shapes.
 #
 # Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
 # need to know before you time anything yourself. After that,

@@ -8,21 +8,25 @@ be compiled. This page shows the errors that tell you so, and then the choice yo
 argument static and pay with compilations, or rewrite the function so that it needn't be.
 """
 
+
 # %%
 # A loop over a traced number
 # ---------------------------
-# This function counts, and returns its other argument. Python runs it without complaint. Compiled,
-# it fails:
-from textwrap import fill
-
-import jax
-import jax.numpy as jnp
-
-
+# This function counts, and returns its other argument. Python runs it without complaint:
 def empty_loop(x, num_loops):
     for _ in range(num_loops):
         pass
     return x
+
+
+empty_loop(14, 1_000_000)
+
+# %%
+# Compiled, it fails:
+from textwrap import fill
+
+import jax
+import jax.numpy as jnp
 
 
 def say(error):

@@ -5,7 +5,8 @@ What does a type checker see?
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
 What happens to the annotations when a function goes through :func:`jax.jit` or :func:`jax.grad`?
 This page asks the checkers mypy and pyright, shows how :mod:`jaxcap.transforms` hands the types on,
-measures what that costs in a call, and looks for mistakes that no annotation will find.
+measures what that costs in a call, and looks for mistakes that no annotation will find. At the end
+is a part of your program that isn't a function, and deserves types all the same: its settings.
 """
 
 # %%
@@ -90,7 +91,7 @@ MISTAKES = (
 )
 
 # %%
-# Three more lines are wrong in another way, and we come back to them at the end:
+# Three more lines are wrong in another way, and we come back to them later:
 BEYOND = (
     "typed_jit(product)(x, x[1:])",
     "typed_grad(wave)(jnp.asarray(3))",
@@ -98,23 +99,38 @@ BEYOND = (
 )
 
 # %%
-# All of that becomes one program, of which only the checkers will read most lines:
-import inspect
+# And three mistakes are about the settings of a training: a name that doesn't exist, a wrong type, and
+# a value that makes no sense. They, too, come up at the end:
+SLIPS = {
+    "lr=0.1": {"lr": 0.1},
+    "learning_rate='fast'": {"learning_rate": "fast"},
+    "momentum=9": {"momentum": 9},
+}
+WAYS = ("SimpleNamespace", "Settings")
+SETTINGS = [f"{way}({slip})" for way in WAYS for slip in SLIPS]
 
+# %%
+# All of that becomes one program, of which only the checkers will read most lines:
 IMPORTS = """
+from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
+from jaxcap.mnist.config import Settings
 from jaxcap.transforms import typed_grad, typed_jit, typed_vmap
 
 x = jnp.linspace(0.0, 12.0, 1000)
 params = {"slope": x[1]}
 """
+
+# %%
+import inspect
+
 lines = [IMPORTS, *map(inspect.getsource, (wave, product, loss))]
 for question in QUESTIONS:
     lines += [f"reveal_type({asked})" for asked in both(question)]
 for mistake in MISTAKES:
     lines += both(mistake)
-program = "\n".join([*lines, *BEYOND])
+program = "\n".join([*lines, *BEYOND, *SETTINGS])
 
 # %%
 # The next cell runs both checkers, with :func:`jaxcap.report.typecheck.run_checker`. It takes a
@@ -167,6 +183,7 @@ caught = {}
 for checker, report in reports.items():
     caught[checker] = {error.code: error for error in report.errors}
 
+# %%
 rows = []
 for mistake in MISTAKES:
     row = [mistake]
@@ -251,6 +268,7 @@ def what_jax_raises(function, *arguments):
     return "nothing"
 
 
+# %%
 x = jnp.linspace(0.0, 12.0, 1000)
 raised = (
     what_jax_raises(typed_jit(product), x, x[1:]),
@@ -297,6 +315,65 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # So annotate what JAX computes with :class:`jax.Array`. The page on `jax.typing
 # <https://docs.jax.dev/en/latest/jax.typing.html>`__ says more.
 #
+# Settings that can't be misspelled
+# ---------------------------------
+# A training has a handful of settings. Flax's examples keep them in a `ConfigDict
+# <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
+# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word and
+# trains on with the old rate. You can lock it against new names, but that helps when the program runs,
+# and your editor still can't tell you which names there are, what they mean, or which values make
+# sense.
+#
+# A class can. This one, made with `pydantic <https://docs.pydantic.dev>`__, has a type, a default and
+# limits for each setting of this site's own :doc:`training </tutorials/applications/mnist>`, and the
+# sentence below a setting ends up in the help of the command line:
+from jaxcap.mnist.config import Settings
+from jaxcap.report.source import Source
+
+Source(Settings)
+
+# %%
+# Let's make the three mistakes from above, once with the class and once with a namespace that takes
+# anything, as a new ``ConfigDict`` does. Which of them are found before the program runs, and which
+# when it does?
+from types import SimpleNamespace
+
+from pydantic import ValidationError
+
+
+def what_raises(make, settings):
+    """Name the exception that settings raise."""
+    try:
+        make(**settings)
+    except ValidationError as error:
+        return type(error).__name__
+    return "nothing"
+
+
+# %%
+rows = []
+for make in (SimpleNamespace, Settings):
+    for slip, settings in SLIPS.items():
+        line = f"{make.__name__}({slip})"
+        found = [checker for checker in caught if line in caught[checker]]
+        by = ", ".join(found) or "nobody"
+        rows.append((line, by, what_raises(make, settings)))
+headers = ("", "found by", "raises")
+Table("Mistakes in the settings of a training", headers, rows)
+
+# %%
+# Limits aren't types, so the last mistake has to wait until the program runs. But then the class finds
+# it at once, and not after an hour of training. It can also say what it expected:
+from jaxcap.mnist.config import explain
+
+try:
+    Settings(momentum=9)
+except ValidationError as error:
+    print(explain(error))
+
+# %%
+# A dataclass would find the wrong name as well, but it takes any value of any type when it is made.
+#
 # Takeaway
 # --------
 speedup = results.speedup(TYPED, over=PLAIN)
@@ -320,6 +397,7 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 # :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, so a call
 # should take as long as before: compared with ``jax.jit``, ``typed_jit`` came out
 # :measured:`speedup`, and the control, a second ``jax.jit``, :measured:`control`. Types say nothing
-# of shapes and number types, so keep your tests.
+# of shapes and number types, so keep your tests. And keep settings in a class that checks them, so
+# that a slip ends the program before it has trained for an hour.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.

@@ -26,6 +26,7 @@ from jaxcap.experiments.dispatch import (
     SOLVE,
     crossover,
     prepare,
+    tabulate,
 )
 from jaxcap.measure.experiment import Experiment
 from jaxcap.results import ResultSet
@@ -34,13 +35,15 @@ EPSILON = float(np.finfo(np.float32).eps)
 
 
 @pytest.mark.parametrize("arrays", [NUMPY_ARRAYS, JAX_ARRAYS, OWN_ARRAYS])
-@pytest.mark.parametrize("operation", ["dot", "einsum", "eig"])
+@pytest.mark.parametrize("operation", ["dot", "einsum", "eig", "svd"])
 def test_all_libraries_agree_in_32_bits(operation: str, arrays: str) -> None:
-    def eigenvalues_or_array(output: Any) -> Any:
+    def values_or_array(output: Any) -> Any:
+        if operation == "svd":
+            return np.asarray(output[1])
         return np.sort_complex(output[0]) if operation == "eig" else np.asarray(output)
 
     variants = prepare(operation=operation, arrays=arrays, size=5)
-    results = {name: eigenvalues_or_array(call()) for name, call in variants.items()}
+    results = {name: values_or_array(call()) for name, call in variants.items()}
     assert set(results) - {AUTOGRAD} == {NUMPY, JNP, JIT, REWRAPPED}
     assert {a.dtype.itemsize for a in results.values()} == {8 if operation == "eig" else 4}
     tolerance = 50 * EPSILON * abs(results[NUMPY]).max()
@@ -97,6 +100,20 @@ def test_points_are_those_of_the_notebook() -> None:
         "eig": [5, 10, 50],
     }
     assert {p["length"] for p in CHAIN.quick} >= {1, 100}
+
+
+def test_times_are_tabulated_in_a_column_for_each_variant() -> None:
+    results = []
+    for size, seconds in (5, 1.0), (5000, 2.0):
+        facts: Any = {"parameters": {"operation": "dot", "arrays": JAX_ARRAYS, "size": size}}
+        results.append(make_result(NUMPY, make_run((seconds,) * 6), **facts))
+        results.append(make_result(JIT, make_run((3 * seconds,) * 6), **facts))
+    table = tabulate(make_set(*results), "dot")
+    assert table.headers == ("arrays", "size", NUMPY, JIT)
+    assert list(table.rows) == [
+        ("JAX", "5", "1.000 s", "3.000 s"),
+        ("JAX", "5,000", "2.000 s", "6.000 s"),
+    ]
 
 
 def growth(jit_s: dict[int, float]) -> ResultSet:

@@ -17,7 +17,12 @@ EPSILON = float(np.finfo(np.float32).eps)
 
 @pytest.mark.parametrize(
     ("operation", "shapes"),
-    [("dot", [(7,), (7,)]), ("einsum", [(7, 7), (7, 7)]), ("eig", [(7, 7)])],
+    [
+        ("dot", [(7,), (7,)]),
+        ("einsum", [(7, 7), (7, 7)]),
+        ("eig", [(7, 7)]),
+        ("svd", [(7, 7)]),
+    ],
 )
 def test_inputs_have_the_stated_shapes_and_dtype(operation: str, shapes: Any) -> None:
     arrays = dispatch.inputs(operation, 7)
@@ -61,6 +66,14 @@ def test_eig_finds_vectors_that_the_matrix_only_scales(xp: Any) -> None:
     residual = matrix @ np.asarray(vectors) - np.asarray(vectors) * np.asarray(values)
     assert abs(residual).max() <= 100 * EPSILON * np.linalg.norm(matrix)
     assert abs(np.linalg.norm(vectors, axis=0) - 1).max() <= 10 * EPSILON
+
+
+@pytest.mark.parametrize("xp", [np, jnp])
+def test_svd_gives_factors_whose_product_is_the_matrix(xp: Any) -> None:
+    (matrix,) = dispatch.inputs("svd", 10)
+    left, values, right = map(np.asarray, dispatch.OPERATIONS["svd"](xp)(matrix))
+    assert abs(left * values @ right - matrix).max() <= 100 * EPSILON * values[0]
+    assert (np.diff(values) <= 0).all()
 
 
 @pytest.mark.parametrize("operation", dispatch.OPERATIONS)

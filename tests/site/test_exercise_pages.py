@@ -25,7 +25,7 @@ SOLUTIONS = {
 
 def parts(name: str) -> list[str]:
     text = (ROOT / "docs" / "exercises" / f"{name}.md").read_text(encoding="utf-8")
-    return re.findall(r"^## (\S+)", text, re.MULTILINE)
+    return re.findall(r"^## (\d\S*)", text, re.MULTILINE)
 
 
 def load(html: Path, name: str) -> Any:

@@ -17,8 +17,11 @@ from jaxcap import published
 from jaxcap.measure.machine.description import capture
 from jaxcap.results import ResultSet
 
-# One page shows a recording of JAX's releases, and measures nothing.
-MEASURING = sorted(set(TUTORIALS) - {"performance/releases"})
+# One page shows a recording of JAX's releases, and two ask for digits instead of times.
+MEASURING = sorted(
+    set(TUTORIALS)
+    - {"applications/attenuation", "applications/convergence", "performance/releases"}
+)
 # The first page is too early for it, and the one on timing compares ways to measure.
 HEADLINES = sorted(set(MEASURING) - {"basics/introduction", "performance/timing"})
 

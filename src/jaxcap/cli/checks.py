@@ -5,7 +5,7 @@ This module imports JAX, so commands import it only when they run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -83,7 +83,13 @@ def slope_values(library: str, x: Any) -> Iterator[Value]:
 
 def dispatch_values() -> Iterator[Value]:
     """Check the operations on small arrays against NumPy's."""
-    for operation, number in ("dot", np.sum), ("einsum", np.sum), ("eig", _trace):
+    numbers_of: dict[str, Callable[[Any], Any]] = {
+        "dot": np.sum,
+        "einsum": np.sum,
+        "eig": _trace,
+        "svd": _nuclear_norm,
+    }
+    for operation, number in numbers_of.items():
         variants = dispatch.prepare(operation, dispatch.NUMPY_ARRAYS, 10)
         numbers = {name: number(variant()) for name, variant in variants.items()}
         expected = numbers.pop(dispatch.NUMPY)
@@ -100,6 +106,12 @@ def _trace(eigen: Any) -> Any:
     """Add up eigenvalues, since libraries may order them differently."""
     values, _ = eigen
     return values.sum().real
+
+
+def _nuclear_norm(factors: Any) -> Any:
+    """Add up singular values: unlike the vectors, they are unique."""
+    _, values, _ = factors
+    return values.sum()
 
 
 def _close(name: str, computed: Any, expected: Any) -> Value:

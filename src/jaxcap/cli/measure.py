@@ -118,11 +118,15 @@ def autograd(run: CommandRun, library: str) -> None:
 def dispatch(run: CommandRun) -> None:
     """Measure the overhead of a call.
 
-    Times products of vectors, elementwise products and eigenvalues on arrays so small that there is
-    little to compute. NumPy, JAX and whatever else is installed take arrays of NumPy, then of JAX.
+    Times products of vectors, elementwise products, eigenvalues and singular values on arrays so small
+    that there is little to compute. NumPy, JAX and whatever else is installed take arrays of NumPy,
+    then of JAX.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments.dispatch import DISPATCH, NUMPY
 
-    run.check("Sums of results and of eigenvalues, beside NumPy's", checks.dispatch_values())
+    run.check(
+        "Sums of results, of eigenvalues and of singular values, beside NumPy's",
+        checks.dispatch_values(),
+    )
     run.finish(run.measure(DISPATCH.name, DISPATCH.prepare, DISPATCH.points), over=NUMPY)

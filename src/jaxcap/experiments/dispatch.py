@@ -21,6 +21,7 @@ from jaxcap.kernels import dispatch
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.sampling import Variants
 from jaxcap.results import ResultSet
+from jaxcap.results.tables import Table
 
 NUMPY, AUTOGRAD, JNP, JIT, REWRAPPED = "NumPy", "autograd", "jnp", "jit", "jit in each call"
 BY_JAX = (JNP, JIT, REWRAPPED)
@@ -86,7 +87,8 @@ def _numpy_and_jax(fn: Callable[..., Any], *arrays: Any) -> Variants:
 # Small sizes are the subject, so the points are the same on all devices.
 
 #: Three operations on small arrays of JAX, at all sizes, as published. At the smallest and the largest
-#: size they are also computed on each library's own arrays, and one is computed on NumPy's.
+#: size they are also computed on each library's own arrays, and one is computed on NumPy's. A fourth,
+#: of which only the outcome was published, is computed on each library's own arrays alone.
 DISPATCH = Experiment(
     name="dispatch",
     title="A call on small arrays",
@@ -97,6 +99,7 @@ DISPATCH = Experiment(
         *grid(operation=("dot",), arrays=(JAX_ARRAYS,), size=SIZES),
         *grid(operation=("einsum", "eig"), arrays=(OWN_ARRAYS,), size=(5, 50)),
         *grid(operation=("einsum", "eig"), arrays=(JAX_ARRAYS,), size=SMALL_SIZES),
+        *grid(operation=("svd",), arrays=(OWN_ARRAYS,), size=(5, 50, 200)),
     ],
     empty_caches=False,  # only JIT and REWRAPPED share a program, which the latter is meant to find
 )
@@ -121,6 +124,17 @@ SOLVE = Experiment(
     prepare=prepare_solve,
     quick=grid(equations=(10, 30, 100)),
 )
+
+
+def tabulate(results: ResultSet, operation: str) -> Table:
+    """Tabulate an operation's times of `DISPATCH` by kind of array and by size, in columns by variant."""
+    chosen = results.select(operation=operation)
+    rows = []
+    for result in chosen.select(variant=JIT):
+        point = result.parameters
+        times = [chosen.only(variant, **point).time.short for variant in chosen.variants]
+        rows.append((str(point["arrays"]), f"{point['size']:,}", *times))
+    return Table(f"Time of {operation}", ("arrays", "size", *chosen.variants), rows)
 
 
 def crossover(results: ResultSet, variant: str, *, over: str, x: str) -> int | None:

@@ -20,6 +20,7 @@ OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType
         "dot": lambda xp: xp.dot,
         "einsum": lambda xp: lambda a, b: xp.einsum(EINSUM, a, b),
         "eig": lambda xp: xp.linalg.eig,
+        "svd": lambda xp: xp.linalg.svd,
     }
 )
 
@@ -42,9 +43,10 @@ def inputs(operation: str, size: int) -> tuple[npt.NDArray[np.float32], ...]:
     -------
     tuple
         Two arrays of shape ``(size,)`` for ``"dot"``, two of shape ``(size, size)`` for
-        ``"einsum"``, and one of that shape for ``"eig"``.
+        ``"einsum"``, and one of that shape for ``"eig"`` and ``"svd"``.
     """
-    shape = {"dot": (2, size), "einsum": (2, size, size), "eig": (1, size, size)}[operation]
+    shape = (2, size) if operation == "dot" else (2, size, size)
+    shape = (1, size, size) if operation in ("eig", "svd") else shape
     return tuple(np.random.default_rng(0).standard_normal(shape, dtype=np.float32))
 
 

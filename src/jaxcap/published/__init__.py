@@ -23,6 +23,7 @@ from jaxcap.published.values import (
     NEAREST_BENCHMARKS,
     PublishedValue,
     load,
+    load_wave,
 )
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "assess",
     "chart",
     "load",
+    "load_wave",
     "tables",
 ]

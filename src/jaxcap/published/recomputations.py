@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from math import isclose
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from jaxcap.kernels.elementwise import wave
+from jaxcap.kernels.precision import with_x64
 from jaxcap.published.values import PublishedValue
 
 #: Largest relative difference of equal values: the rounding of 32-bit numbers.
@@ -92,9 +94,25 @@ def _numpy_sum(first_weight: int, second_weight: int) -> tuple[float, str]:
 def _optimum(index: int) -> tuple[float, str]:
     from jaxcap.kernels import calibration  # slow to import: with SciPy's optimisers
 
-    fitted = calibration.least_squares(*calibration.sensors())
-    ours = round(float(fitted[index]), 4)
+    data = calibration.sensors()
+    fitted = calibration.least_squares(*data)
+    ours = round(float((*fitted, calibration.rmse(fitted, *data))[index]), 4)
     return ours, f"on our own data, drawn to resemble them, it is {ours:.4f}."
+
+
+def _count(library: str, count: str) -> tuple[float, str]:
+    ours = int(getattr(_fit(library), count))
+    return ours, f"on our own data, in 64 bits, there were {ours}."
+
+
+@cache
+def _fit(library: str) -> Any:
+    from jaxcap.kernels import calibration
+
+    data = calibration.sensors()
+    if library == "SciPy":
+        return calibration.fit_by_scipy(*data)
+    return with_x64(jax.jit(calibration.fit_by_jax))(*data)
 
 
 #: Computations by the name that a published value gives; each returns our value and an explanation.
@@ -106,4 +124,10 @@ COMPUTATIONS: Mapping[str, Callable[[], tuple[float, str]]] = {
     "baz first": lambda: _numpy_sum(2, 1),
     "least error, slope": lambda: _optimum(0),
     "least error, offset": lambda: _optimum(1),
+    "least error, error": lambda: _optimum(2),
+    **{
+        f"{library}, {counted}": partial(_count, library, name)
+        for library in ("SciPy", "JAX")
+        for counted, name in (("steps", "nit"), ("errors", "nfev"), ("gradients", "njev"))
+    },
 }

@@ -58,7 +58,7 @@ class PublishedValue(FrozenModel):
     Attributes
     ----------
     number
-        Identifies the value: ``"001"`` to ``"168"``.
+        Identifies the value: ``"001"`` to ``"178"``.
     document
         A key of `~jaxcap.published.values.DOCUMENTS`.
     task
@@ -132,6 +132,14 @@ class PublishedValue(FrozenModel):
     def platform(self) -> str:
         """``"cpu"`` or ``"gpu"``."""
         return "cpu" if self.device == "CPU" else "gpu"
+
+
+@cache
+def load_wave() -> Mapping[str, tuple[float, ...]]:
+    """Return ``x``, ``value`` and ``slope`` of wave at twenty points, as a document's JAX printed them."""
+    text = (files(__package__) / "wave.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    return {name: tuple(float(row[name]) for row in rows) for name in rows[0]}
 
 
 @cache
