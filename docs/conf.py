@@ -76,6 +76,7 @@ html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
+smartquotes_action = "qe"  # quotes and ellipses: two dashes begin an option, such as --json
 # Links to files that are written at the end of a build, which Sphinx does not know of.
 myst_substitutions = {
     "archive": f'<a download href="{ARCHIVE}">jaxcap-tutorials.zip</a>',

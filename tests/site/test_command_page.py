@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from jaxcap.cli import cli
 COMMANDS = sorted(
     set(cli.commands) - {"bisect", "completion", "record", "releases", "results", "store"}
 )
+
+SUBCOMMANDS = (getattr(command, "commands", {}).values() for command in cli.commands.values())
+EPILOGS = [command.epilog or "" for command in chain(cli.commands.values(), *SUBCOMMANDS)]
+EXAMPLES = sorted({epilog.partition("Example: ")[2] for epilog in EPILOGS} - {""})
 
 
 @pytest.mark.parametrize("command", sorted(cli.commands))
@@ -31,6 +36,11 @@ def test_a_run_of_every_command_is_shown(read: Read, command: str) -> None:
     assert shown
     assert all(len(run.splitlines()) > 2 for run in shown)
     assert not any("Error" in run or "Traceback" in run or "Warning" in run for run in shown)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_can_be_copied(read: Read, example: str) -> None:
+    assert example in [code.get_text() for code in read("command_line").select("code")]
 
 
 def test_options_of_a_training_are_those_of_the_settings(read: Read) -> None:

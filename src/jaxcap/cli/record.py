@@ -49,7 +49,7 @@ def record(
     only_list: bool,
     quiet: bool,
 ) -> None:
-    """Record the tutorials' experiments on this machine's best device.
+    """Record the experiments of the tutorials on the best device.
 
     Records the experiments that you name, or else all of them. An experiment that was recorded
     before is skipped unless the device, the versions or the code have changed, so you can interrupt

@@ -37,10 +37,7 @@ def store() -> None:
 @_experiments
 @_folder
 def list_(experiments: Sequence[str], folder: Path) -> None:
-    """List kept results, their age, and what has changed since.
-
-    The next build with --reuse takes those since which nothing has changed.
-    """
+    """List kept results, their age, and what has changed since."""
     contents = _contents(folder, experiments)
     if not contents:
         display(f"there are no kept results in {folder}")

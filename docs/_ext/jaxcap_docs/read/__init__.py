@@ -42,6 +42,8 @@ def setup(app: Sphinx) -> None:
     reference.setup(app)
     elements.setup(app)
     app.connect("config-inited", commands.on_config_inited)
+    app.setup_extension("sphinx_click")  # which has the next event
+    app.connect("sphinx-click-process-epilog", commands.on_process_epilog)
     app.connect("builder-inited", experiments.on_builder_inited)  # before pages are looked for
     app.connect("builder-inited", releases.on_builder_inited)
     app.add_role("measured", quotes.MeasuredRole())

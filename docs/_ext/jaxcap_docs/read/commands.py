@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from click import Context
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -30,6 +33,11 @@ def on_config_inited(app: Sphinx, config: Config) -> None:
     """Run no command if the page isn't among those to run."""
     if not is_chosen(PAGE, config.sphinx_gallery_conf["filename_pattern"]):
         app.add_directive("command-output", NotRun, override=True)
+
+
+def on_process_epilog(_: Sphinx, __: Context, lines: list[str]) -> None:
+    """Show an example as code that can be copied: in text, its quotes would become curly."""
+    lines[:] = [re.sub(r"Example: (.+)", r"Example: ``\1``", line) for line in lines]
 
 
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
