@@ -85,7 +85,7 @@ def test_lines_are_named_where_they_end(overtaking: Overtaking, finding: str) ->
     words = " ".join(written(figure))
     assert "JAX" in words
     assert "NumPy" in words
-    assert ("from here on" in words) == (overtaking.start in SIZES[1:])
+    assert ("from here on" in words) == ("overtakes" in finding)
     assert_nothing_overlaps(figure)
 
 

@@ -90,7 +90,7 @@ class Overtaking:
             for name, variant in self._named.items():
                 _draw_line(axes, self.sizes, lines[name], colours[variant])
             _label_ends(axes, self.sizes[-1], {name: line[-1] for name, line in lines.items()})
-            if self.start and self.start > self.sizes[0]:
+            if self.start and self.start > self.sizes[0] and self.at_largest.is_settled:
                 _mark_start(axes, self.start, self.names[0])
             axes.set(xscale="log", yscale="log", xlabel="numbers in the array")
             axes.set_title("time of a call (lower is better)", fontsize=STYLE["font.size"])
