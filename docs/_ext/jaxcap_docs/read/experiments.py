@@ -156,8 +156,8 @@ class Experiment(SphinxDirective):
             if part.when != THIS_SITE
         ]
         content.append(nodes.rubric("", "Times of a call"))
-        for table in side_by_side(sets, ratios=False):
-            content.append(table_node(replace(table, notes=notes)))
+        times = side_by_side(sets, ratios=False)
+        content += [table_node(replace(table, notes=notes)) for table in times]
         content.append(nodes.rubric("", "Compared with one variant"))
         for part in parts:
             with suppress(ResultsError):  # a file may lack variants that it says took turns
