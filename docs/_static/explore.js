@@ -7,7 +7,7 @@
   const VENDOR = new URL("vendor/", document.currentScript.src);
   const PREFIXES = ["n", "µ", "m", "", "k", "M", "G", "T"];
   const STROKES = [["solid", []], ["dashed", [6, 3]], ["dotted", [2, 2]]]; // by device
-  const HEIGHT = 340, LABEL = 48; // of the chart, and the room for a label of the x axis, in CSS pixels
+  const HEIGHT = 340, LABEL = 54; // of the chart, and the room for a label of the x axis, in CSS pixels
   const DOT = 3.5, CAP = 4.5; // half of the width of a dot, and of the end of a whisker
   const SPREAD = 16; // between the first and the last line, at most
   const OPEN = "Explore the numbers", CLOSE = "Back to the plots", ALL = "all devices";
@@ -30,6 +30,11 @@
   function digits(value, least, options) {
     const limits = { minimumSignificantDigits: least, maximumSignificantDigits: 3 };
     return value.toLocaleString("en", { ...limits, ...options });
+  }
+
+  function briefly(size) {
+    const notation = size < 10_000 ? "standard" : "compact";
+    return digits(size, 1, { notation, maximumSignificantDigits: 4 });
   }
 
   function withUnit(value, unit, least) {
@@ -163,8 +168,7 @@
           label: x,
           size: 30,
           splits: (plot, _, low, high) => spaced(xs, (LABEL * (high - low)) / (plot.width - 2 * LABEL)),
-          values: (_, ticks) =>
-            ticks.map((tick) => digits(sizes[xs.indexOf(tick)], 1, { notation: "compact" })),
+          values: (_, ticks) => ticks.map((tick) => briefly(sizes[xs.indexOf(tick)])),
         },
         {
           ...axis,
