@@ -1,4 +1,4 @@
-"""Headlines say what results show, whoever is ahead, and no number that isn't settled."""
+"""Headlines say what results show, whichever variant is ahead, and no number that isn't settled."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def scipy(run: CommandRun, library: str, array_length: int) -> None:
 
     BFGS, a method of optimisation, finds the slope and the offset that bring the readings of a
     sensor closest to those of a reference sensor. What it minimises is the root mean square error,
-    whose evaluations are timed as well. Choose numpy for SciPy's BFGS, jax for JAX's.
+    whose evaluations are timed as well. The library chooses whose: SciPy with NumPy, or JAX.
     """
     from jaxcap.cli import checks
     from jaxcap.experiments import calibration
