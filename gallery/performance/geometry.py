@@ -102,7 +102,7 @@ solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
-# A name with ``lapack`` is the same library as NumPy's, called from within XLA. On a GPU,
+# A name with ``lapack`` stands for the routine that NumPy uses, called from within XLA. On a GPU,
 # :func:`jax.lax.linalg.eig` can choose between three: cuSOLVER, where the installed version is new
 # enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back. For
 # years there was no way at all, and JAX raised an error.
