@@ -3,9 +3,9 @@ Should a geometry library move to JAX?
 ======================================
 
 The authors of a library for geometry once asked this in a notebook. They timed single operations on
-small arrays, in which NumPy was far ahead, and under its last heading, *Conclusion*, the notebook is
-empty. This page repeats the tables with a clock that waits, checks the sentences in which the notebook
-sums them up, and fills in the conclusion.
+small arrays, in most of which NumPy was far ahead, and under its last heading, *Conclusion*, the
+notebook is empty. This page repeats the tables with a clock that waits, checks the sentences in which
+the notebook sums them up, and fills in the conclusion.
 """
 
 # %%
@@ -102,7 +102,7 @@ solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
-# A name with ``lapack`` is the same library as NumPy's, called from within XLA. On a GPU,
+# A name with ``lapack`` stands for the routine that NumPy uses, called from within XLA. On a GPU,
 # :func:`jax.lax.linalg.eig` can choose between three: cuSOLVER, where the installed version is new
 # enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back. For
 # years there was no way at all, and JAX raised an error.
@@ -231,9 +231,9 @@ compared = f"{len(verdicts)}"
 # %%
 # Don't judge a library by single operations if your program chains them. Of :measured:`compared` that
 # this page compiled, the library would have gained with :measured:`gained` and lost with
-# :measured:`lost`. Don't trust a sentence that sums up a table either: compared with NumPy, ``svd`` of
-# two hundred rows came out :measured:`svd_compiled`, where four times was promised. What is certain is
-# where to look for a gain. Take the longest function that you can compile as a whole, and time that:
+# :measured:`lost`. Measure again what a sentence sums up: compared with NumPy, ``svd`` of two hundred
+# rows came out :measured:`svd_compiled`, where four times was promised. And look for a gain where there
+# is one to find. Take the longest function that you can compile as a whole, and time that:
 # ``einsum``, which ``jnp`` plans in each call, came out :measured:`einsum_compiled` once compiled.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that dispatch
