@@ -103,6 +103,7 @@ class Experiments(SphinxDirective):
         item = nodes.list_item("", *lines, *images)
         for image in item.findall(nodes.image):
             image["alt"] = ""  # without words it says nothing that the link doesn't
+            image["classes"].append("no-scaled-link")
         return item
 
 

@@ -73,7 +73,7 @@ def connect_claims(doctree: nodes.document, record: PageRecord, env: BuildEnviro
         # A sentence may begin with the claim, and so with a capital letter.
         text = escape(statement.text).lower()
         if claim := next((raw for raw in shown if text in raw.astext().lower()), None):
-            everywhere = link_to_row(page, statement, env, "Where else it holds")
+            everywhere = link_to_row(page, statement, env, "On all machines")
             after = nodes.paragraph("", "", everywhere, classes=["jaxcap-elsewhere"])
             target = _target(_claim_id(page, statement), "", title, env)
             claim.replace_self([target, claim, after])
