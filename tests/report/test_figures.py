@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -230,6 +231,19 @@ class TestRatios:
     def test_needs_another_variant_in_turns(self, results: ResultSet) -> None:
         with pytest.raises(ResultsError, match="no other variant was measured in turns with 'jit'"):
             figures.ratios(results.select(variant="jit"), over="jit")
+
+
+def test_a_call_returns_before_its_result_is_ready(results: ResultSet) -> None:
+    figure = figures.returns(results, x="size")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == list(results.variants)
+    for axes, name in zip(figure.axes, results.variants, strict=True):
+        ready, returned = (
+            {float(size): getter(results.only(name, size=size)) for size in SIZES}
+            for getter in (attrgetter("time"), attrgetter("dispatch"))
+        )
+        check_points(axes, "result is ready", ready)
+        check_points(axes, "call returns", returned)
+    assert "jit returns after 100.0 µs of" in figure.get_suptitle().replace("\n", " ")
 
 
 class TestRunningTotal:

@@ -41,6 +41,13 @@ def test_plot_of_a_benchmark_states_the_finding(read_small: Read) -> None:
     assert section.select_one("img")["alt"].startswith("3.0 times slower since 0.4.33")
 
 
+def test_wide_plot_can_be_scrolled_where_its_letters_would_be_too_small(read_small: Read) -> None:
+    page = read_small(INDEX)
+    assert page.select(".jaxcap-wide img.jaxcap-plot")
+    narrow = read_small(LOOPS).find(id=slug(REGRESSES)).select_one("img")
+    assert not narrow.find_parents(class_="jaxcap-wide")
+
+
 def test_numbers_can_be_downloaded(small_site: Path, read_small: Read) -> None:
     page = small_site / f"{LOOPS}.html"
     links = read_small(LOOPS).select("a[download][href$='.json']")

@@ -101,8 +101,8 @@ def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
     caveat = _caveat(speedups.values())
     if all(speedup.verdict == "undecided" for speedup in speedups.values()):
         return f"No clear difference from {over} {caveat}".rstrip()
-    ends = [f"{_verdict(s)} ({name})" for name, s in (ordered[0], ordered[-1])]
-    return f"Compared with {over}: from {' to '.join(ends)} {caveat}".rstrip()
+    worst, best = (f"{_verdict(s)} ({name})" for name, s in (ordered[0], ordered[-1]))
+    return f"Compared with {over}: {best} at best, {worst} at worst {caveat}".rstrip()
 
 
 def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -> str:
