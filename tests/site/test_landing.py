@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from fakes import make_result, make_run, make_set
-from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.lessons import TUTORIALS, reading_minutes
 from jaxcap_docs.read import landing
 from made_up import CLAIMING_PAGE, MEASURING_PAGE
 from playwright.sync_api import Browser, expect
@@ -167,5 +167,13 @@ def test_results_that_lack_what_is_shown_are_no_headline() -> None:
 
 
 @pytest.mark.parametrize(("words", "minutes"), [(10, 1), (200, 1), (290, 1), (310, 2), (2000, 10)])
-def test_minutes_follow_from_the_words(words: int, minutes: int) -> None:
-    assert landing.minutes_to_read("# word = [(\n" * words) == minutes
+def test_minutes_follow_from_the_words(words: int, minutes: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text('"""Title\n====="""\n# %%\n# ' + "word " * (words - 2) + "\n", "utf-8")
+    assert reading_minutes(script) == minutes
+
+
+def test_a_line_of_code_takes_as_long_as_five_words(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text('"""Title\n====="""\n' + "f(x)\n\n" * 80, "utf-8")
+    assert reading_minutes(script) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,13 +17,11 @@ from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.files import slug
 from jaxcap.results.statistics import Estimate
 from jaxcap_docs import page_records
-from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER
+from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER, reading_minutes
 from jaxcap_docs.read.dependencies import note_all_records, note_files
 from jaxcap_docs.read.elements import plot, reference
 
 GALLERY = Path(__file__).parents[4] / "gallery"
-# Below the 238 that adults manage of plain prose (Brysbaert 2019), because of the code.
-WORDS_PER_MINUTE = 200
 
 
 class Headline(Protocol):
@@ -164,13 +161,8 @@ class TutorialPath(SphinxDirective):
         }
 
     def _item(self, page: str, answer: list[nodes.Node]) -> nodes.list_item:
-        script = (GALLERY / f"{page}.py").read_text(encoding="utf-8")
         title = reference("doc", f"/{TUTORIALS_FOLDER}{page}", self.env)
-        minutes = nodes.inline(text=f"{minutes_to_read(script)} min", classes=["jaxcap-minutes"])
+        time = f"{reading_minutes(GALLERY / f'{page}.py')} min"
+        minutes = nodes.inline(text=time, classes=["jaxcap-minutes"])
         shown = answer if page_records.load(page) else []
         return nodes.list_item("", nodes.paragraph("", "", title, minutes), *shown)
-
-
-def minutes_to_read(script: str) -> int:
-    """Estimate how long it takes to read a tutorial, prose and code."""
-    return max(1, round(len(re.findall(r"[^\W_]{2,}", script)) / WORDS_PER_MINUTE))
