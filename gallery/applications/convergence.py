@@ -11,10 +11,9 @@ deserves its name. What do the words mean, and what should you look at instead?
 # %%
 # A problem with a known answer
 # -----------------------------
-# We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`. Find
-# the slope and the offset that bring the readings of a cheap sensor as close as possible to those of
-# a good one. The task suits our question, because its answer is known: linear least squares has it in
-# closed form.
+# We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`. Its
+# slope and offset bring the readings of a cheap sensor as close as possible to those of a good one.
+# It suits our question, because linear least squares has the answer in closed form:
 import jax
 import matplotlib.pyplot as plt
 import numpy as np

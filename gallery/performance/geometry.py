@@ -127,8 +127,8 @@ eig = results.select(operation="eig", arrays="JAX")
 _ = figures.scaling(eig, x="size", title="eig on JAX's arrays")
 
 # %%
-# Singular values, four times quicker?
-# ------------------------------------
+# ``svd``, four times quicker?
+# ----------------------------
 # The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and ``eig``
 # of matrices, JAX is four times quicker than NumPy and autograd. It has no table for that. The
 # singular value decomposition writes a matrix as two rotations with a stretch in between, and
