@@ -153,7 +153,7 @@ def test_what_cannot_be_imported_is_refused(prepare: Callable[..., Any]) -> None
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([{"size": 10}, {"size": None}], "parameter 'size' is None: give a finite number"),
+        ([{"size": 10}, {"size": None}], "parameter 'size' cannot be None: give it a name"),
         ([{"size": 10}, {"size": 20}, {"size": 10}], r"is given the point \{'size': 10\} twice"),
     ],
 )

@@ -541,7 +541,7 @@ class TestWrongUse:
         [
             ({"experiment": "a/b"}, "experiment cannot be named 'a/b'"),
             ({"variant": "a\nb"}, "variants cannot be named"),
-            ({"parameters": {"size": [1]}}, r"parameter 'size' is \[1\]"),
+            ({"parameters": {"size": [1]}}, r"parameter 'size' cannot be \[1\]"),
         ],
     )
     def test_is_refused_before_anything_is_measured(
