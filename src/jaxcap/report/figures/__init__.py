@@ -5,20 +5,13 @@ Figures are drawn in ``INK`` on a transparent background, for a light page; a da
 finding and its main numbers in words, for those who can't see it.
 """
 
+from jaxcap.report.figures.calls import returns, running_total
 from jaxcap.report.figures.drawing import Drawing, Reference, origin
 from jaxcap.report.figures.labels import headline, label_ends
+from jaxcap.report.figures.lines import scaling, speedups
 from jaxcap.report.figures.pairs import dumbbell
-from jaxcap.report.figures.plots import (
-    TIME,
-    bars,
-    facets,
-    panels,
-    ratios,
-    returns,
-    running_total,
-    scaling,
-    speedups,
-)
+from jaxcap.report.figures.panels import facets, panels
+from jaxcap.report.figures.rows import bars, ratios
 from jaxcap.report.figures.style import (
     COLOURS,
     GRID,
@@ -32,6 +25,7 @@ from jaxcap.report.figures.style import (
     palette,
     use_style,
 )
+from jaxcap.report.figures.values import TIME
 
 __all__ = [
     "COLOURS",

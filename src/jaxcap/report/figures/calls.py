@@ -1,0 +1,107 @@
+"""Figures of the calls of a function: when they return, and what many of them take."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import cast
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import EngFormatter
+
+from jaxcap.report import findings
+from jaxcap.report.figures.drawing import redrawable
+from jaxcap.report.figures.labels import headline, label_ends
+from jaxcap.report.figures.series import (
+    describe_ends,
+    draw_series,
+    log_axes,
+    series_of,
+)
+from jaxcap.report.figures.style import (
+    BLUE,
+    INK,
+    ORANGE,
+    STYLE,
+    escape_math,
+    log_axis,
+    palette,
+)
+from jaxcap.report.figures.values import (
+    TIME,
+    limits_of,
+    paired,
+)
+from jaxcap.results import ResultSet
+from jaxcap.results.tabulation import devices_of
+
+
+@redrawable
+def running_total(results: ResultSet, *, over: str, title: str | None = None) -> Figure:
+    """Draw what a number of calls takes in all, the first and its compilation included.
+
+    Only the first calls of the other variants are counted: those of ``over`` may well have been
+    compiled before. Where such a variant has earned its first call back, the lines cross.
+
+    Raises
+    ------
+    ResultsError
+        If no other variant took turns with ``over``.
+    """
+    pairs = paired(results, over)
+    compared = [result for result, _ in pairs]
+    other = results.paired_result(compared[0], over)
+    assert other is not None  # or there would be no pair
+    paid = {result.variant: (speedup, result.pays_off_after(other)) for result, speedup in pairs}
+    after = [calls for _, calls in paid.values() if calls]
+    most = max([1e3, *(10 * calls.value for calls in after)])
+    calls = np.geomspace(1, most, 60)
+    figure, axes = plt.subplots()
+    colours = palette(results.variants)
+    totals = {over: calls * other.time.value}
+    for result in compared:
+        totals[result.variant] = result.first_call.value + (calls - 1) * result.time.value
+    for name, total in totals.items():
+        axes.plot(calls, total, color=colours[name], label=escape_math(name))
+    log_axis(axes.xaxis, 1, most, EngFormatter(sep=""))
+    low, high = min(map(min, totals.values())), max(map(max, totals.values()))
+    log_axis(axes.yaxis, low, high, EngFormatter(unit="s"))
+    for estimate in after:
+        height = estimate.value * other.time.value
+        axes.plot(estimate.value, height, "o", color=INK, markersize=9, fillstyle="none")
+    axes.set(xlabel="calls", ylabel="time of all calls so far\n(lower is better)")
+    finding = "; ".join(findings.pay_off(name, over, *paid[name]) for name in paid)
+    subject = title or devices_of(results.results)
+    headline(figure, finding, subject)
+    figure.set_label(subject)
+    label_ends(axes)
+    return figure
+
+
+@redrawable
+def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
+    """Draw when a call returns and when its result is ready, against ``x``: a panel for each variant."""
+    figure = plt.figure(figsize=(6.0, 1.1 + 2.3 * len(results.variants)))
+    below = cast(SubFigure, figure.subfigures())
+    grid = below.subplots(len(results.variants), sharex=True, sharey=True, squeeze=False)
+    moments = {"result is ready": attrgetter("time"), "call returns": attrgetter("dispatch")}
+    ends = limits_of(get(result) for result in results for get in moments.values())
+    words, described = [], []
+    for axes, name in zip(grid.flat, results.variants, strict=True):
+        part = results.select(variant=name)
+        xs = {k: series_of(part, x, map(get, part)) for k, get in moments.items()}
+        series = {moment: points for moment, lines in xs.items() for points in lines.values()}
+        draw_series(axes, series, dict(zip(moments, (ORANGE, BLUE), strict=True)))
+        log_axes(axes, series, limits=ends)
+        axes.set_title(escape_math(name))
+        ready, returned = (series[moment][-1][1] for moment in moments)
+        words.append(f"{name} returns after {returned.words} of {ready.words}")
+        described.append(f"{name}, {describe_ends(x, series)}")
+    below.supylabel(TIME, fontsize=STYLE["font.size"])
+    figure.axes[-1].set_xlabel(escape_math(x))
+    headline(figure, f"At the largest {x}, {' and '.join(words)}")
+    for axes in figure.axes:
+        label_ends(axes)
+    figure.set_label(". ".join([title or devices_of(results.results), *described]))
+    return figure

@@ -1,0 +1,192 @@
+"""Figures with a row for each result: bars, or dots where bars could not be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
+
+from jaxcap.report import findings
+from jaxcap.report.figures.drawing import redrawable
+from jaxcap.report.figures.labels import headline
+from jaxcap.report.figures.style import (
+    GRID,
+    INK,
+    escape_math,
+    log_axis,
+    palette,
+)
+from jaxcap.report.figures.values import (
+    MAX_BAR_RATIO,
+    PROCESS,
+    TIME,
+    describe,
+    getter,
+    limits_of,
+    paired,
+)
+from jaxcap.results import Result, ResultSet
+from jaxcap.results.statistics import Estimate
+from jaxcap.results.tabulation import devices_of
+
+
+@redrawable
+def bars(
+    results: ResultSet,
+    *,
+    title: str | None = None,
+    value: str | Callable[[Result], Estimate] = "time",
+    label: str = TIME,
+    over: str | None = None,
+    among: ResultSet | None = None,
+) -> Figure:
+    """Draw the time of each result, or another value, with its processes, as bars or as dots.
+
+    Values that lie far apart are dots on a logarithmic axis, on which a bar has no beginning.
+
+    Parameters
+    ----------
+    results
+        Each has a row.
+    title
+        The subject; by default, the device.
+    value
+        Returns what is drawn of a result, or is the name of its attribute.
+    label
+        What that is.
+    over
+        The variant that the title compares the others with; by default, the first.
+    among
+        Choose the axis so that these have a place on it, too, for figures to be compared.
+    """
+    names = [findings.name_of(results, result) for result in results]
+    estimates = [*map(getter(value), results)]
+    limits = limits_of([*estimates, *map(getter(value), among or ())])
+    figure, axes = plt.subplots(figsize=(6.0, 1.5 + 0.5 * len(results)))
+    colours = palette(results.variants)
+    _draw_rows(axes, estimates, [colours[result.variant] for result in results], limits=limits)
+    axes.set_yticks(range(len(names)), [escape_math(name) for name in names])
+    axes.set_xlabel(label)
+    named = dict(zip(names, estimates, strict=True))
+    finding = findings.spread(named)
+    if value == "time":
+        finding = findings.of_times(results, over=over)
+    subject = title or devices_of(results.results)
+    headline(figure, finding, subject)
+    figure.set_label(f"{subject}. {describe(named.items())}")
+    return figure
+
+
+@redrawable
+def ratios(
+    results: ResultSet, *, over: str, title: str | None = None, band: float | None = None
+) -> Figure:
+    """Draw how many times as fast as ``over`` the other variants are: a row of dots for each.
+
+    Parameters
+    ----------
+    results
+        Those of other variants than ``over`` have a row, if they took turns with it.
+    over
+        What they are compared with.
+    title
+        The subject; by default, the device.
+    band
+        Draw the band in which ratios differ from 1 by less than this factor.
+
+    Raises
+    ------
+    ResultsError
+        If no other variant took turns with ``over``.
+    """
+    pairs = paired(results, over)
+    compared = results.subset([result for result, _ in pairs])
+    named = {findings.name_of(compared, result): speedup for result, speedup in pairs}
+    figure, axes = plt.subplots(figsize=(6.0, 1.7 + 0.5 * len(pairs)))
+    colours = palette(results.variants)
+    colour = [colours[result.variant] for result, _ in pairs]
+    _draw_rows(axes, [*named.values()], colour, formatter=StrMethodFormatter("{x:g}×"), dots=True)
+    axes.set_yticks(range(len(named)), [escape_math(name) for name in named])
+    low, high = limits_of(named.values())
+    if high <= MAX_BAR_RATIO * low:  # else the axis is logarithmic
+        reach = (band or 1.1) ** 1.5
+        axes.set_xlim(min(low / 1.05, 1 / reach), max(high * 1.2, reach))
+    axes.axvline(1, color=INK, linewidth=1)
+    if band:
+        axes.axvspan(1 / band, band, color=GRID, alpha=0.25, linewidth=0)
+    axes.set_xlabel(f"times as fast as {over} (higher is better)")
+    finding = findings.extremes(over, named)
+    subject = title or devices_of(results.results)
+    headline(figure, finding, subject)
+    figure.set_label(f"{subject}. {describe(named.items())}")
+    return figure
+
+
+def _draw_rows(
+    axes: Axes,
+    estimates: Sequence[Estimate],
+    colours: Sequence[str],
+    formatter: Any = None,
+    *,
+    limits: tuple[float, float] | None = None,
+    dots: bool = False,
+) -> None:
+    """Draw a row for each value: bars, or dots if asked for, or if values lie far apart."""
+    low, high = limits or limits_of(estimates)
+    if formatter is None:
+        is_time = estimates[0].unit == "s"
+        formatter = EngFormatter(unit="s") if is_time else EngFormatter(sep="")
+    is_wide = high > MAX_BAR_RATIO * low
+    if is_wide or dots:
+        draw_dots(axes, estimates, colours, with_values=True)
+    else:
+        _draw_bars(axes, estimates, colours)
+    if is_wide:
+        log_axis(axes.xaxis, low, high, formatter, margin=0.08)
+        axes.set_xlim(right=high * (high / low) ** 0.3)  # room for the values
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))  # labels are long
+        axes.xaxis.set_major_formatter(formatter)
+        axes.set_xlim(0, high * 1.25)
+
+
+def _draw_bars(axes: Axes, estimates: Sequence[Estimate], colours: Sequence[str]) -> None:
+    rows = range(len(estimates))
+    values = np.array([estimate.value for estimate in estimates])
+    ends = np.array([estimate.observed for estimate in estimates])
+    ranges = (values - ends[:, 0], ends[:, 1] - values)
+    drawn = axes.barh(rows, values, xerr=ranges, height=0.6, color=colours, ecolor=INK)
+    for row, estimate in enumerate(estimates):
+        axes.plot(estimate.medians, [row] * len(estimate.medians), color=INK, **PROCESS)
+    axes.bar_label(drawn, [estimate.short for estimate in estimates], padding=9)
+    axes.set_ylim(len(estimates) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+
+
+def draw_dots(
+    axes: Axes,
+    estimates: Sequence[Estimate],
+    colours: Sequence[str],
+    *,
+    with_values: bool = False,
+) -> None:
+    """Draw the processes of each row as dots on their range, and a line through their median."""
+    for row, (estimate, colour) in enumerate(zip(estimates, colours, strict=True)):
+        low, high = estimate.observed
+        axes.hlines(row, low, high, color=colour, linewidth=1.2)
+        axes.plot(estimate.medians, [row] * len(estimate.medians), "o", color=colour, alpha=0.6)
+        axes.plot(estimate.value, row, "|", color=INK, markersize=14, markeredgewidth=2)
+        if with_values:
+            axes.annotate(
+                estimate.short,
+                (max(high, estimate.value), row),
+                (9, 0),
+                textcoords="offset points",
+                va="center",
+            )
+    axes.set_ylim(len(estimates) - 0.5, -0.5)

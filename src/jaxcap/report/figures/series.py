@@ -1,0 +1,106 @@
+"""Lines of estimates: through medians, with the processes and their range beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import cycle
+from operator import itemgetter
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import EngFormatter
+from matplotlib.transforms import Transform, offset_copy
+
+from jaxcap.report import findings
+from jaxcap.report.figures.labels import label_ends
+from jaxcap.report.figures.style import (
+    MARKERS,
+    escape_math,
+    log_axis,
+    size_axis,
+)
+from jaxcap.report.figures.values import (
+    PROCESS,
+    describe,
+    limits_of,
+)
+from jaxcap.results import ResultSet
+from jaxcap.results.statistics import Estimate
+
+#: Points by the name of their line: the position on the x axis, and the estimate there.
+Series = Mapping[str, list[tuple[float, Estimate]]]
+
+# More lines have their names at their ends, but not their values.
+_MAX_VALUES = 4
+# The distance between neighbours at the same place, whose processes would lie on each other.
+_DODGE_PT = 5.0
+
+
+def series_of(results: ResultSet, x: str, estimates: Iterable[Estimate]) -> Series:
+    """Group estimates by line: one for each variant and each value of the other parameters."""
+    lines: dict[str, list[tuple[float, Estimate]]] = {}
+    for result, estimate in zip(results, estimates, strict=True):
+        name = findings.name_of(results, result, x)
+        lines.setdefault(name, []).append((float(result.parameters[x]), estimate))
+    return {name: sorted(points, key=itemgetter(0)) for name, points in lines.items()}
+
+
+def draw_series(
+    axes: Axes,
+    series: Series,
+    colours: Mapping[str, str],
+    markers: Mapping[str, str] | None = None,
+) -> None:
+    """Draw lines through medians, and at each the processes with their range, beside its neighbours."""
+    markers = markers or dict(zip(series, cycle(MARKERS), strict=False))
+    for number, (name, points) in enumerate(series.items()):
+        shift = (number - (len(series) - 1) / 2) * min(_DODGE_PT, 16 / len(series))
+        beside = _beside(axes, shift)
+        xs = [position for position, _ in points]
+        look: Mapping[str, Any] = {"color": colours[name], "transform": beside}
+        ends = [estimate.observed for _, estimate in points]
+        axes.vlines(xs, [low for low, _ in ends], [high for _, high in ends], linewidth=1, **look)
+        for position, estimate in points:
+            axes.plot([position] * len(estimate.medians), estimate.medians, **PROCESS, **look)
+        values = [estimate.value for _, estimate in points]
+        axes.plot(xs, values, marker=markers[name], label=escape_math(name), **look)
+
+
+def _beside(axes: Axes, shift: float) -> Transform:
+    return offset_copy(axes.transData, axes.get_figure(root=True), x=shift, units="points")
+
+
+def log_axes(
+    axes: Axes,
+    series: Series,
+    formatter: Any = None,
+    limits: tuple[float, float] | None = None,
+) -> None:
+    """Make both axes logarithmic, so that all points have a place, or all between the limits."""
+    sizes = [position for points in series.values() for position, _ in points]
+    size_axis(axes.xaxis, min(sizes), max(sizes), sizes)
+    low, high = limits or limits_of(e for points in series.values() for _, e in points)
+    log_axis(axes.yaxis, low, high, formatter or EngFormatter(unit="s"))
+
+
+def label_lines(axes: Axes, series: Series) -> None:
+    """Name lines at their ends, with their last values if they are few; a single one needs no name."""
+    if len(series) < 2:
+        return
+    texts = {}
+    for name, points in series.items():
+        value = f"\n{points[-1][1].short}" if len(series) <= _MAX_VALUES else ""
+        texts[escape_math(name)] = escape_math(name) + value
+    label_ends(axes, texts)
+
+
+def describe_ends(x: str, series: Series) -> str:
+    """List the values at the right end of a plot, to which its lines lead."""
+    last = max(position for points in series.values() for position, _ in points)
+    estimates = [
+        (name, estimate)
+        for name, points in series.items()
+        for position, estimate in points
+        if position == last
+    ]
+    return f"at {x} {last:,.10g}, {describe(estimates)}"
