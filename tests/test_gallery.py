@@ -39,14 +39,13 @@ DIRECTED = re.compile(
 MOST_LINES = 12
 # Cells that draw, and are longer: by script, the largest number of lines that one of them has.
 LONGER = {
-    "asynchronous_dispatch": 13,
     "calibration": 15,
     "mnist": 14,
     "precision": 20,
     "releases": 13,
-    "scaling_out": 13,
-    "static_arguments": 16,
-    "timing": 23,
+    "scaling_out": 15,
+    "static_arguments": 14,
+    "timing": 24,
     "vmap": 14,
 }
 MATHS_OR_CODE = re.compile(r":math:`[^`]*`|``[^`]*``")

@@ -207,14 +207,16 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 #
 # Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
 # under its flat part by arithmetic:
-from jaxcap.report import roofline
-
 product = results.only("JAX", task="product")
 device = product.device
 results_and_costs = [
     (result, experiments.least_cost(**result.parameters))
     for result in results
 ]
+
+# %%
+from jaxcap.report import roofline
+
 _ = roofline.figure(
     ceilings[device],
     results_and_costs,

@@ -151,6 +151,7 @@ for name, (function, arity) in FUNCTIONS.items():
     fused = compilation.kernels_compiled(function, *inputs)
     kernels[name] = apart, fused
 
+# %%
 _ = figures.dumbbell(
     kernels,
     ("op by op", "compiled"),

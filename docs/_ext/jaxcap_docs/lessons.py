@@ -56,9 +56,12 @@ PREREQUISITES = {
     "performance/timing": ("transformations/asynchronous_dispatch",),
     "performance/precision": ("performance/timing",),
     "performance/dispatch_overhead": ("performance/timing",),
+    "performance/geometry": ("performance/dispatch_overhead",),
     "performance/linear_algebra": ("basics/jnp_and_numpy", "performance/timing"),
     "performance/releases": ("performance/precision",),
     "applications/calibration": ("transformations/vmap",),
+    "applications/convergence": ("applications/calibration",),
+    "applications/attenuation": ("applications/calibration",),
     "applications/mnist": ("transformations/grad", "performance/timing"),
     "applications/scaling_out": ("applications/mnist",),
 }
