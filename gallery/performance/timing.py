@@ -296,17 +296,16 @@ with jax.default_device(jax.devices("cpu")[0]):
 # for it again, page by page. By default it decides by sizes and by luck. In our experiments it keeps
 # what it has, so that no luck gets into the numbers. This is what happens on the CPU when we leave
 # the decision to the library:
-from jaxcap.experiments.jit import ALLOCATOR, JIT
+from jaxcap.experiments.jit import ALLOCATOR, KEPT
 
 by_default = ALLOCATOR.run(budget_s=0.05)
 by_default
 
 # %%
 # The operating system counts the pages that it had to hand out again. They are called *page
-# faults*. Here they are beside those of :doc:`the page on jit </tutorials/transformations/jit>`,
-# which measured the same two variants with the memory kept:
+# faults*. Here they are beside those of the same two variants with the memory kept:
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
-kept = JIT.run(budget_s=0.05).select(**ALLOCATOR.points[0])
+kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):
     faults = [some.only(variant).faults_per_call for variant in VARIANTS]
     speedup = some.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)

@@ -95,8 +95,8 @@ COMPUTATIONS = {
     "kernels/convolution.py": MNIST,
     "kernels/dispatch.py": {"precision"} | DISPATCH | PUBLISHED,
     "kernels/elementwise.py": {
-        *("gradients", "introduction", "jit", "jit, default allocator", "mistakes", "precision"),
-        "typed_jit",
+        *("gradients", "introduction", "jit", "jit, default allocator", "jit, memory kept"),
+        *("mistakes", "precision", "typed_jit"),
     },
     "kernels/keys.py": {"keys"},
     "kernels/linalg.py": {

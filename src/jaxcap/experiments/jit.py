@@ -48,11 +48,18 @@ INTRODUCTION = Experiment(
     quick=grid(function=("wave",), size=(100_000,), device=("cpu",)),
     full=grid(function=("wave",), size=(100_000,), device=("gpu",)),
 )
-#: The same on a CPU where malloc decides which memory to give back.
+#: The same on a CPU, at one point, where malloc decides which memory to give back.
 ALLOCATOR = Experiment(
     name="jit, default allocator",
     title="A compiled function, and malloc's default",
     prepare=prepare,
     quick=grid(function=("wave",), size=(1_000_000,), device=("cpu",)),
     allocator="default",
+)
+#: What `ALLOCATOR` is compared with: malloc keeps all memory, as in all other experiments.
+KEPT = Experiment(
+    name="jit, memory kept",
+    title="A compiled function, and memory that is kept",
+    prepare=prepare,
+    quick=ALLOCATOR.quick,
 )
