@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import replace
 from pkgutil import resolve_name
 
@@ -27,3 +28,11 @@ def test_two_experiments_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(keys, "MORE_KEYS", same_name, raising=False)
     with pytest.raises(ValueError, match=r"two experiments are named 'keys', .*experiments\.keys"):
         catalogue()
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_says_what_it_prepares(name: str) -> None:
+    """Its page turns the line into one on what it measures."""
+    assert re.match(
+        r"Prepare \S.*\.$", (EXPERIMENTS[name].prepare.__doc__ or "").partition("\n")[0]
+    )

@@ -68,9 +68,8 @@ def _write_pages(folder: Path) -> None:
     """
     pages = {}
     for name, experiment in catalogue().items():
-        how = (experiment.prepare.__doc__ or "").partition("\n")[0]
         text = (
-            f"# {experiment.title}\n\n{_subject(experiment)} {how}\n\n"
+            f"# {experiment.title}\n\n{_subject(experiment)} {_work(experiment)}\n\n"
             f"```{{experiment}} {name}\n```\n"
         )
         pages[folder / f"{slug(name)}.md"] = text
@@ -83,6 +82,12 @@ def _write_pages(folder: Path) -> None:
 def _subject(experiment: MeasuredExperiment) -> str:
     """Return the line that says what an experiment's module is about."""
     return (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
+
+
+def _work(experiment: MeasuredExperiment) -> str:
+    """Say what is measured: what `prepare` prepares, by the first line of its docstring."""
+    how = (experiment.prepare.__doc__ or "").partition("\n")[0]
+    return how.replace("Prepare", "It measures", 1)
 
 
 class Experiments(SphinxDirective):
