@@ -126,11 +126,11 @@ float(abs(fast_wave(x) - wave(x)).max())
 # -----------------
 # A stopwatch around a call would answer another question, for five reasons. JAX may return before the
 # result is there, so the clock has to *wait* for it. The first call compiles, so it is timed by
-# itself, and only the calls after this *warm-up* are compared. Machines speed up and slow down, so
-# the variants *take turns*, and a slow minute hits them all. A process may be lucky or unlucky with
-# where its memory lies, and stays so until it ends, so several *fresh processes* measure. And since
-# even they don't agree, each comparison comes with an *interval*, which says where the number should
-# lie if as many processes measured it again.
+# itself, and only the calls after this *warm-up* are compared. A machine's speed changes from minute
+# to minute, so the variants *take turns*, and a slow minute hits them all. A process may be lucky or
+# unlucky with where its memory lies, and stays so until it ends, so several *fresh processes* measure.
+# And since even they don't agree, each comparison comes with an *interval*, which says where the
+# number should lie if as many processes measured it again.
 #
 # On this site, an *experiment* takes care of all that, and :doc:`the page on timing
 # </tutorials/performance/timing>` shows what happens if nobody does. Here is an experiment with

@@ -130,7 +130,7 @@ _ = figures.scaling(eig, x="size", title="eig on JAX's arrays")
 # ``svd``, four times quicker?
 # ----------------------------
 # The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and ``eig``
-# of matrices, JAX is four times quicker than NumPy and autograd. It has no table for that. The
+# of matrices, it gives JAX a factor of four over NumPy and autograd. It has no table for that. The
 # singular value decomposition writes a matrix as two rotations with a stretch in between, and
 # geometry is full of it: means of rotations, nearest orthogonal frames, principal components. What
 # does JAX call for it?

@@ -210,6 +210,18 @@ class TestBars:
         assert "op by op, 1000" in texts(figure)
 
 
+@pytest.mark.parametrize("fastest_s", [1e-3, 1e-6])
+@pytest.mark.parametrize("name", ["jit", "a name that leaves little room"])
+def test_all_values_are_inside(name: str, fastest_s: float) -> None:
+    slowest = [make_run(samples(seconds)) for seconds in (1.1e-3, 1.9e-3)]
+    rows = make_set(make_result(name, *slowest), make_result("b", make_run(samples(fastest_s))))
+    figure = bars(rows, value=lambda result: result.time.rate(2, "megabytes"))
+    figure.draw_without_rendering()
+    values = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert values
+    assert all(value.x1 <= figure.axes[0].bbox.x1 + 1 for value in values)
+
+
 def test_clock_that_saw_no_time_is_no_reason_to_fail() -> None:
     coarse = make_set(
         *(make_result("jit", make_run([0.0] * 6), parameters={"size": s}) for s in (1, 2))

@@ -28,6 +28,7 @@ It measures :measured:`several` keys.
 from jaxcap.experiments.keys import KEYS, SPLIT_EACH
 
 results = KEYS.run(points=KEYS.points[:1], processes=1, budget_s=0.001)
+batch = results.speedup("split into all", over="split one by one")  # which the home page quotes
 results
 
 # %%

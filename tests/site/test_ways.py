@@ -12,12 +12,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from made_up import CLAIMING_PAGE, OTHER_PAGES
 from playwright.sync_api import Browser, Page, expect
-from sites import TUTORIALS, Read
+from sites import ROOT, TUTORIALS, Read
 
-from jaxcap.experiments import catalogue
 from jaxcap.results.files import slug
 
-EXPERIMENTS = sorted(slug(name) for name in catalogue())
+ADDRESSES = (ROOT / "docs" / "addresses.txt").read_text(encoding="utf-8")
+EXPERIMENTS = sorted(re.findall(r"^results/experiments/(.+)\.html$", ADDRESSES, re.MULTILINE))
 FOLDED = "details.jaxcap-code"
 # Calls that draw, tabulate or claim.
 SHOWS = re.compile(

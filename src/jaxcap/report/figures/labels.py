@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Annotation
 from matplotlib.transforms import offset_copy
 from scipy.optimize import isotonic_regression
 
@@ -85,6 +86,25 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
                 "shrinkB": 3,
             },
         )
+
+
+def fit_texts(axes: Axes) -> None:
+    """Move the right end of the horizontal axis until all annotations in it are inside.
+
+    Call it last, because the width of the axes depends on all else that the figure shows.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # lays it out
+    scale = axes.xaxis.get_transform()
+    left, right = scale.transform(axes.get_xlim())
+    for text in axes.texts:
+        if isinstance(text, Annotation):
+            start = axes.transData.transform(text.xy)[0]
+            share = (text.get_window_extent().x1 - start) / axes.bbox.width
+            place = float(scale.transform(text.xy[0]))
+            right = max(right, left + (place - left) / (1 - share))
+    axes.set_xlim(right=float(scale.inverted().transform(right)))
 
 
 def spread(

@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
-from jaxcap.report.figures.labels import headline
+from jaxcap.report.figures.labels import fit_texts, headline
 from jaxcap.report.figures.style import (
     GRID,
     INK,
@@ -78,6 +78,7 @@ def bars(
         finding = findings.of_times(results, over=over)
     subject = title or devices_of(results.results)
     headline(figure, finding, subject)
+    fit_texts(axes)
     figure.set_label(f"{subject}. {describe(named.items())}")
     return figure
 
@@ -123,6 +124,7 @@ def ratios(
     finding = findings.extremes(over, named)
     subject = title or devices_of(results.results)
     headline(figure, finding, subject)
+    fit_texts(axes)
     figure.set_label(f"{subject}. {describe(named.items())}")
     return figure
 
