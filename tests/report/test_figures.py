@@ -215,7 +215,7 @@ class TestBars:
 def test_all_values_are_inside(name: str, fastest_s: float) -> None:
     slowest = [make_run(samples(seconds)) for seconds in (1.1e-3, 1.9e-3)]
     rows = make_set(make_result(name, *slowest), make_result("b", make_run(samples(fastest_s))))
-    figure = bars(rows, value=lambda result: result.time.rate(2, "megabytes"))
+    figure = bars(rows, value=lambda result: result.time.rate(2, "images"))
     figure.draw_without_rendering()
     values = [text.get_window_extent() for text in figure.axes[0].texts]
     assert values

@@ -95,16 +95,17 @@ def fit_texts(axes: Axes) -> None:
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
-    figure.draw_without_rendering()  # lays it out
     scale = axes.xaxis.get_transform()
-    left, right = scale.transform(axes.get_xlim())
-    for text in axes.texts:
-        if isinstance(text, Annotation):
-            start = axes.transData.transform(text.xy)[0]
-            share = (text.get_window_extent().x1 - start) / axes.bbox.width
-            place = float(scale.transform(text.xy[0]))
-            right = max(right, left + (place - left) / (1 - share))
-    axes.set_xlim(right=float(scale.inverted().transform(right)))
+    for _ in range(2):  # other ticks may take some of the width
+        figure.draw_without_rendering()  # lays it out
+        left, right = scale.transform(axes.get_xlim())
+        for text in axes.texts:
+            if isinstance(text, Annotation):
+                start = axes.transData.transform(text.xy)[0]
+                share = (text.get_window_extent().x1 - start) / axes.bbox.width
+                place = float(scale.transform(text.xy[0]))
+                right = max(right, left + (place - left) / (1 - min(share, 0.8)))
+        axes.set_xlim(right=float(scale.inverted().transform(right)))
 
 
 def spread(
