@@ -145,7 +145,7 @@ Source(calibration.fit_by_scipy)
 # %%
 # *SciPy with JAX's gradient.* :func:`jax.value_and_grad` computes the error and its exact gradient
 # together. The loop is still SciPy's and runs in Python; each evaluation is one call of this
-# compiled function:
+# compiled function, which the package calls ``_error_and_gradient``:
 error_and_gradient = jax.jit(jax.value_and_grad(rmse))
 Source(calibration.fit_by_gradient)
 
@@ -322,8 +322,9 @@ fit_pays
 # %%
 # Two things can make the difference. Differences need one more evaluation for each parameter and
 # gradient: two here, a hundred if you had a hundred parameters, where :func:`jax.grad` still needs
-# one pass. And with the loop compiled, Python no longer has anything to do between evaluations,
-# which counts while these are short. Against that stands the first fit, which compiles:
+# one pass backwards. And with the loop compiled, Python no longer has anything to do between
+# evaluations, which counts while these are short. Against that stands the first fit, which
+# compiles:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
@@ -339,9 +340,8 @@ print("evaluation:", evaluation)
 # %%
 # For one evaluation on ten thousand readings, NumPy came out :measured:`loop` compared with a loop,
 # and ``jit`` :measured:`evaluation` compared with NumPy. A whole fit inside JAX came out
-# :measured:`whole_fit` compared with SciPy and its differences. If you have one fit to make, count
-# the compilation, too: it is paid once for a program, and a program is good for one shape of the
-# parameters, so keep that fixed. And an exact gradient is yours in either case, since SciPy takes
-# JAX's.
+# :measured:`whole_fit` compared with SciPy and its differences. If you have only one fit to make,
+# count the compilation, too. It is paid once for each shape of the parameters and of the data, so
+# keep both fixed. And an exact gradient is yours in either case, since SciPy takes JAX's.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

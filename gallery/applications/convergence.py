@@ -165,10 +165,11 @@ gradient_where_lost = f"{steepness:.1g}"
 
 # %%
 # A report says why a search stopped, and not how good the result is. A search whose differences
-# drowned in rounding reported :measured:`never_moved` without taking a step. Of a hundred fits in 32
-# bits, JAX reported :measured:`failures` as failures, and the largest error of all hundred was
-# :measured:`worst`. So optimise in 64 bits if you can, and then ask the gradient: nearly zero at an
-# optimum, it was :measured:`gradient_where_lost` where the last search of this page ended.
+# drowned in rounding reported :measured:`never_moved` without taking a step. Of a hundred fits in
+# 32 bits, JAX reported :measured:`failures` as failures. Of all hundred, none was farther from the
+# closed form than :measured:`worst`. So optimise in 64 bits if you can, and then ask the gradient:
+# nearly zero at an optimum, it was :measured:`gradient_where_lost` where the last search of this
+# page ended.
 #
 # Next: the optimum is found, and still isn't the law that made the data. :doc:`Why isn't the best fit
 # the truth? </tutorials/applications/attenuation>`

@@ -196,9 +196,10 @@ from jaxcap.kernels import convolution
 Source(convolution.by_patches)
 
 # %%
-# (The matrix of patches is large. The trainer therefore uses
-# ``convolution.by_columns``, the same idea on a few images at a time, with a
-# gradient of its own by :func:`jax.custom_vjp`. You can skip that.)
+# (The matrix of patches is large. For the second convolution, the trainer therefore uses
+# ``convolution.by_columns``, the same idea on a few images at a time, with a gradient of its own by
+# :func:`jax.custom_vjp`. And it exchanges the pooling, too, for ``convolution.max_pool``. What you
+# will see of patches below is what both do together.)
 #
 # Is it worth the trouble? Look at the gradient of the second convolution with respect to its
 # kernel, for eight images: all at once, and in a compiled loop of two halves, as a scan would have
@@ -283,11 +284,12 @@ patches_pay = claim(
 patches_pay
 
 # %%
-# The three ideas attack different costs. Data on the device and scan save time *between* steps, so
-# they matter most where a step is short, as on a GPU. Patches save time *within* a step, on devices
-# whose convolutions are slow, as a CPU's may be, and more so the larger the batch. (On a CPU this
-# page uses small batches, to be built sooner.) So before you choose a remedy, find out where your
-# time goes.
+# (The first idea changes three things at once: where the images are, when losses are read, and how
+# the step is written. Its claim can't tell which of them did it.) The three ideas attack different
+# costs. Data on the device and scan save time *between* steps, so they matter most where a step is
+# short, as on a GPU. Patches save time *within* a step, on devices whose convolutions are slow, as
+# a CPU's may be. How much they save may depend on the batch. (On a CPU, this page uses small ones,
+# so that it builds sooner.) So before you choose a remedy, find out where your time goes.
 #
 # How much of the machine is that?
 # --------------------------------
@@ -547,8 +549,9 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 # compared with the naive loop, and :measured:`to_torch` compared with :measured:`fastest_of_torch`,
 # PyTorch's shortest.
 #
-# None of the three ideas is a flag. Each goes after a particular cost: waiting for losses, sending
-# data, starting steps from Python, convolutions that the device doesn't like. Which of them you
-# have depends on your device, so measure before you optimise.
+# None of the three ideas is a switch to leave on everywhere. The first saves waiting for losses and
+# sending data, the second starting each step from Python, and the third replaces convolutions that
+# the device doesn't like. Which of these costs you have depends on your device, so measure before
+# you optimise.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

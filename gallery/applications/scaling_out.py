@@ -12,11 +12,11 @@ no second GPU to follow.
 # %%
 # Eight devices from one CPU
 # --------------------------
-# JAX can make one CPU pretend to be several devices. That isn't meant to make anything faster, but
-# in all other respects they behave as eight GPUs would, so you can develop at home what is going to
-# run on a cluster. The number has to be known before JAX first looks for devices. So this page
-# starts other Python processes, and sets ``JAX_PLATFORMS`` to ``cpu`` and ``JAX_NUM_CPU_DEVICES`` to
-# the number in their environment:
+# JAX can make one CPU pretend to be several devices. That isn't meant to make anything faster. But
+# your program sees eight devices and has to treat them as it would eight GPUs, so you can develop
+# at home what is going to run on a cluster. The number has to be known before JAX first looks for
+# devices. So this page starts other Python processes, and sets ``JAX_PLATFORMS`` to ``cpu`` and
+# ``JAX_NUM_CPU_DEVICES`` to the number in their environment:
 from jaxcap.report.pretended import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
@@ -79,8 +79,8 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # -----------------------
 # It should. The mean over a batch doesn't depend on who computes which part of it, and neither do
 # JAX's random numbers for dropout, since they are computed from a key. So we make three trainings
-# with the same batches, a few steps in each of two short epochs. The first two run this command, on
-# one device and on eight:
+# with the same batches, a few steps in each of two short epochs. The first two run this command,
+# with smaller batches, on one device and on eight:
 #
 # .. code-block:: console
 #
@@ -204,8 +204,9 @@ sharing_pays
 #
 # Checkpoints go to a folder that all processes can see. If the job is stopped, start it again with
 # the same command, on as many devices as you like, and it goes on after the last complete epoch.
-# One more warning: two processes that share one GPU are no use. On a CPU, as above, they make a
-# good test.
+# One more warning: give each process GPUs of its own, because NCCL, NVIDIA's library for messages
+# between GPUs, normally refuses two processes on one. On a CPU, as above, two processes make a good
+# test.
 #
 # Takeaway
 # --------

@@ -102,11 +102,12 @@ Table("A compiled dot, from call to result", headers, rows)
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
 # called it, and the call returns with its result. A larger one is handed to another thread. That
-# lets Python run ahead, and it costs a wake-up. You can recognise it in the table where the last
-# two columns part just as the operations pass a thousand. (The thousand is a rule of thumb in XLA's
-# source, and may change. On a GPU every call is handed over, so there is no such step.)
-# :doc:`Asynchronous dispatch </tutorials/transformations/asynchronous_dispatch>` has the details,
-# and the option ``jax_cpu_enable_async_dispatch`` that turns the handing over off.
+# lets Python run ahead, and it costs a wake-up. If that is what happened here, both times in the
+# table jump where the operations pass a thousand, and from there on the call returns well before
+# its result is ready. (The thousand is a rule of thumb in XLA's source, and may change. On a GPU
+# every call is handed over, so there is no such step.) :doc:`Asynchronous dispatch
+# </tutorials/transformations/asynchronous_dispatch>` has the details, and the option
+# ``jax_cpu_enable_async_dispatch`` that turns the handing over off.
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
@@ -232,10 +233,10 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 #
 # Where JAX overtakes NumPy
 # -------------------------
-# The price of a call is the same for five numbers and for five million, while the work grows. So
-# with enough elements, something other than dispatch should decide. Three candidates, from little
-# work for each element to much: a scalar product; a polynomial of degree ten, for which NumPy
-# passes over the array many times and ``jit`` once; and a product of square matrices.
+# Apart from the step in the middle, the price of a call doesn't grow with its arrays, while the
+# work does. So with enough elements, something other than dispatch should decide. Three candidates,
+# from little work for each element to much: a scalar product; a polynomial of degree ten, for which
+# NumPy passes over the array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
 
 # %%
@@ -267,10 +268,10 @@ Table(
 
 # %%
 # *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
-# approach each other, larger arrays would have helped. If they run side by side, both libraries do
-# the same work equally well, and no size will separate them. That is what to expect of matrix
-# products on a CPU: both sides call code that experts have tuned for years, and fusion has nothing
-# to add.
+# approach each other, larger arrays would have helped. If they run side by side, the libraries
+# differ by a factor that no size will change. For matrix products on a CPU, this factor may be
+# close to 1: both sides call code that experts have tuned for years, and in a single operation
+# there is nothing to fuse.
 #
 # Takeaway
 # --------

@@ -11,11 +11,12 @@ the notebook sums them up, and fills in the conclusion.
 # %%
 # What was at stake
 # -----------------
-# The library took its gradients from autograd, which wraps NumPy and records what it does. In favour of
-# moving, the notebook says: autograd is no longer developed, it never learned to use a GPU, and it
-# computes at NumPy's speed, while JAX compiles, maps and differentiates, on whatever device there is.
-# Against it stands :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which is the
-# same for five numbers as for a million.
+# The library took its gradients from autograd, which wraps NumPy and records what it does. In
+# favour of moving, the notebook says: autograd is no longer developed, it never learned to use a
+# GPU, and it computes at NumPy's speed, while JAX compiles, maps and differentiates, on whatever
+# device there is. Against it stands :doc:`the price of a call
+# </tutorials/performance/dispatch_overhead>`, which has to be paid for five numbers as for a
+# million.
 #
 # The experiment is that of the last page. It has four operations, each in the same five ways. A column
 # called *arrays* says whose arrays the libraries got, since the notebook made a table for either kind.
@@ -55,9 +56,10 @@ title = "Time on JAX's arrays, over that on NumPy's"
 Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
-# Of the notebook's own ratios, NumPy's lies in that range, and autograd's below it. Of JAX's two, one
-# is near a third, and the other near two thirds. A factor that sums up a table tends to be the one
-# that looked best in it, so keep the table beside it.
+# Of the notebook's own ratios, NumPy's lies in that range, and autograd's below it. Of JAX's two,
+# one is near a third, and the other near two thirds. A factor that sums up a table tends to be the
+# one that looked best in it, so keep the table beside it. (The column *now* says whether the same
+# summary would be right today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------

@@ -25,8 +25,9 @@ with jax.enable_x64(True):
     print("inverse", jnp.linalg.inv(small).shape)
 
 # %%
-# All libraries compute in float64 here, which JAX does only inside :func:`jax.enable_x64`. The
-# other two look much the same. This is PyTorch, whose arrays go to the GPU whenever JAX's do::
+# All libraries compute in float64 here. JAX does that only in its 64-bit mode, which
+# :func:`jax.enable_x64` switches on for a block. The other two look much the same. This is PyTorch,
+# whose arrays go to the GPU whenever JAX's do::
 #
 #     x = torch.rand((n, n), dtype=torch.float64, device=device)
 #     x.mean(), x.sum()
@@ -102,8 +103,8 @@ results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
 results
 
 # %%
-# A product of large matrices leaves little room for ingenuity, since every library hands it to code
-# that was tuned for this purpose:
+# Every library hands a product of large matrices to code that was tuned for this purpose. Is there
+# anything left to choose between them?
 from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(
@@ -276,9 +277,9 @@ for setting in ("highest", "high", "default"):
 
 # %%
 # Three equal numbers mean that the setting makes no difference on this device, which is usual on
-# CPUs. On a GPU with tensor cores, the default should show TF32's error. You can see that error on
-# any machine, without the hardware and without its speed: round the input to 10 bits and multiply
-# in float32. The same works for bfloat16, which keeps 7.
+# CPUs. On a GPU whose tensor cores know TF32, as NVIDIA's do since the A100, the default should
+# show its error. You can see that error on any machine, without the hardware and without its speed:
+# round the input to 10 bits and multiply in float32. The same works for bfloat16, which keeps 7.
 for name, bits in ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
     errors[f"rounded to {name}"] = error(
@@ -314,9 +315,9 @@ headers = ("format", "speed", rates["float32"].interval_name)
 Table(f"Products by JAX on {device}", headers, rows)
 
 # %%
-# A product forgives rounding. An inverse doesn't, because it multiplies each rounding error by the
-# condition number of the matrix. The test with the identity shows what that amounts to in 32 bits
-# and in 64:
+# A product forgives rounding. An inverse may not, because it can multiply a rounding error by as
+# much as the condition number of the matrix. The test with the identity shows what that amounts to
+# in 32 bits and in 64:
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 inverse_32 = float(linalg.offsets_from_identity(as_numpy(identity)).max())
@@ -334,12 +335,12 @@ tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 # %%
 # On this page's machine, JAX's product in float64 came out :measured:`against_numpy` compared with
 # NumPy's, and a typical call reached :measured:`reached` of the limit. Comparing libraries gave you
-# the first number; only the second says how much there is left to gain. In float32 and float64,
-# JAX's largest products ran at :measured:`rate_32` and :measured:`rate_64`. Rounding the input to
-# TF32 multiplied the error of float32 by :measured:`tf32_error`, so know whether you can afford it.
-# And check what you time. Test a result by a property that it must have, and by its largest
-# deviation: the mean would have looked :measured:`flattered` times better. Test a time by the limit
-# of the device.
+# the first number; only the second says how much there is left to gain. In the experiment on
+# limits, JAX's products ran at :measured:`rate_32` in float32 and at :measured:`rate_64` in
+# float64. Rounding the input to TF32 multiplied the error of float32 by :measured:`tf32_error`, so
+# know whether you can afford it. And check what you time. Test a result by a property that it must
+# have, and by its largest deviation: the mean would have looked :measured:`flattered` times better.
+# Test a time by the limit of the device.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -50,7 +50,7 @@ as_fast
 # machine, and then with one of its cores kept busy by another process.
 #
 # Three other tools got the same questions and the same time, each used as its documentation
-# recommends. ``timeit`` returns the least of several repeats. PyTorch's ``Timer`` gives the median
+# recommends. ``timeit`` prints the best of several repeats. PyTorch's ``Timer`` gives the median
 # and the quartiles of its blocks. And pyperf gives the mean and the standard deviation over several
 # processes, and compares them with a t-test. It starts new processes for every function, so in the
 # time in which the others answered all questions, it could answer one.
@@ -67,8 +67,9 @@ precision.table_of_verdicts(audit)
 # A *false alarm* is a kernel that a tool told from itself. Two of the tools give no verdict, so we
 # had to supply one: they see a difference if their ranges, or their quartiles, don't overlap. The
 # next column guards against tools that see nothing at all: was a difference found where there is
-# one, between the wave op by op and compiled? The *spread* says how much that speed-up varied from
-# run to run, as a standard deviation, with an interval of its own.
+# one, between the wave op by op and compiled? Read the two together, because caution has a price: a
+# tool that seldom raises a false alarm may also miss more of what is there. The *spread* says how
+# much that speed-up varied from run to run, as a standard deviation, with an interval of its own.
 #
 # The dashed line marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -173,6 +174,7 @@ precision.table_of_deviations(audit)
 as_itself = twice.speedup("B", over="A", kernel="matrix product, jit")
 alarms = str(precision.false_alarms(audit, JAXCAP, QUIET))
 alarms_when_busy = str(precision.false_alarms(audit, JAXCAP, BUSY))
+found = str(precision.detections(audit, JAXCAP, QUIET))
 times = precision.times(audit, JAXCAP, QUIET)
 speedups = precision.speedups(audit, JAXCAP, QUIET)
 next_time = str(precision.next_inside(times))
@@ -181,10 +183,10 @@ next_ratio = str(precision.next_inside(speedups))
 # %%
 # Compared with itself, a matrix product came out :measured:`as_itself` in this build. In the audit,
 # the share of verdicts on equal calls that were wrong was :measured:`alarms` on the quiet machine,
-# and :measured:`alarms_when_busy` with one core busy. On the quiet machine, the interval of a time
-# contained the next run's in :measured:`next_time` of cases, and that of a ratio in
-# :measured:`next_ratio`. That is how far you can trust them. If a decision depends on a number,
-# measure it again, on another day.
+# and :measured:`alarms_when_busy` with one core busy. On the quiet machine, a difference that
+# exists was found in :measured:`found` of the runs. The interval of a time contained the next run's
+# in :measured:`next_time` of cases, and that of a ratio in :measured:`next_ratio`. That is how far
+# you can trust them. If a decision depends on a number, measure it again, on another day.
 #
 # Some mistakes no interval can show, because they hit every repeat alike: see :doc:`how to time JAX
 # </tutorials/performance/timing>`. The rules behind all this are in :doc:`how we

@@ -44,7 +44,7 @@ def offsets_from_identity(a: NumPyMatrix) -> NumPyMatrix:
 def product(a: Matrix, b: Matrix) -> Array:
     """Matrix product of ``a`` with shape ``(m, k)`` and ``b`` with shape ``(k, n)``, by JAX.
 
-    NumPy arrays are copied to JAX's default device in each call.
+    NumPy arrays are brought to JAX's default device in each call.
     """
     return jnp.matmul(a, b)
 
