@@ -36,9 +36,10 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # Noise makes the fit too steep
 # -----------------------------
 # We asked for the correction that brings noisy readings as close to the reference as possible. An
-# extreme reading is extreme partly by bad luck, so the best guess for it is less extreme than it
-# looks. The fit learns this, and divides by a slope that is too steep. Statisticians call it
-# attenuation. More data won't help: this is where the fit ends up with infinitely many readings:
+# extreme reading is extreme partly by bad luck, so the best guess of the truth behind it is less
+# extreme than the reading looks. The fit learns this, and divides by a slope that is too steep.
+# Statisticians call it attenuation. More data won't help: this is where the fit ends up with
+# infinitely many readings:
 calibration.least_squares_limit()
 
 # %%
@@ -87,12 +88,12 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 # %%
 # Which of the two is right?
 # --------------------------
-# That depends on your question. If you want to correct readings of this sensor with the least error,
-# take least squares, because that is what it minimises. If you want to know the law, or to correct
-# readings that are spread differently, take the estimator without the bias. (The ratio above also
-# says that nearly all of the noise is in the readings. So predicting these from the reference, and
-# solving for the truth afterwards, would have done almost as well. But only the ratio could tell
-# you.)
+# That depends on your question. If you want to correct readings of this sensor with the least
+# error, take least squares, because that is what it minimises. If you want to know the law, or to
+# correct readings that are spread differently, take the estimator without the bias. (The ratio
+# above also says that nearly all of the noise is in the readings. So you could have predicted the
+# readings from the reference, and solved for the truth afterwards, with almost the same result. But
+# it takes the ratio to know that.)
 #
 # Takeaway
 # --------

@@ -12,8 +12,9 @@ more pages ask whether you can believe what they report, and whether the best fi
 # Two sensors
 # -----------
 # Our reference sensor shows the true quantity, with a little noise. The cheap one reads slope times
-# truth plus offset. It has noise as well, and its slope trembles from reading to reading. Since
-# :func:`~jaxcap.kernels.calibration.sensors` simulates both, we know what an optimiser should find:
+# truth plus offset. It has noise as well, and its slope varies a little from reading to reading.
+# Since :func:`~jaxcap.kernels.calibration.sensors` simulates both, we know what an optimiser should
+# find:
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -57,8 +58,8 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # An optimiser asks for this number again and again. NumPy makes several passes over the data to
 # compute it, and stores what comes out of each; :func:`jax.jit` can do it in one. On the other
 # hand, a call of JAX has its :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many
-# readings do you think it takes until the one outweighs the other? A plain Python loop joins in, as
-# far as it ends in reasonable time.
+# readings do you think it takes until the one outweighs the other? A plain Python loop takes part,
+# up to the size where you would have to wait for it.
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
 from jaxcap.report import figures
 
@@ -86,9 +87,8 @@ jit_pays
 
 # %%
 # Where ``jit`` is behind at few readings, you see the price of a call. On a CPU this includes
-# handing the work to a thread of its own, which has to wake up first. As for the loop, beware of
-# anybody who compares with it: whatever JAX gains over a loop, check first how much of that NumPy
-# gains, too.
+# handing the work to a thread of its own, which has to wake up first. As for the loop: when
+# somebody tells you what JAX gained over one, ask how much of that NumPy would have gained.
 #
 # A longer parameter vector is another program
 # --------------------------------------------
@@ -211,8 +211,8 @@ Table("One calibration, from the same start", headers, rows)
 #
 # Compare two more columns before you read on. What an optimiser *reports* and what it *found* are
 # different things, and in 32 bits they need not go together; :doc:`the next page
-# </tutorials/applications/convergence>` finds out why. How far are the three from the closed form at
-# most, as a share of the value?
+# </tutorials/applications/convergence>` finds out why. And how far from the closed form is the
+# worst of the three, relative to the value?
 for dtype in ("float64", "float32"):
     found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
@@ -229,13 +229,14 @@ for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
     axes.plot(line, fitted, label="fit")
     axes.set_xlabel("reference")
 left.set_title("Readings and fit")
-right.set_title("Less the true law")
+right.set_title("True law subtracted")
 _ = left.legend(markerscale=5)
 
 # %%
-# The sensor errs more where there is more to measure, because its slope trembles. And the fit is
-# tilted against the truth, by a little. That is no fault of the optimisers: they agree with the
-# closed form. It has :doc:`a page of its own </tutorials/applications/attenuation>`.
+# The sensor errs more where there is more to measure, because the noise of its slope is multiplied
+# by the truth. And the fit is tilted a little against the truth. Don't blame the optimisers, which
+# agree with the closed form: the tilt comes from the question, and has :doc:`a page of its own
+# </tutorials/applications/attenuation>`.
 #
 # Three ways down the valley
 # --------------------------
@@ -320,7 +321,7 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# Two things can make the difference. Differences need one more evaluation for each parameter and
+# Two things can decide this. Finite differences need one more evaluation for each parameter and
 # gradient: two here, a hundred if you had a hundred parameters, where :func:`jax.grad` still needs
 # one pass backwards. And with the loop compiled, Python no longer has anything to do between
 # evaluations, which counts while these are short. Against that stands the first fit, which

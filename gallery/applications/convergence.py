@@ -37,8 +37,8 @@ fit_inside_jax = jax.jit(calibration.fit_by_jax)
 # %%
 # A success that never moved
 # --------------------------
-# The small step to the side has to suit the dtype. SciPy's own suits 64 bits. What happens if you
-# forget to change it, and hand over data of 32?
+# The small step to the side has to suit the dtype, and SciPy's default suits 64 bits. What happens
+# if you keep it, and hand over data in 32 bits?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
 small = calibration.fit_by_scipy(*narrow, START, step=default_step)
@@ -132,10 +132,10 @@ print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
 
 # %%
 # A gain smaller than the rounding can't be seen. Whether the computed error falls is then a matter
-# of luck, and where it doesn't, the search tries ever shorter steps and gives up. Its optimum is
-# good all the same, for one and the same reason: close to a minimum the error hardly changes. So
-# the search can't see it fall any more, and you lose nothing if it stops. In 64 bits the numbers
-# lie so close that the gradient gets to nearly zero first.
+# of luck, and where it doesn't, the search tries ever shorter steps and gives up. The point where
+# it gives up is good all the same. Close to a minimum the error hardly changes, which is why the
+# search can't see it fall, and why you lose nothing if it stops. In 64 bits, numbers lie so close
+# together that the gradient comes near zero first.
 #
 # A failure to take seriously
 # ---------------------------
@@ -151,7 +151,7 @@ print("at", lost.x, f"after {int(lost.nit)} steps, gradient {steepness:.1g}")
 # although there is a way down. The gradient tells this failure from the harmless one: compute it at
 # the point where the search ended, in 64 bits, and ask whether it is nearly zero.
 #
-# Don't count on its being mended soon: JAX `no longer aims to have optimisers of its own
+# Don't wait for a repair, since JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
 # JAX's gradient, or `Optimistix <https://docs.kidger.site/optimistix/api/compat/>`__, which has a
 # replacement with the same arguments.

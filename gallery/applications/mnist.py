@@ -14,8 +14,8 @@ end is a list of what made an older comparison unfair.
 # ----------
 # MNIST has handwritten digits, 28 by 28 bytes each. :func:`jaxcap.mnist.data.load` looks for them
 # in the folder that ``JAXCAP_MNIST_DIR`` names, then in a cache, then on the internet, and checks
-# their hashes. Training on all of them keeps a CPU busy for long, so on a CPU this page makes do
-# with a subset that comes with the package:
+# their hashes. Training on all of them would keep a CPU busy for a long time, so there this page
+# uses a subset that comes with the package:
 import jax
 
 from jaxcap.mnist import data
@@ -97,9 +97,10 @@ headers = ("layer", "kernel in Flax", "kernel in PyTorch", "parameters")
 Table("The network", headers, rows, [note])
 
 # %%
-# As many, but in another order. Flax keeps the channels of an image last, and PyTorch first. That
-# transposes the kernels, and it also shuffles the long vector that enters ``dense1``, which is easy
-# to forget, because all shapes still fit. To carry weights over, undo both:
+# Both have equally many, but in another order. Flax keeps the channels of an image last, and
+# PyTorch first. That transposes the kernels, and it also shuffles the long vector that enters
+# ``dense1``, which is easy to forget, because all shapes still fit. To carry weights over, undo
+# both:
 Source(model_torch.from_flax)
 
 # %%
@@ -505,7 +506,8 @@ more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 # said nothing about frameworks.
 #
 # **It computed gradients that nobody used.** In validation it called the function that also returns
-# the gradient, and threw that away: the last column instead of the one before.
+# the gradient, and threw the gradient away. So it did the work in the last column of the table,
+# where that in the column before would have been enough.
 #
 # **It counted wrongly.** The last image of the validation was left out, and the accuracies of all
 # batches were averaged as if these were of one size, which the last batch wasn't. How much does

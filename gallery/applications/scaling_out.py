@@ -40,8 +40,8 @@ from jaxcap.report.source import Source
 Source(sharding.loss, sharding.by_compiler)
 
 # %%
-# With :func:`jax.shard_map` you write down the other side of it: what a single device does with its
-# part, and the message that it sends. :func:`jax.lax.pmean` takes the mean over the devices:
+# With :func:`jax.shard_map` you take the view of a single device. You write down what it does with
+# its part, and the message that it sends. :func:`jax.lax.pmean` takes the mean over the devices:
 Source(sharding.by_shard_map)
 
 # %%
@@ -216,8 +216,8 @@ difference = f"{apart:.1e}"
 
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, XLA adds
-# what devices have to tell each other, and the training learns the same: the losses of this page
-# differed by a share of :measured:`difference` at most. Speed is another matter. On this page's
+# what devices have to tell each other, and the training learns the same: the losses on this page
+# differed by :measured:`difference` of their value at most. Speed is another matter. On this page's
 # machine, :measured:`several` came out :measured:`at_most` compared with one, so measure on one
 # device before you pay for eight.
 #

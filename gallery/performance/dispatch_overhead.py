@@ -111,9 +111,9 @@ Table("A compiled dot, from call to result", headers, rows)
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
-# ``jax.jit(f)`` makes a new wrapper. JAX still knows the program that it compiled for ``f``, but a
-# new wrapper has to find it by a long search, where an old one knows the way. What do you save by
-# wrapping once, at the top level of a module?
+# ``jax.jit(f)`` makes a new wrapper. JAX still has the program that it compiled for ``f``. But an
+# old wrapper knows where to find it, and a new one has to search. What do you save by wrapping
+# once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -151,8 +151,8 @@ for _ in range(3):
 # Each trace is followed by a compilation. The page on :doc:`how to time JAX
 # </tutorials/performance/timing>` measures that, as its fifth mistake.
 #
-# Another one: somebody else's arrays
-# -----------------------------------
+# Another habit to question: mixing kinds of arrays
+# -------------------------------------------------
 # NumPy and JAX accept each other's arrays and convert them in each call, without a word. Here are
 # five numbers in both kinds:
 numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
@@ -201,8 +201,8 @@ for variant in chains.variants:
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
-# A number near a hundred means that each operation pays its own way. A number near one means that
-# the call is what costs, and the sines come with it.
+# A number near a hundred means that each sine pays for a call of its own. A number near one means
+# that the call is what you pay for, and a sine more or less hardly matters.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -228,7 +228,7 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 # %%
 # Don't read the first part as *dispatch* and the second as *computing*. NumPy always computes
 # before it returns. So does JAX on a CPU when there is as little to compute as here, so the first
-# part includes the sines themselves. It is an upper bound of what dispatching costs. On a GPU the
+# part includes the sines themselves. It is an upper bound on what dispatching costs. On a GPU the
 # call returns when the kernels are queued, and the rest is waiting for them.
 #
 # Where JAX overtakes NumPy

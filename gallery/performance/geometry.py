@@ -3,9 +3,9 @@ Should a geometry library move to JAX?
 ======================================
 
 The authors of a library for geometry once asked this in a notebook. They timed single operations on
-small arrays, in most of which NumPy was far ahead, and under its last heading, *Conclusion*, the
-notebook is empty. This page repeats the tables with a clock that waits, checks the sentences in which
-the notebook sums them up, and fills in the conclusion.
+small arrays, and in most of them NumPy was far ahead. The notebook ends with the heading
+*Conclusion*, and nothing below it. This page repeats the tables with a clock that waits, checks the
+sentences in which the notebook sums them up, and fills in the conclusion.
 """
 
 # %%
@@ -18,8 +18,9 @@ the notebook sums them up, and fills in the conclusion.
 # </tutorials/performance/dispatch_overhead>`, which has to be paid for five numbers as for a
 # million.
 #
-# The experiment is that of the last page. It has four operations, each in the same five ways. A column
-# called *arrays* says whose arrays the libraries got, since the notebook made a table for either kind.
+# The experiment is the one of the last page: four operations, each in the same five ways. The
+# column *arrays* says whose arrays the libraries got, because the notebook made one table with
+# NumPy's arrays and another with JAX's.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -141,9 +142,9 @@ solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
-# On a CPU that is LAPACK's ``gesdd``, and so it is for NumPy. What remains to differ is dispatch, and
-# whose LAPACK it is: NumPy brings OpenBLAS, and JAX borrows SciPy's. So where would a factor of four
-# come from?
+# On a CPU that is LAPACK's ``gesdd``, and so it is for NumPy. That leaves two differences:
+# dispatch, and who built the LAPACK. NumPy brings its own as part of OpenBLAS, and JAX borrows
+# SciPy's. So where would a factor of four come from?
 experiments.tabulate(results, "svd")
 
 # %%
@@ -161,11 +162,11 @@ four_times_quicker = claim(
 four_times_quicker
 
 # %%
-# A sentence without its table can't be checked, only measured again. It may have been right on another
-# device, or for matrices of another size. The notebook doesn't say which it was about.
+# A sentence without its table can't be checked, only measured again. This one may have been right
+# on another device, or for matrices of another size: the notebook names neither.
 #
-# linalg.solve
-# ------------
+# Is ``solve`` slower when it is compiled?
+# ----------------------------------------
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
 # why was a compiled function that solves a complex system slower than NumPy? The question gives no
 # sizes, so we try several, with ten right-hand sides and 64-bit complex numbers, which are two of
@@ -183,10 +184,9 @@ systems.speedups(over="NumPy")
 
 # %%
 # Where JAX is behind at every size, the small systems show its dispatch, and the large ones the
-# hand-over between threads and the routine itself. How much of the latter is due to which, these
-# measurements don't say. A note below the first table about processes *in different modes* means
-# that the same call took quite different times in different processes; then no single number
-# describes it.
+# hand-over between threads and the routine itself. These measurements can't tell how much each of
+# these two costs. A note below the first table about processes *in different modes* means that the
+# same call took quite different times in different processes; then no single number describes it.
 #
 # Counting the tables
 # -------------------
@@ -206,11 +206,11 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# Where *slower* has the higher count, its authors were right to hesitate: a library that moves
-# operation by operation pays for dispatch again and again, and small matrices don't earn it back. But
-# the table counts single operations, which is how JAX looks worst, since there is nothing to fuse. An
-# algorithm is a chain of them, and the chain of sines on the last page shows what changes if all of it
-# is compiled: there is one call to pay for.
+# Where *slower* has the higher count, the authors of the library were right to hesitate: a library
+# that moves operation by operation pays for dispatch again and again, and small matrices don't earn
+# it back. But the table counts single operations, which is how JAX looks worst, since there is
+# nothing to fuse. An algorithm is a chain of them, and the chain of sines on the last page shows
+# what changes if all of it is compiled: there is one call to pay for.
 #
 # The missing conclusion
 # ----------------------
@@ -231,12 +231,13 @@ _, gained, lost, _ = rows[-1]
 compared = f"{len(verdicts)}"
 
 # %%
-# Don't judge a library by single operations if your program chains them. Of :measured:`compared` that
-# this page compiled, the library would have gained with :measured:`gained` and lost with
-# :measured:`lost`. Measure again what a sentence sums up: compared with NumPy, ``svd`` of two hundred
-# rows came out :measured:`svd_compiled`, where four times was promised. And look for a gain where there
-# is one to find. Take the longest function that you can compile as a whole, and time that:
-# ``einsum``, which ``jnp`` plans in each call, came out :measured:`einsum_compiled` once compiled.
+# Don't judge a library by single operations if your program chains them. Of the
+# :measured:`compared` that this page compiled, the library would have gained with
+# :measured:`gained` and lost with :measured:`lost`. Measure again what a sentence only sums up:
+# compared with NumPy, ``svd`` of two hundred rows came out :measured:`svd_compiled`, where the
+# notebook promised four times. And look for a gain where there can be one, in the longest function
+# that you can compile as a whole. Even ``einsum``, which ``jnp`` plans in each call, came out
+# :measured:`einsum_compiled` once it was compiled.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that dispatch
 # no longer counts.

@@ -129,9 +129,9 @@ one_sum_pays
 # How close to the limit?
 # -----------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
-# fetch from memory in that time. Data sheets state both, for another clock and other cooling. So we
-# measure them, with calls that should do nothing but run into them: a large product for the
-# arithmetic, and a large copy or sum for the memory.
+# fetch from memory in that time. Data sheets state both, but for a clock speed and a cooling that
+# may not be yours. So we measure them, with calls that should do nothing but run into them: a large
+# product for the arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
@@ -175,10 +175,10 @@ Table("Share of what the device can do", ("task", *names), rows)
 
 # %%
 # How to read a share that is far from 1? It depends on the task. Random numbers cost integer
-# arithmetic, which this limit doesn't count, so a small share is no reproach there. An inverse has
-# steps that must wait for each other, however many cores there are. And a share above 1 means that
-# the ceiling is too low: it was measured in a worse moment or with a worse library, or the data
-# came from a cache.
+# arithmetic, which this limit doesn't count, so a small share says nothing against the library
+# there. An inverse has steps that must wait for each other, however many cores there are. And a
+# share above 1 means that the ceiling is too low: it was measured in a worse moment or with a worse
+# library, or the data came from a cache.
 #
 # But the product ought to reach its limit, for the limit *is* a product. If its share is well below
 # 1, what is missing? One thing is different: a ceiling is the best sample of all, while the table
@@ -201,10 +201,10 @@ for name in names:
 Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
-# As far as the last column comes closer to 1, the gap was one between a machine's good moments and
-# its usual ones. What remains may be due to the surroundings: here all libraries take turns, on a
-# CPU each with threads of its own for the same cores, while the ceilings were measured without
-# PyTorch. We haven't tried the one without the other, so that part of the question is open.
+# Where the last column is closer to 1, part of the gap lies between a machine's good moments and
+# its usual ones. The rest may come from the company. Here all libraries take turns, and on a CPU
+# each keeps threads of its own for the same cores, while the ceilings were measured without
+# PyTorch. We haven't taken PyTorch out to see, so that part of the question is open.
 #
 # Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
 # under its flat part by arithmetic:
@@ -242,11 +242,11 @@ print(f"{share_of_limit(product).short} of the limit with waiting")
 
 # %%
 # No computation can be far above its limit. Where the first line is, that clock has given itself
-# away. This works for numbers that you didn't measure, too. When somebody reports the time of a
+# away. The test works for numbers that you didn't measure, too: when somebody reports the time of a
 # product, count its operations.
 #
-# 32 bits, and fewer
-# ------------------
+# What 32 bits and fewer give up
+# ------------------------------
 # In float32 a product does the same operations on half the bytes, and a CPU fits twice as many of
 # its numbers into one instruction. GPUs may gain much more. They also know a third format: TF32 has
 # the range of float32 but keeps only 10 of its 23 bits for the fraction, so that NVIDIA's tensor

@@ -99,9 +99,9 @@ _ = figure.legend(loc="outside right center")
 # How can a careful tool see a difference between a call and itself? Suppose it times ``A`` a
 # thousand times, and then ``B`` a thousand times. Repeats that follow each other agree well,
 # because the machine hardly changes in between. By the time it is ``B``'s turn, however, the
-# machine may have changed, and then the comparison is one of two moments. A new process changes
-# even more, since it lays out its memory anew. That is why ``A`` and ``B`` take turns on this site,
-# and why its intervals come from several processes.
+# machine may have changed, and then you are comparing two moments instead of two calls. A new
+# process changes even more, since it lays out its memory anew. That is why ``A`` and ``B`` take
+# turns on this site, and why its intervals come from several processes.
 #
 # Will the next run agree?
 # ------------------------

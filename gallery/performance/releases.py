@@ -9,8 +9,8 @@ happened, and what is left once both are taken care of.
 """
 
 # %%
-# Two numbers
-# -----------
+# Two numbers don't answer it
+# ---------------------------
 # Measuring dozens of releases takes hours, so this page reads a recording that was made earlier: small
 # programs, each run in fresh processes under every release that could still be installed. The releases
 # took turns on one machine.
@@ -80,8 +80,8 @@ _ = axes.legend(loc="upper left")
 # If you reported every difference of more than ten per cent, you would report each point outside of the
 # band, for a release that didn't change at all. The points at either end would look most convincing.
 #
-# A test
-# ------
+# A test, and what it promises
+# ----------------------------
 # A difference means something only if it is large compared with the spread *within* a release. Each process
 # contributes one number, its median time. Welch's t-test then asks: if nothing had changed, how often would
 # two groups of numbers come out this far apart? That probability is the *p-value*.
@@ -122,8 +122,8 @@ print(f"{alarms:,} false alarms in {len(by_chance):,} comparisons, {share}")
 # tends to be cautious, and then the share is below that.) But it is a promise of an error rate, not
 # of no errors. And each new release brings as many comparisons as there are programs.
 #
-# Many comparisons
-# ----------------
+# Many comparisons need a correction
+# ----------------------------------
 # Now compare each release with the one before it, for every program. Some of these pairs will
 # differ and others won't, and their p-values show how many there are of each kind. Where nothing
 # changed, p-values are spread evenly between 0 and 1; that is just another way to state the promise
@@ -142,7 +142,7 @@ for values, label, colour in (
     style = {"histtype": "step", "color": colour, "label": label}
     axes.hist(values, np.linspace(0, 1, 21), weights=weights, **style)
 axes.set(xlabel="p-value", ylabel="% of the comparisons", xlim=(0, 1))
-axes.set_title("Real changes pile up near zero")
+axes.set_title("p-values with and without a change of release")
 _ = axes.legend()
 
 # %%
@@ -179,11 +179,11 @@ restless = max(timed, key=disagreement)
 _ = course(restless, [], releases.names)
 
 # %%
-# Where the dots of a release form two clusters, a process is either fast or slow from start to end, and no
-# release decides which: it may be where its arrays lie in memory, or which threads share a core. With bad
-# luck, one release gets only slow processes and the next only fast ones, and the test sees a change. So a
-# program like this has to pass one more check: every process of one release must be faster than all
-# processes of the other.
+# Where the dots of a release form two clusters, a process is either fast or slow from start to end,
+# and the release has no say in it. What decides may be where its arrays lie in memory, or which
+# threads share a core. With bad luck, one release gets only slow processes and the next only fast
+# ones, and the test sees a change. So a program like this has to pass one more check: every process
+# of one release must be faster than all processes of the other.
 #
 # The winner's curse
 # ------------------

@@ -4,8 +4,8 @@ How to time JAX, and how not to
 
 How would you notice that a timing is wrong? A wrong one doesn't crash. It prints a number with a
 unit, and the number looks fine. This page makes nine mistakes on purpose and puts the right
-measurement beside each of them, so that you recognise them later: in your own code, and in
-benchmarks that other people publish, which is where most of them come from.
+measurement beside each of them, so that you recognise them later. Most come from benchmarks that
+other people published, and you may find some in your own code.
 """
 
 # %%
@@ -52,8 +52,8 @@ ready_s = stopwatch(lambda: product(a, b).block_until_ready())
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# Those were two single calls. The experiment took both times over and over. In its table, *time*
-# includes the waiting, and *until it returns* is what the impatient clock would have shown:
+# Those were two single calls. The experiment measured both times again and again. In its table,
+# *time* includes the waiting, and *until it returns* is what the impatient clock would have shown:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
 pairs["stopping too early"] = awaited.dispatch.value, awaited.time.value
@@ -98,9 +98,9 @@ waves
 
 # %%
 # The table keeps the *first call* in a column of its own, and so should you. The opposite mistake
-# is easier to miss. JAX keeps compiled programs by function, for every wrapper that :func:`jax.jit`
-# makes, so wrapping a function again doesn't give you a fresh first call. To time the compiler,
-# empty its caches first, with :func:`jax.clear_caches`.
+# is easier to miss. JAX keeps each compiled program under the function it came from, whichever
+# wrapper compiled it. So if you wrap the function again, you don't get a fresh first call. To time
+# the compiler, empty its caches first, with :func:`jax.clear_caches`.
 #
 # Mistake 3: sending the data with every call
 # -------------------------------------------
@@ -293,8 +293,8 @@ with jax.default_device(jax.devices("cpu")[0]):
 # --------------------------------------
 # Op by op, every intermediate result of ``wave`` needs memory of its own. When an array is dropped,
 # the C library may keep its memory for the next one, or return it to the operating system and ask
-# for it again, page by page. By default it decides by sizes and by luck. In our experiments it keeps
-# what it has, so that no luck gets into the numbers. This is what happens on the CPU when we leave
+# for it again, page by page. By default, sizes and luck decide. In our experiments the library
+# keeps what it has, to keep luck out of the numbers. This is what happens on the CPU when we leave
 # the decision to the library:
 from jaxcap.experiments.jit import ALLOCATOR, KEPT
 
