@@ -283,8 +283,8 @@ polynomial = overtakes("polynomial")
 
 # %%
 # With almost nothing to compute, a call of JAX took :measured:`dispatch_jax` on this page's
-# machine, and one of NumPy :measured:`dispatch_numpy`. JAX asks that price for each call, whatever
-# is in it, so put more into it. Compared with op by op, one compiled call came out
+# machine, and one of NumPy :measured:`dispatch_numpy`. JAX asks at least that price for each call,
+# whatever is in it, so put more into it. Compared with op by op, one compiled call came out
 # :measured:`chain_compiled` for a hundred small operations. Wrap it once: compared with wrapping in
 # each call, that came out :measured:`hoisting`. And don't expect size alone to rescue you. Larger
 # arrays make the price of a call matter less, but whether JAX then wins depends on the computation:
