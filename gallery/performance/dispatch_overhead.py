@@ -291,6 +291,7 @@ polynomial = overtakes("polynomial")
 # for the polynomial, the last table says :measured:`polynomial`.
 #
 # JAX's own answer to the question is in `its FAQ
-# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Next: more operations, the
-# notebook's own numbers and its question: :doc:`should a geometry library move to JAX?
-# </tutorials/performance/geometry>`
+# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Has the price of a call
+# fallen over the years? :doc:`JAX by release </releases/index>` shows what one took under each
+# release. Next: more operations, the notebook's own numbers and its question: :doc:`should a
+# geometry library move to JAX? </tutorials/performance/geometry>`
