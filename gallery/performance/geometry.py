@@ -215,11 +215,30 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # The missing conclusion
 # ----------------------
 # It depends on what can move as a whole. If the library's users run long loops over many small
-# matrices, such as a mean of thousands of rotations, move: ``jit`` around the loop and ``vmap`` over
-# the matrices turn many calls into one, and gradients and GPUs come along. If they call one function on
-# one small matrix at a time, a call's price is all that they will notice, so let the rows of your size
-# in the tables above decide. And if you can't tell which users you have, keep NumPy's interface in
-# between, so that the same code runs on either.
+# matrices, such as a mean of thousands of rotations, move: ``jit`` around the loop and ``vmap``
+# over the matrices turn many calls into one, and gradients and GPUs come along. Here is such a
+# step. It finds the orthogonal matrix that is nearest to a given one, and is written for a single
+# matrix:
+
+
+@jax.jit
+@jax.vmap
+def nearest_orthogonal(matrix):
+    left, _, right = jnp.linalg.svd(matrix)
+    return left @ right
+
+
+shape = (1000, 3, 3)
+many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+found = nearest_orthogonal(many)
+off = found @ found.mT - jnp.eye(3)
+print(found.shape, f"off by {float(abs(off).max()):.1e} at most")
+
+# %%
+# All of them took one call. If your users call one function on one small matrix at a time, a call's
+# price is all that they will notice, so let the rows of your size in the tables above decide. And
+# if you can't tell which users you have, keep NumPy's interface in between, so that the same code
+# runs on either.
 #
 # Takeaway
 # --------
