@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.transforms import offset_copy
-from scipy.optimize import isotonic_regression
 
 from jaxcap.report.figures.style import STYLE, escape_math
 
@@ -127,6 +126,8 @@ def spread(
     >>> spread([5.0, 5.0, 9.0], [2.0, 2.0, 2.0], 0, 20).tolist()
     [4.0, 6.0, 9.0]
     """
+    from scipy.optimize import isotonic_regression  # takes a while, and previews draw nothing
+
     places, sizes = np.asarray(places, dtype=float), np.asarray(heights, dtype=float)
     order = np.argsort(places, kind="stable")
     between = (sizes[order][1:] + sizes[order][:-1]) / 2
