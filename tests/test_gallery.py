@@ -33,7 +33,7 @@ for path in map(Path, sys.argv[1:]):
 """
 # Words that give a direction to a measured number, which has its own.
 DIRECTED = re.compile(
-    r"(?:speed-up|faster|slower)[^.:;]*:measured:|:measured:`\w+` times (?:as|the)"
+    r"(?:speed-up|faster|slower)[^.:;]*:measured:|:measured:`\w+[^`]*` times (?:as|the)"
 )
 # Lines of code in a cell that a reader can take in at once. Blank lines don't count.
 MOST_LINES = 12

@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import experiments, rooflines
+from jaxcap_docs.read.quotes import comparative
 from jaxcap_docs.run import gallery, playback, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
@@ -250,3 +251,19 @@ def test_files_that_are_written_again_keep_their_dates(
         gallery.restore_dates([same, changed])
     assert same.stat().st_mtime_ns == len("first")
     assert changed.stat().st_mtime_ns == len("second")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("1.9 times slower", "1.9 times slower than NumPy"),
+        ("somewhere from 1.4 to 9 times faster", "somewhere from 1.4 to 9 times faster than NumPy"),
+        ("no faster (0.9 to 1.2)", "no faster than NumPy (0.9 to 1.2)"),
+        (
+            "undecided (0.5 to 3.1)",
+            "neither certainly faster nor certainly slower than NumPy (0.5 to 3.1)",
+        ),
+    ],
+)
+def test_comparison_reads_on_whatever_was_measured(words: str, expected: str) -> None:
+    assert comparative(words, "NumPy") == expected

@@ -24,8 +24,9 @@ QUOTED = "jaxcap-measured"  # the class of what the role quotes
 class MeasuredRole(SphinxRole):
     """Quote a variable of a tutorial: ``:measured:`speedup``` or ``:measured:`page#speedup```.
 
-    The text of a speed-up gives its direction, such as "1.9 times slower", and follows "compared with
-    this, that came out" whatever was measured (`Speedup.words`).
+    The text of a speed-up gives its direction, such as "1.9 times slower" (`Speedup.words`). With what
+    was compared, as in ``:measured:`speedup than NumPy```, it can follow "JAX was", whatever was
+    measured: see `comparative`.
 
     With ``settled``, only a number that a headline may say is shown.
     """
@@ -36,7 +37,8 @@ class MeasuredRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the text of the variable."""
-        page, _, name = self.text.rpartition("#")
+        quoted, _, other = self.text.partition(" than ")
+        page, _, name = quoted.rpartition("#")
         page = page or self.env.docname.removeprefix(TUTORIALS_FOLDER)
         note_record(self.env, page)
         record = page_records.load(page)
@@ -48,11 +50,36 @@ class MeasuredRole(SphinxRole):
             return [], []
         if self.settled and not number.is_settled:
             return [nodes.emphasis(text="(too uncertain to quote in this build)")], []
+        text = comparative(number.text, other) if other else number.text
         days = {environment.measured_at.date() for environment in record.measured.values()}
         when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
         detail = f"{number.detail}, measured {when}"
-        span = f'<span class="{QUOTED}" title="{escape(detail)}">{escape(number.text)}</span>'
+        span = f'<span class="{QUOTED}" title="{escape(detail)}">{escape(text)}</span>'
         return [raw_html(span)], []
+
+
+def comparative(speedup: str, other: str) -> str:
+    """Say by how much something was faster than something else, in words that follow "it was".
+
+    Parameters
+    ----------
+    speedup
+        As `Speedup.words` has it.
+    other
+        What it was compared with.
+
+    Examples
+    --------
+    >>> comparative("1.9 times slower", "NumPy")
+    '1.9 times slower than NumPy'
+    >>> comparative("no faster (0.9 to 1.2)", "NumPy")
+    'no faster than NumPy (0.9 to 1.2)'
+    >>> comparative("undecided (0.5 to 3.1)", "NumPy")
+    'neither certainly faster nor certainly slower than NumPy (0.5 to 3.1)'
+    """
+    verdict, parenthesis, interval = speedup.partition(" (")
+    words = {"undecided": "neither certainly faster nor certainly slower"}.get(verdict, verdict)
+    return f"{words} than {other}{parenthesis}{interval}"
 
 
 class Provenance(SphinxDirective):

@@ -27,7 +27,7 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     if page.startswith(TUTORIALS_FOLDER) and page_records.load(page.removeprefix(TUTORIALS_FOLDER)):
         source = Path(app.env.doc2path(page)).read_text(encoding="utf-8")
         show_first(doctree)
-        fold_cells(doctree, re.findall(r":measured:`(\w+)`", source))
+        fold_cells(doctree, re.findall(r":measured:`(\w+)[` ]", source))
 
 
 def show_first(doctree: nodes.document) -> None:
