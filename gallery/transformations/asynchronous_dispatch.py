@@ -225,7 +225,7 @@ loop(my_model, 10).block_until_ready()  # compiles what it needs
 # CPU we do fewer:
 loops = 2_000 if jax.default_backend() == "cpu" else 100_000
 fast_model = jax.jit(my_model)
-fast_model(jax.random.split(jax.random.key(0))).block_until_ready()
+_ = loop(fast_model, 10).block_until_ready()  # compiles it
 
 for name, arguments in {
     "op by op": (my_model, loops),
