@@ -231,6 +231,37 @@ with jax.enable_x64(True):
 # random direction. Its `cookbook
 # <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ has the other derivatives.
 #
+# The chain rule can fail where the function doesn't
+# --------------------------------------------------
+# A square root has no slope at 0: its curve is vertical there. Suppose that you never want to take
+# that root, and pick a plain zero with ``where`` instead:
+
+
+def root_or_zero(x):
+    return jnp.where(x > 0, jnp.sqrt(x), 0.0)
+
+
+print("value", root_or_zero(0.0), "slope", jax.grad(root_or_zero)(0.0))
+
+
+# %%
+# The value is fine, and the slope is not a number. ``where`` picks one side, but both were
+# computed, and the chain rule goes through both. The side that wasn't picked gets the factor 0. Its
+# own slope is infinite, and zero times infinity is NaN. So keep the bad number out of the root,
+# too:
+def safe_root_or_zero(x):
+    inside = jnp.where(x > 0, x, 1.0)
+    return jnp.where(x > 0, jnp.sqrt(inside), 0.0)
+
+
+print("slope", jax.grad(safe_root_or_zero)(0.0))
+
+# %%
+# Lengths and distances are square roots, so this happens in practice: to the distance of a point
+# from itself, for example. JAX's documentation `explains it as well
+# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__. To find out
+# where a NaN comes from, set ``jax_debug_nans`` to true.
+#
 # The same in PyTorch
 # -------------------
 # In PyTorch, you usually mark the input, compute, and go backwards from the result. To get all
