@@ -2,9 +2,9 @@
 What is JAX?
 ============
 
-JAX looks like NumPy, and does three things that NumPy can't: it runs your arrays on a GPU, it
-differentiates your functions, and it compiles them. What does that look like in practice? This page
-does all three to one short function, so that you can decide whether to read on.
+JAX looks like NumPy, and does three things that NumPy can't: it differentiates your functions, it
+compiles them, and it runs them on a GPU if there is one. What does that look like in practice? This
+page takes one short function through all of it, so that you can decide whether to read on.
 """
 
 # %%
@@ -24,9 +24,8 @@ does all three to one short function, so that you can decide whether to read on.
 #
 # Find out which device it uses
 # -----------------------------
-# JAX calls each kind of hardware a *backend*. Of those it can use, it takes the one that ranks
-# highest in a fixed order, in which GPUs and TPUs come before the CPU. On the machine that built this
-# page, the choice fell on this one:
+# JAX calls each kind of hardware a *backend*. If it can use several, it prefers a GPU or a TPU to
+# the CPU. On the machine that built this page, it chose this one:
 import jax
 
 jax.default_backend()

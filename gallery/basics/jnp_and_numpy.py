@@ -100,9 +100,10 @@ print("64 bits:", int(np.float64(2**24) + 1))
 print("32 bits:", int(jnp.float32(2**24) + 1))
 
 # %%
-# The one is lost, without a word. A counter kept in a 32-bit float would stop here for good. Long
-# before, sums lose digits, because each addition rounds. Add a tenth again and again, and compare the
-# running sum with a product in 64 bits:
+# The added 1 is lost, and nothing tells you. A counter kept in a 32-bit float would stop here for
+# good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) Long before that,
+# sums lose digits, because each addition rounds. Add one tenth after another, as NumPy's ``cumsum``
+# does, and compare the running sum with a product in 64 bits:
 tenth = np.float32(0.1)
 counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
@@ -117,7 +118,19 @@ figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# So what if you ask for 64 bits? JAX warns, and gives you 32:
+# A loop of yours that keeps a total would lose digits in the same way. A function of a library may
+# add up groups of terms first, and lose fewer. Which of these do?
+total = len(counts) * float(tenth)
+for name, last in {
+    "np.cumsum": running[-1],
+    "np.sum": np.full(len(counts), tenth).sum(),
+    "jnp.cumsum": jnp.cumsum(jnp.full(len(counts), tenth))[-1],
+}.items():
+    print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
+
+# %%
+# How the terms are grouped is each function's own choice, so don't expect two of them to lose the
+# same digits. And what if you ask for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:

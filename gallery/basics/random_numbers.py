@@ -50,8 +50,8 @@ key = jax.random.key(0)
 key
 
 # %%
-# A key is an array with a type of its own. Functions of :mod:`jax.random` take one, and what they
-# return depends on nothing else. Use the same key again, and you get the same number again:
+# A key is an array with a type of its own. Functions of :mod:`jax.random` take one, and have no
+# other source of randomness. Use the same key again, and you get the same number again:
 again = jax.random.key(1)
 print(jax.random.uniform(again), jax.random.uniform(again))
 
@@ -239,7 +239,8 @@ for call in range(3):
 
 # %%
 # In exchange it has the limits of refs. For instance, a compiled function can't return such a
-# generator, and a scan can't carry it from step to step.
+# generator, and a function that you map with ``vmap`` can't share one: each row needs its own, from
+# ``rng.split``.
 #
 # This site's :class:`~jaxcap.prng.KeyStream` takes the other side. It hands out keys and nothing else,
 # and makes each by folding a counter into the key of its seed:
@@ -289,8 +290,8 @@ print("goes on alike:", bool(next(restored) == next(stream)))
 # array of keys to map over with :func:`jax.vmap`. How do these four compare, and does it matter if you
 # need only one key?
 #
-# It helps to count calls to JAX. A split is one call, and taking its result apart is two more. A draw
-# from a stream is one. A batch of keys is one as well, however many there are.
+# It helps to count calls to JAX. A split is one call, and taking its result apart is another. A
+# draw from a stream is one. A batch of keys is one as well, however many there are.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 
 results = KEYS.run(budget_s=0.03)

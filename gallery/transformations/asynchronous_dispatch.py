@@ -315,12 +315,13 @@ _ = figures.bars(
 )
 
 # %%
-# An iteration computes two numbers, which is next to no arithmetic. To read the picture, count calls
-# instead. Op by op, Python makes a call for every operation of the model. With ``jit``, the model is
-# one call, but the line that splits the key still makes several. *jit with split* leaves one call an
-# iteration, and *scan* one for the whole loop. *vmap* also makes a single call, and lets the device
-# start the next value before it has finished the last. If calls are what this loop spends its time
-# on, the times fall in that order, and waiting for each value changes little.
+# An iteration computes two numbers, which is next to no arithmetic. To read the picture, count
+# calls instead. Op by op, Python makes a call for every operation of the model. With ``jit``, the
+# model is one call, but the line that splits the key still makes calls of its own. *jit with split*
+# leaves one call an iteration, and *scan* one for the whole loop. If calls are what this loop
+# spends its time on, the times fall in that order, and waiting for each value changes little.
+# *vmap* makes a single call, as *scan* does. If those two differ, it is by what happens inside the
+# call: *vmap* needn't finish one value before it starts the next.
 #
 # Takeaway
 # --------

@@ -128,8 +128,8 @@ slopes_then = jnp.array(load_wave()["slope"])
 print(f"largest difference {abs(slopes - slopes_then).max():.1g}")
 
 # %%
-# A difference in the seventh digit is what 32 bits leave open: sine and cosine may round differently
-# on another device, and the points themselves carry a rounding error.
+# Numbers of 32 bits leave the seventh digit open. Sine and cosine may round differently on another
+# device, and the points themselves carry a rounding error.
 #
 # Now draw them as short tangents. They should touch the curve without crossing it, except where it
 # turns from bending one way to bending the other:

@@ -198,8 +198,8 @@ for steps in (1, 10, 100, 1000):
 print("compilations:", counted_cosines.traces)
 
 # %%
-# One compilation for all numbers of steps. (The values converge to 0.739085, the only number that is
-# its own cosine.) The unrolled loop computes the same:
+# One compilation serves all numbers of steps. (The values converge to 0.739085, the only number
+# that is its own cosine.) How far from these are the values of the unrolled loop?
 static_cosines = jax.jit(cosines_unrolled, static_argnames="steps")
 float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
@@ -312,7 +312,8 @@ from jaxcap.report.source import Source
 Source(loops.padded, loops.mean_of_first, loops.means_padded)
 
 # %%
-# At most, this computes with twice as many numbers as needed. How many programs does it take?
+# At worst, this computes with almost twice as many numbers as needed. How many programs does it
+# take?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
 means = loops.means_padded(fast_mean_padded, arrays)

@@ -319,10 +319,10 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # ---------------------------------
 # A training has a handful of settings. Flax's examples keep them in a `ConfigDict
 # <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
-# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word and
-# trains on with the old rate. You can lock it against new names, but that helps when the program runs,
-# and your editor still can't tell you which names there are, what they mean, or which values make
-# sense.
+# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word, and
+# the training goes on with the old rate. You can lock it against new names, and it won't change the
+# type of a setting that it has. But both help only when the program runs, and your editor still
+# can't tell you which names there are, what they mean, or which values make sense.
 #
 # A class can. This one, made with `pydantic <https://docs.pydantic.dev>`__, has a type, a default and
 # limits for each setting of this site's own :doc:`training </tutorials/applications/mnist>`, and the
@@ -334,8 +334,8 @@ Source(Settings)
 
 # %%
 # Let's make the three mistakes from above, once with the class and once with a namespace that takes
-# anything, as a new ``ConfigDict`` does. Which of them are found before the program runs, and which
-# when it does?
+# anything, as an empty ``ConfigDict`` does. Which of them are found before the program runs, and
+# which when it does?
 from types import SimpleNamespace
 
 from pydantic import ValidationError

@@ -354,7 +354,8 @@ for name, way in ways.items():
     print(f"{name:22} {error:.1e}")
 
 # %%
-# They do, to the rounding of 32-bit numbers. And their times:
+# Rounding to 32 bits leaves an error in the seventh digit. (On a GPU it may be larger, as JAX may
+# round the factors of a product before it multiplies them.) And these are the times:
 gradients = results.select(of=rivals.GRADIENTS)
 gradients
 
