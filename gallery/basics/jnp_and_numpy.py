@@ -3,8 +3,8 @@ Is jax.numpy just NumPy?
 ========================
 
 Nearly. Replace ``np`` with ``jnp`` and most of your code runs as before. The rest raises an error or,
-worse, quietly computes something else. This page goes through the six habits from NumPy that you have
-to change and why, and then measures what it costs to mix the arrays of both libraries.
+worse, quietly computes something else. This page goes through six habits from NumPy that you have
+to change, says why, and then measures what it costs to mix the arrays of both libraries.
 """
 
 # %%
@@ -184,7 +184,8 @@ except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# ``jnp.sum(jnp.array([1, 2, 3]))`` works, and shows where the time goes.
+# ``jnp.sum(jnp.array([1, 2, 3]))`` works. The conversion is no cheaper for it, but now you can see
+# it, and do it once instead of at every call.
 #
 # Shapes can't depend on values
 # -----------------------------
@@ -247,8 +248,8 @@ float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 # has more on that.)
 #
 # Now guess. The work of a product grows with the cube of the size, what has to be moved only with its
-# square. At which sizes would you still notice that arrays are NumPy's? And should JAX beat NumPy at a
-# product of matrices at all? All three take turns, in several fresh processes:
+# square. At which sizes would you still notice that the arrays come from NumPy? And should JAX beat
+# NumPy at a product of matrices at all? All three take turns, in several fresh processes:
 results = product.PRODUCT.run(budget_s=0.1)
 results
 

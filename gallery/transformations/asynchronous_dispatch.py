@@ -22,7 +22,7 @@ import numpy as np
 n = 1000 if jax.default_backend() == "cpu" else 8000
 matrix = jax.random.normal(jax.random.key(0), (n, n)) / n**0.5
 product = jax.jit(jnp.matmul)
-product(matrix, matrix).block_until_ready()
+_ = product(matrix, matrix).block_until_ready()
 
 # %%
 start = time.perf_counter()
@@ -189,8 +189,8 @@ for name in by_size.variants:
 
 # %%
 # Where the cosine stays inside the call at every size, that is why: by this count it is no work at
-# all. None of it is promised, and the next version of JAX may draw the border elsewhere, so never
-# rely on a call that has always waited so far.
+# all. None of this is guaranteed, and the next version of JAX may draw the border elsewhere. So
+# even if a call has always waited so far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call computes its result before it returns.
@@ -218,7 +218,7 @@ def loop(model, loops, wait=False):
     return value
 
 
-loop(my_model, 10).block_until_ready()  # compiles what it needs
+_ = loop(my_model, 10).block_until_ready()  # compiles what it needs
 
 # %%
 # The course that this comes from asks for a hundred thousand iterations, which suits a GPU. On a

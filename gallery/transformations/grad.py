@@ -60,8 +60,8 @@ jax.make_jaxpr(jax.grad(wave))(3.0)
 # %%
 # Look for ``cos a``, the derivative of ``sin a``. Notice too that the record computes the value of
 # ``wave`` and then drops it: the line that begins with an underscore is the last addition. An
-# optimiser wants both value and gradient, and :func:`jax.value_and_grad` hands out the value that is
-# there anyway.
+# optimiser wants both the value and the gradient, and :func:`jax.value_and_grad` gives you the
+# value, which is there anyway.
 value, slope_at_3 = map(float, jax.value_and_grad(wave)(3.0))
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 

@@ -196,7 +196,8 @@ _ = figures.scaling(
 )
 
 # %%
-# And here are all four functions, compared with op by op:
+# And here are all four functions, compared with op by op. Does the gain depend on the size as you
+# would expect, with calls at the small end and memory at the large one?
 on_device.speedups(over=OP_BY_OP)
 
 # %%
@@ -273,8 +274,8 @@ for name, function in one_kernel_each.items():
 # quickest of twenty calls in one process is a rough measure.)
 #
 # If you time this yourself on a CPU, beware of one more suspect. Op by op, each intermediate result
-# needs memory of its own, and fetching it can cost more than the kernel: :doc:`the page on timing
-# </tutorials/performance/timing>` has that trap as its ninth mistake.
+# needs memory of its own, and getting that from the operating system can cost more than the kernel:
+# :doc:`the page on timing </tutorials/performance/timing>` has this trap as its ninth mistake.
 #
 # The same on the CPU beside a GPU
 # --------------------------------

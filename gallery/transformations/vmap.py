@@ -198,10 +198,10 @@ for name, call in calls.items():
     print(f"{name:14} {error:.1e}")
 
 # %%
-# What do you expect? The Python loop has to pay for a call in each iteration, so it should grow with
-# the batch from the start. The compiled loop is rid of the calls. ``vmap`` and batching by hand ask
-# for the same operations, so if they differ, XLA has made different programs of them. Neither should
-# grow much until there is enough work in a batch.
+# What do you expect? The Python loop has to pay for a call in each iteration, so its time should
+# grow with the batch from the start. The compiled loop makes a single call. ``vmap`` and batching
+# by hand ask for the same operations, so if they differ, XLA has made different programs of them.
+# Their times shouldn't grow much until there is enough work in a batch.
 from jaxcap.report import figures
 
 results = rivals.BATCHING.run(budget_s=0.05)
