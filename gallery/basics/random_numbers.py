@@ -241,7 +241,16 @@ for call in range(3):
 # %%
 # In exchange it has the limits of refs. For instance, a compiled function can't return such a
 # generator, and a function that you map with ``vmap`` can't share one: each row needs its own, from
-# ``rng.split``.
+# ``rng.split``. Try it under every transformation that you need. Dropout, for one, draws in a
+# function that is differentiated:
+try:
+    print(jax.grad(lambda x: x * rng.normal())(1.0))
+except TypeError as error:
+    print(f"TypeError: {str(error).split('. ')[0]}")
+
+# %%
+# If you read an error here, as under JAX 0.10, draw the number outside, or pass in a key that
+# ``rng.key()`` made outside. That works everywhere, and it is what you'd do without a generator.
 #
 # This site's :class:`~jaxcap.prng.KeyStream` makes the opposite choice. It hands out keys and
 # nothing else, and makes each by folding a counter into the key of its seed:
