@@ -2,9 +2,9 @@
 What is JAX?
 ============
 
-JAX looks like NumPy, and does three things that NumPy can't: it runs your arrays on a GPU, it
-differentiates your functions, and it compiles them. What does that look like in practice? This page
-does all three to one short function, so that you can decide whether to read on.
+JAX looks like NumPy, and does three things that NumPy can't: it differentiates your functions, it
+compiles them, and it runs them on a GPU if there is one. What does that look like in practice? This
+page takes one short function through all of it, so that you can decide whether to read on.
 """
 
 # %%
@@ -24,9 +24,8 @@ does all three to one short function, so that you can decide whether to read on.
 #
 # Find out which device it uses
 # -----------------------------
-# JAX calls each kind of hardware a *backend*. Of those it can use, it takes the one that ranks
-# highest in a fixed order, in which GPUs and TPUs come before the CPU. On the machine that built this
-# page, the choice fell on this one:
+# JAX calls each kind of hardware a *backend*. If it can use several, it prefers a GPU or a TPU to
+# the CPU. On the machine that built this page, it chose this one:
 import jax
 
 jax.default_backend()
@@ -66,8 +65,8 @@ print(x.dtype, x.shape, x.devices())
 # %%
 # Plot a function
 # ---------------
-# A function for JAX is an ordinary Python function that calls ``jnp``. This one will return on many
-# pages of the site. Matplotlib takes JAX arrays as readily as NumPy's:
+# A function for JAX is an ordinary Python function that calls ``jnp``. You will meet this one again
+# on many pages. Matplotlib takes JAX arrays as readily as NumPy's:
 def wave(x):
     return 0.2 * x + jnp.sin(x) + jnp.cos(2 * x)
 
@@ -93,9 +92,9 @@ slope(3.0)
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%
-# The two agree up to rounding, although nobody told JAX the formula. It didn't compare two nearby
-# points either, which would have left an error. It followed ``wave`` operation by operation and
-# applied the chain rule to each.
+# The two agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two nearby
+# points, which would have left an error. It followed ``wave`` operation by operation, and applied
+# the chain rule to each.
 #
 # ``jax.grad`` differentiates functions that return a single number, so ``slope`` takes one number at a
 # time. :func:`jax.vmap` turns it into a function of whole arrays, without a loop:
@@ -124,13 +123,13 @@ float(abs(fast_wave(x) - wave(x)).max())
 #
 # Time it with care
 # -----------------
-# A stopwatch around a call would answer another question, for five reasons. JAX may return before the
-# result is there, so the clock has to *wait* for it. The first call compiles, so it is timed by
-# itself, and only the calls after this *warm-up* are compared. A machine's speed changes from minute
-# to minute, so the variants *take turns*, and a slow minute hits them all. A process may be lucky or
-# unlucky with where its memory lies, and stays so until it ends, so several *fresh processes* measure.
-# And since even they don't agree, each comparison comes with an *interval*, which says where the
-# number should lie if as many processes measured it again.
+# A stopwatch around a call can mislead you in five ways. JAX may return before the result is there,
+# so the clock has to *wait* for it. The first call compiles, so it is timed by itself, and only the
+# calls after this *warm-up* are compared. A machine's speed changes from minute to minute, so the
+# variants *take turns*, and a slow minute hits them all. A process may be lucky or unlucky with
+# where its memory lies, and stays so until it ends, so several *fresh processes* measure. And since
+# even they don't agree, each comparison comes with an *interval*, which says where the number
+# should lie if as many processes measured it again.
 #
 # On this site, an *experiment* takes care of all that, and :doc:`the page on timing
 # </tutorials/performance/timing>` shows what happens if nobody does. Here is an experiment with
@@ -147,9 +146,9 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 # The column *time* says how long a call takes until its result is there. *First call* contains the
 # compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the table.
 #
-# What does it say about your guess? Where this site asserts something, it checks it: a *claim*
-# asks the results, and words its answer accordingly. :doc:`All claims </results/claims>` are listed
-# with the devices on which they hold.
+# What does the table say about your guess? Another machine may give another answer, so conclusions
+# on this site are *claims*: a claim looks at the results, and says whether they bear it out.
+# :doc:`All claims </results/claims>` are listed with the devices on which they hold.
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(

@@ -3,8 +3,8 @@ Is jax.numpy just NumPy?
 ========================
 
 Nearly. Replace ``np`` with ``jnp`` and most of your code runs as before. The rest raises an error or,
-worse, quietly computes something else. This page goes through the six habits from NumPy that you have
-to change and why, and then measures what it costs to mix the arrays of both libraries.
+worse, quietly computes something else. This page goes through six habits from NumPy that you have
+to change, says why, and then measures what it costs to mix the arrays of both libraries.
 """
 
 # %%
@@ -100,9 +100,10 @@ print("64 bits:", int(np.float64(2**24) + 1))
 print("32 bits:", int(jnp.float32(2**24) + 1))
 
 # %%
-# The one is lost, without a word. A counter kept in a 32-bit float would stop here for good. Long
-# before, sums lose digits, because each addition rounds. Add a tenth again and again, and compare the
-# running sum with a product in 64 bits:
+# The added 1 is lost, and nothing tells you. A counter kept in a 32-bit float would stop here for
+# good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) Long before that,
+# sums lose digits, because each addition rounds. Add one tenth after another, as NumPy's ``cumsum``
+# does, and compare the running sum with a product in 64 bits:
 tenth = np.float32(0.1)
 counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
@@ -117,7 +118,19 @@ figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# So what if you ask for 64 bits? JAX warns, and gives you 32:
+# A loop of yours that keeps a total would lose digits in the same way. A function of a library may
+# add up groups of terms first, and lose fewer. Which of these do?
+total = len(counts) * float(tenth)
+for name, last in {
+    "np.cumsum": running[-1],
+    "np.sum": np.full(len(counts), tenth).sum(),
+    "jnp.cumsum": jnp.cumsum(jnp.full(len(counts), tenth))[-1],
+}.items():
+    print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
+
+# %%
+# How the terms are grouped is each function's own choice, so don't expect two of them to lose the
+# same digits. And what if you ask for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -171,7 +184,8 @@ except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# ``jnp.sum(jnp.array([1, 2, 3]))`` works, and shows where the time goes.
+# ``jnp.sum(jnp.array([1, 2, 3]))`` works. The conversion is no cheaper for it, but now you can see
+# it, and do it once instead of at every call.
 #
 # Shapes can't depend on values
 # -----------------------------
@@ -234,8 +248,8 @@ float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 # has more on that.)
 #
 # Now guess. The work of a product grows with the cube of the size, what has to be moved only with its
-# square. At which sizes would you still notice that arrays are NumPy's? And should JAX beat NumPy at a
-# product of matrices at all? All three take turns, in several fresh processes:
+# square. At which sizes would you still notice that the arrays come from NumPy? And should JAX beat
+# NumPy at a product of matrices at all? All three take turns, in several fresh processes:
 results = product.PRODUCT.run(budget_s=0.1)
 results
 

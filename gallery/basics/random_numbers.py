@@ -23,7 +23,7 @@ def baz():
 
 
 # %%
-# In mathematics, a sum doesn't depend on the order of its terms. In this program, too?
+# In mathematics, the order of its terms doesn't change a sum. Does it change this one?
 np.random.seed(0)
 bar_first = bar() + 2 * baz()
 
@@ -41,8 +41,8 @@ print(bar_first, baz_first)
 # JAX can't have that. It wants to be free to reorder your calls, or to run them at the same time on
 # several devices, and a program like this one would then have no defined result.
 #
-# With keys, it doesn't
-# ---------------------
+# With keys, the order doesn't matter
+# -----------------------------------
 # So in JAX, you bring the randomness along. It comes in the form of a key, which is made from a seed:
 import jax
 
@@ -50,14 +50,15 @@ key = jax.random.key(0)
 key
 
 # %%
-# A key is an array with a type of its own. Functions of :mod:`jax.random` take one, and what they
-# return depends on nothing else. Use the same key again, and you get the same number again:
+# A key is an array with a type of its own. Functions of :mod:`jax.random` take one, and have no
+# other source of randomness. Use the same key again, and you get the same number again:
 again = jax.random.key(1)
 print(jax.random.uniform(again), jax.random.uniform(again))
 
 # %%
-# A different number takes a different key. :func:`jax.random.split` makes as many as you like from one.
-# By convention, the first of them replaces the old key, which must not be used any more:
+# For a different number you need a different key. :func:`jax.random.split` makes as many as you
+# like from one. By convention, the first of them replaces the old key, which must not be used any
+# more:
 key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
@@ -78,9 +79,9 @@ print(foo1(first, second), foo2(first, second))
 # %%
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# The course that this example comes from promises another number for the same seed. It was written
-# before JAX 0.5, which changed the default of a setting called ``jax_threefry_partitionable``. We can
-# still run it both ways:
+# This example comes from a course of 2023, which promises another number for the same seed. The
+# course is older than JAX 0.5, which changed the default of a setting called
+# ``jax_threefry_partitionable``. You can still run it both ways:
 
 
 def both_orders(partitionable):
@@ -113,13 +114,13 @@ for count in (2, 4, 6):
 # JAX's generator is called Threefry. It makes random bits by scrambling a counter with the key. Before
 # the change it took the counters of an array in pairs, one from the first half and one from the second,
 # so a number depended on the length of the array it was in. That hurts when an array is spread over
-# several devices: to compute its slice, a device also had to compute part of another's. Now a number
-# depends on its own position only, and each device can fill its part by itself. That is what
+# several devices: to compute its slice, a device also had to compute part of another's. Now a
+# number depends only on its own position, and each device can fill its part by itself. That is what
 # *partitionable* means, and it holds for the keys from ``split`` as well. The `announcement of the
 # change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
-# So if others are to get your numbers, tell them more than the seed: the version of JAX and its
-# settings belong to it.
+# So if others should be able to repeat your numbers, a seed isn't enough. Tell them the version of
+# JAX and its settings, too.
 #
 # A key for each step
 # -------------------
@@ -188,7 +189,7 @@ class Provider:
 
 
 # %%
-# It works, until it is used inside of a function that is compiled. What do you expect from three calls?
+# It works until you use it inside a compiled function. What do you expect from three calls?
 provider = Provider(0)
 noisy = jax.jit(lambda x: x + jax.random.normal(provider.get()))
 for call in range(3):
@@ -196,9 +197,9 @@ for call in range(3):
 
 # %%
 # The noise is frozen. :func:`jax.jit` ran the Python code once, at the first call, to record what it
-# does to its arguments. The key was no argument, so it became a constant of the compiled program. The
-# provider didn't survive this, either. It now holds one of the stand-ins with which JAX made its
-# record, and fails when it is used next, perhaps far away from the cause:
+# does to its arguments. The key wasn't an argument, so it became a constant of the compiled
+# program. The provider didn't survive this, either. It now holds one of the stand-ins with which
+# JAX made its record, and fails when it is used next, perhaps far away from the cause:
 try:
     provider.get()
 except jax.errors.UnexpectedTracerError as error:
@@ -239,10 +240,20 @@ for call in range(3):
 
 # %%
 # In exchange it has the limits of refs. For instance, a compiled function can't return such a
-# generator, and a scan can't carry it from step to step.
+# generator, and a function that you map with ``vmap`` can't share one: each row needs its own, from
+# ``rng.split``. Try it under every transformation that you need. Dropout, for one, draws in a
+# function that is differentiated:
+try:
+    print(jax.grad(lambda x: x * rng.normal())(1.0))
+except TypeError as error:
+    print(f"TypeError: {str(error).split('. ')[0]}")
+
+# %%
+# If you read an error here, as under JAX 0.10, draw the number outside, or pass in a key that
+# ``rng.key()`` made outside. That works everywhere, and it is what you'd do without a generator.
 #
-# This site's :class:`~jaxcap.prng.KeyStream` takes the other side. It hands out keys and nothing else,
-# and makes each by folding a counter into the key of its seed:
+# This site's :class:`~jaxcap.prng.KeyStream` makes the opposite choice. It hands out keys and
+# nothing else, and makes each by folding a counter into the key of its seed:
 from jaxcap.prng import KeyStream
 
 stream = KeyStream(42)
@@ -265,9 +276,9 @@ except TracedDrawError as error:
     print(textwrap.fill(str(error), 72))
 
 # %%
-# One thing comes back with every counter: the order of draws matters again. ``fork`` limits that to a
-# part of a program. It makes an independent stream, which depends on the seed and on a name, but not on
-# what was drawn before:
+# Any counter brings one problem back: the order of draws matters again. ``fork`` confines it to a
+# part of a program. It makes an independent stream, which depends on the seed and on a name, but
+# not on what was drawn before:
 early = next(KeyStream(42).fork("data"))
 late = next(stream.fork("data"))
 print("the same key:", bool(early == late))
@@ -279,7 +290,7 @@ import json
 saved = json.dumps(stream.state)
 restored = KeyStream.from_state(json.loads(saved))
 print(saved)
-print("goes on alike:", bool(next(restored) == next(stream)))
+print("the same next key:", bool(next(restored) == next(stream)))
 
 # %%
 # What keys cost
@@ -289,8 +300,8 @@ print("goes on alike:", bool(next(restored) == next(stream)))
 # array of keys to map over with :func:`jax.vmap`. How do these four compare, and does it matter if you
 # need only one key?
 #
-# It helps to count calls to JAX. A split is one call, and taking its result apart is two more. A draw
-# from a stream is one. A batch of keys is one as well, however many there are.
+# It helps to count calls to JAX. A split is one call, and taking its result apart is another. A
+# draw from a stream is one. A batch of keys is one as well, however many there are.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 
 results = KEYS.run(budget_s=0.03)

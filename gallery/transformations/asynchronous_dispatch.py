@@ -22,7 +22,7 @@ import numpy as np
 n = 1000 if jax.default_backend() == "cpu" else 8000
 matrix = jax.random.normal(jax.random.key(0), (n, n)) / n**0.5
 product = jax.jit(jnp.matmul)
-product(matrix, matrix).block_until_ready()
+_ = product(matrix, matrix).block_until_ready()
 
 # %%
 start = time.perf_counter()
@@ -189,8 +189,8 @@ for name in by_size.variants:
 
 # %%
 # Where the cosine stays inside the call at every size, that is why: by this count it is no work at
-# all. None of it is promised, and the next version of JAX may draw the border elsewhere, so never
-# rely on a call that has always waited so far.
+# all. None of this is guaranteed, and the next version of JAX may draw the border elsewhere. So
+# even if a call has always waited so far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call computes its result before it returns.
@@ -218,14 +218,14 @@ def loop(model, loops, wait=False):
     return value
 
 
-loop(my_model, 10).block_until_ready()  # compiles what it needs
+_ = loop(my_model, 10).block_until_ready()  # compiles what it needs
 
 # %%
 # The course that this comes from asks for a hundred thousand iterations, which suits a GPU. On a
 # CPU we do fewer:
 loops = 2_000 if jax.default_backend() == "cpu" else 100_000
 fast_model = jax.jit(my_model)
-fast_model(jax.random.split(jax.random.key(0))).block_until_ready()
+_ = loop(fast_model, 10).block_until_ready()  # compiles it
 
 for name, arguments in {
     "op by op": (my_model, loops),
@@ -315,12 +315,13 @@ _ = figures.bars(
 )
 
 # %%
-# An iteration computes two numbers, which is next to no arithmetic. To read the picture, count calls
-# instead. Op by op, Python makes a call for every operation of the model. With ``jit``, the model is
-# one call, but the line that splits the key still makes several. *jit with split* leaves one call an
-# iteration, and *scan* one for the whole loop. *vmap* also makes a single call, and lets the device
-# start the next value before it has finished the last. If calls are what this loop spends its time
-# on, the times fall in that order, and waiting for each value changes little.
+# An iteration computes two numbers, which is next to no arithmetic. To read the picture, count
+# calls instead. Op by op, Python makes a call for every operation of the model. With ``jit``, the
+# model is one call, but the line that splits the key still makes calls of its own. *jit with split*
+# leaves one call an iteration, and *scan* one for the whole loop. If calls are what this loop
+# spends its time on, the times fall in that order, and waiting for each value changes little.
+# *vmap* makes a single call, as *scan* does. If those two differ, it is by what happens inside the
+# call: *vmap* needn't finish one value before it starts the next.
 #
 # Takeaway
 # --------

@@ -60,8 +60,8 @@ jax.make_jaxpr(jax.grad(wave))(3.0)
 # %%
 # Look for ``cos a``, the derivative of ``sin a``. Notice too that the record computes the value of
 # ``wave`` and then drops it: the line that begins with an underscore is the last addition. An
-# optimiser wants both value and gradient, and :func:`jax.value_and_grad` hands out the value that is
-# there anyway.
+# optimiser wants both the value and the gradient, and :func:`jax.value_and_grad` gives you the
+# value, which is there anyway.
 value, slope_at_3 = map(float, jax.value_and_grad(wave)(3.0))
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
@@ -128,8 +128,8 @@ slopes_then = jnp.array(load_wave()["slope"])
 print(f"largest difference {abs(slopes - slopes_then).max():.1g}")
 
 # %%
-# A difference in the seventh digit is what 32 bits leave open: sine and cosine may round differently
-# on another device, and the points themselves carry a rounding error.
+# Numbers of 32 bits leave the seventh digit open. Sine and cosine may round differently on another
+# device, and the points themselves carry a rounding error.
 #
 # Now draw them as short tangents. They should touch the curve without crossing it, except where it
 # turns from bending one way to bending the other:
@@ -230,6 +230,37 @@ with jax.enable_x64(True):
 # <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ that steps in a
 # random direction. Its `cookbook
 # <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ has the other derivatives.
+#
+# The chain rule can fail where the function doesn't
+# --------------------------------------------------
+# A square root has no slope at 0: its curve is vertical there. Suppose that you never want to take
+# that root, and pick a plain zero with ``where`` instead:
+
+
+def root_or_zero(x):
+    return jnp.where(x > 0, jnp.sqrt(x), 0.0)
+
+
+print("value", root_or_zero(0.0), "slope", jax.grad(root_or_zero)(0.0))
+
+
+# %%
+# The value is fine, and the slope is not a number. ``where`` picks one side, but both were
+# computed, and the chain rule goes through both. The side that wasn't picked gets the factor 0. Its
+# own slope is infinite, and zero times infinity is NaN. So keep the bad number out of the root,
+# too:
+def safe_root_or_zero(x):
+    inside = jnp.where(x > 0, x, 1.0)
+    return jnp.where(x > 0, jnp.sqrt(inside), 0.0)
+
+
+print("slope", jax.grad(safe_root_or_zero)(0.0))
+
+# %%
+# Lengths and distances are square roots, so this happens in practice: to the distance of a point
+# from itself, for example. JAX's documentation `explains it as well
+# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__. To find out
+# where a NaN comes from, set ``jax_debug_nans`` to true.
 #
 # The same in PyTorch
 # -------------------

@@ -196,7 +196,8 @@ _ = figures.scaling(
 )
 
 # %%
-# And here are all four functions, compared with op by op:
+# And here are all four functions, compared with op by op. Does the gain depend on the size as you
+# would expect, with calls at the small end and memory at the large one?
 on_device.speedups(over=OP_BY_OP)
 
 # %%
@@ -235,8 +236,9 @@ jit_pays_on_few
 # ---------------------------------------
 # If memory traffic were the whole cost, the four functions would gain in proportion to their kernel
 # counts. Wherever the table above says otherwise, something else takes time, and the first suspect
-# is arithmetic. ``jit`` saves trips through memory and calls from Python, but it has to compute
-# every sine and cosine that op by op computes.
+# is arithmetic. ``jit`` saves trips through memory and calls from Python. It can save arithmetic
+# where a function wastes some, by computing a thing twice, or one that nobody uses. Our four don't,
+# so each sine and each exponential remains to be computed.
 #
 # To test the suspect, compile four functions that each become a single kernel. They read and write
 # the same amount of memory, and differ only in what they do in between:
@@ -265,13 +267,15 @@ for name, function in one_kernel_each.items():
     print(f"{name:6} {best_of_twenty(function):.3f} ms")
 
 # %%
-# If moving numbers were all the work, the four lines would read alike. Whatever a line shows beyond
-# ``x + 1`` is arithmetic, and that part of the time stays the same however few kernels there are.
-# The larger it is, the less is left for ``jit`` to save.
+# If moving numbers were all the work, the four lines would read alike. What a line shows beyond
+# ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
+# are. The larger it is, the less is left for ``jit`` to save. (A check: ``wave`` should take about
+# as long as its sine and its cosine together. Where it doesn't, other work got in the way: the
+# quickest of twenty calls in one process is a rough measure.)
 #
 # If you time this yourself on a CPU, beware of one more suspect. Op by op, each intermediate result
-# needs memory of its own, and fetching it can cost more than the kernel: :doc:`the page on timing
-# </tutorials/performance/timing>` has that trap as its ninth mistake.
+# needs memory of its own, and getting that from the operating system can cost more than the kernel:
+# :doc:`the page on timing </tutorials/performance/timing>` has this trap as its ninth mistake.
 #
 # The same on the CPU beside a GPU
 # --------------------------------
@@ -322,8 +326,8 @@ wave_speedup = jit_pays.estimate
 
 # %%
 # ``jit`` traces a function once for each shape and type, fuses the operations that it recorded, and
-# from then on runs the result without going through your Python code. It can save memory traffic
-# and calls, but no arithmetic. Compared with op by op, ``wave`` on a million numbers came out
+# from then on runs the result without going through your Python code. That can save memory traffic
+# and calls, but seldom arithmetic. Compared with op by op, ``wave`` on a million numbers came out
 # :measured:`wave_speedup` on this page's device. Weigh such a number against the first call, which
 # took as long as :measured:`first_call_in_calls` later ones: compiling is for pure functions that
 # you call often with the same shapes.

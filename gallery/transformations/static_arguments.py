@@ -66,7 +66,7 @@ except TypeError as error:
 # %%
 # A branch on a traced number
 # ---------------------------
-# ``if`` asks for a value too. Should it be true or false, when the number isn't known yet?
+# ``if`` asks for a value, too. Which branch should it take, when the number isn't known yet?
 def leaky(x):
     if x > 0:
         return x
@@ -141,8 +141,9 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
     print(f"{num_loops:9,}: {counted_loop.traces} compilations so far")
 
 # %%
-# The second call found the program of the first. The third asked for one loop less and, as far as
-# JAX knows, for a different program. A stopwatch sees it too, here with single runs in this process:
+# The second call found the program of the first. The third asked for one iteration fewer, which as
+# far as JAX knows is a different program. A stopwatch sees that, too. These are single runs in this
+# process:
 import time
 
 
@@ -198,8 +199,8 @@ for steps in (1, 10, 100, 1000):
 print("compilations:", counted_cosines.traces)
 
 # %%
-# One compilation for all numbers of steps. (The values converge to 0.739085, the only number that is
-# its own cosine.) The unrolled loop computes the same:
+# One compilation serves all numbers of steps. (The values converge to 0.739085, the only number
+# that is its own cosine.) How far from these are the values of the unrolled loop?
 static_cosines = jax.jit(cosines_unrolled, static_argnames="steps")
 float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
@@ -312,7 +313,8 @@ from jaxcap.report.source import Source
 Source(loops.padded, loops.mean_of_first, loops.means_padded)
 
 # %%
-# At most, this computes with twice as many numbers as needed. How many programs does it take?
+# At worst, this computes with almost twice as many numbers as needed. How many programs does it
+# take?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
 means = loops.means_padded(fast_mean_padded, arrays)
@@ -325,9 +327,9 @@ compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 
 
 # %%
-# ``padded`` is NumPy's work: JAX would have to compile the padding for each length, and
-# you'd be back where you began. Here is the time that passes in this process, array by array, when
-# nothing has been compiled yet:
+# NumPy does the padding. JAX would have to compile the padding for each length, and you'd be back
+# where you began. Here is the time that passes in this process, array by array, when nothing has
+# been compiled yet:
 def mean_after_padding(a):
     return fast_mean_padded(loops.padded(a), len(a))
 
@@ -380,8 +382,9 @@ padding_costs
 #
 # Static arguments must be hashable
 # ---------------------------------
-# JAX looks up the program for a static value in a dictionary, so the value needs a hash. A list
-# has none:
+# JAX can trace numbers, arrays, and nests of them. Anything else that a function takes, such as a
+# string, has to be static. JAX looks up the program for a static value in a dictionary, so the
+# value needs a hash. A list has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:
@@ -395,14 +398,14 @@ total(matrix, axis=(0, 1))
 
 # %%
 # If you have several settings, keep them in a frozen dataclass, which is hashable and equal to any
-# other that says the same. Beware of plain classes. They are hashable too, but each object equals
-# only itself:
+# other with the same values. Beware of plain classes. They are hashable, too, but each object
+# equals only itself:
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """Equal to others that say the same."""
+    """Equal to others with the same values."""
 
     axis: tuple[int, ...]
 
@@ -415,7 +418,7 @@ class Plain:
 
 
 # %%
-# Call the same function five times with each, and always with a new object that says the same:
+# Call the same function five times with each, and each time with a new object of the same values:
 def sum_along(x, settings):
     return x.sum(settings.axis)
 
@@ -435,10 +438,10 @@ for kind in (Frozen, Plain):
 later_unrolled = unrolling_pays.estimate
 
 # %%
-# Make static what decides about the program, such as a shape, an axis, or a switch between two
-# methods, and leave traced what is a number to compute with. A call with a new static value took
-# :measured:`new_value` here, as long as :measured:`new_in_calls` calls with a known one, so let new
-# values be rare.
+# Make an argument static if it decides what the program is: a shape, an axis, or a switch between
+# two methods. Leave it traced if it is a number to compute with. A call with a new static value
+# took :measured:`new_value` here, as long as :measured:`new_in_calls` calls with a known one, so
+# let new values be rare.
 #
 # Often you needn't make an argument static at all. Choose between two values with ``where`` or
 # ``cond``, and let ``fori_loop`` or ``while_loop`` take the number of steps. With

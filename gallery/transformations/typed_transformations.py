@@ -4,9 +4,9 @@ What does a type checker see?
 
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
 What happens to the annotations when a function goes through :func:`jax.jit` or :func:`jax.grad`?
-This page asks the checkers mypy and pyright, shows how :mod:`jaxcap.transforms` hands the types on,
-measures what that costs in a call, and looks for mistakes that no annotation will find. At the end
-is a part of your program that isn't a function, and deserves types all the same: its settings.
+This page asks the checkers mypy and pyright, shows how :mod:`jaxcap.transforms` keeps the types,
+measures what that costs in a call, and looks for mistakes that no annotation will find. It ends
+with a part of your program that isn't a function but deserves types all the same: its settings.
 """
 
 # %%
@@ -99,8 +99,8 @@ BEYOND = (
 )
 
 # %%
-# And three mistakes are about the settings of a training: a name that doesn't exist, a wrong type, and
-# a value that makes no sense. They, too, come up at the end:
+# And three mistakes are about the settings of a training run: a name that doesn't exist, a wrong
+# type, and a value that makes no sense. They, too, come up at the end:
 SLIPS = {
     "lr=0.1": {"lr": 0.1},
     "learning_rate='fast'": {"learning_rate": "fast"},
@@ -178,7 +178,7 @@ seen_by("pyright")
 #
 # What they catch
 # ---------------
-# Which of the six mistakes do they find? A checker can only find those that the types still tell:
+# Which of the six mistakes do they find? A checker can find only what the types still say:
 caught = {}
 for checker, report in reports.items():
     caught[checker] = {error.code: error for error in report.errors}
@@ -315,14 +315,14 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # So annotate what JAX computes with :class:`jax.Array`. The page on `jax.typing
 # <https://docs.jax.dev/en/latest/jax.typing.html>`__ says more.
 #
-# Settings that can't be misspelled
-# ---------------------------------
-# A training has a handful of settings. Flax's examples keep them in a `ConfigDict
+# A class can check settings
+# --------------------------
+# A training run has a handful of settings. Flax's examples keep them in a `ConfigDict
 # <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
-# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word and
-# trains on with the old rate. You can lock it against new names, but that helps when the program runs,
-# and your editor still can't tell you which names there are, what they mean, or which values make
-# sense.
+# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word, and
+# the training goes on with the old rate. You can lock it against new names, and it won't change the
+# type of a setting that it has. But both help only when the program runs, and your editor still
+# can't tell you which names there are, what they mean, or which values make sense.
 #
 # A class can. This one, made with `pydantic <https://docs.pydantic.dev>`__, has a type, a default and
 # limits for each setting of this site's own :doc:`training </tutorials/applications/mnist>`, and the
@@ -334,8 +334,8 @@ Source(Settings)
 
 # %%
 # Let's make the three mistakes from above, once with the class and once with a namespace that takes
-# anything, as a new ``ConfigDict`` does. Which of them are found before the program runs, and which
-# when it does?
+# anything, as an empty ``ConfigDict`` does. Which of them are found before the program runs, and
+# which when it does?
 from types import SimpleNamespace
 
 from pydantic import ValidationError
@@ -359,7 +359,7 @@ for make in (SimpleNamespace, Settings):
         by = ", ".join(found) or "nobody"
         rows.append((line, by, what_raises(make, settings)))
 headers = ("", "found by", "raises")
-Table("Mistakes in the settings of a training", headers, rows)
+Table("Mistakes in the settings of a training run", headers, rows)
 
 # %%
 # Limits aren't types, so the last mistake has to wait until the program runs. But then the class finds
@@ -397,7 +397,7 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 # :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, so a call
 # should take as long as before: compared with ``jax.jit``, ``typed_jit`` came out
 # :measured:`speedup`, and the control, a second ``jax.jit``, :measured:`control`. Types say nothing
-# of shapes and number types, so keep your tests. And keep settings in a class that checks them, so
-# that a slip ends the program before it has trained for an hour.
+# about shapes and number types, so keep your tests. And keep settings in a class that checks them,
+# so that a slip ends the program before it has trained for an hour.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.

@@ -198,10 +198,10 @@ for name, call in calls.items():
     print(f"{name:14} {error:.1e}")
 
 # %%
-# What do you expect? The Python loop has to pay for a call in each iteration, so it should grow with
-# the batch from the start. The compiled loop is rid of the calls. ``vmap`` and batching by hand ask
-# for the same operations, so if they differ, XLA has made different programs of them. Neither should
-# grow much until there is enough work in a batch.
+# What do you expect? The Python loop has to pay for a call in each iteration, so its time should
+# grow with the batch from the start. The compiled loop makes a single call. ``vmap`` and batching
+# by hand ask for the same operations, so if they differ, XLA has made different programs of them.
+# Their times shouldn't grow much until there is enough work in a batch.
 from jaxcap.report import figures
 
 results = rivals.BATCHING.run(budget_s=0.05)
@@ -354,7 +354,8 @@ for name, way in ways.items():
     print(f"{name:22} {error:.1e}")
 
 # %%
-# They do, to the rounding of 32-bit numbers. And their times:
+# Rounding to 32 bits leaves an error in the seventh digit. (On a GPU it may be larger, as JAX may
+# round the factors of a product before it multiplies them.) And these are the times:
 gradients = results.select(of=rivals.GRADIENTS)
 gradients
 

@@ -53,7 +53,7 @@ class KeyStream(Iterator[Array]):
     -----
     The key number ``i`` is ``jax.random.fold_in(root, i)``, where the root of a new stream is
     ``jax.random.key(seed)``. So the state is a counter, and a draw is one compiled operation, where
-    a chain of splits takes one to split and two more to take the result apart. For the same reason
+    a chain of splits takes one to split and another to take the result apart. For the same reason
     ``stream(n)`` returns the same keys as ``n`` calls of ``next`` (except with JAX's ``unsafe_rbg``),
     and no key depends on ``jax_threefry_partitionable``.
 
