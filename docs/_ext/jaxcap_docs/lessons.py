@@ -80,7 +80,8 @@ KEYWORDS = {
     "performance/dispatch_overhead": ("dispatch overhead", "overhead of a call", "small arrays"),
     "performance/linear_algebra": ("matrix product", "TF32", "roofline"),
     "performance/releases": ("performance regression", "release"),
-    "applications/calibration": ("optimisation", "least squares", "Deming regression"),
+    "applications/calibration": ("optimisation", "least squares"),
+    "applications/attenuation": ("Deming regression", "errors in variables"),
     "applications/mnist": ("neural network", "Flax", "training"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
 }
