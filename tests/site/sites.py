@@ -53,6 +53,20 @@ from jaxcap.report import figures
 
 _ = figures.bars(results)
 '''
+# Instead of most, because figures take a second, too.
+SHORT_LESSON = '''"""
+A lesson
+========
+
+It measures :measured:`speedup`.
+"""
+# %%
+from jaxcap.measure.timing import compare
+
+results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
+{quoted} = results.speedup("a", over="b")
+'''
+DRAWING = {"basics/introduction", "basics/random_numbers", "performance/timing"}
 NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
 
 
@@ -73,11 +87,13 @@ def copy_project(copy: Path) -> Path:
     home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     for name in TUTORIALS:
         quoted = {"speedup", *re.findall(rf"`{name}#(\w+)`", home)}
-        lesson = LESSON.format(name=name.replace("/", " "), quoted=" = ".join(sorted(quoted)))
+        form = LESSON if name in DRAWING else SHORT_LESSON
+        lesson = form.format(name=name.replace("/", " "), quoted=" = ".join(sorted(quoted)))
         (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
     for page in copy.glob("docs/exercises/[0-9]*.md"):
         beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")
-        page.write_text(beginning, encoding="utf-8")
+        _, _, text = beginning.partition("\n---\n")  # without a kernel to start
+        page.write_text(text, encoding="utf-8")
     page = copy / "docs" / "command_line.md"
     kept = [line for line in page.read_text("utf-8").splitlines() if "command-output" not in line]
     page.write_text("\n".join(kept), encoding="utf-8")

@@ -8,6 +8,7 @@ device, or files of results. A changed sentence then costs no run.
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import logging
 import os
@@ -179,6 +180,7 @@ def _play_or_execute(
     else:
         record_path(page).unlink(missing_ok=True)
     used_before = len(_used.paths)
+    _spare_garbage_collection()
     blocks, duration_s = _execute_script(script_blocks, script_vars, gallery_conf, file_conf)
     script_vars["execute_script"] = is_run
     if kept:
@@ -197,6 +199,12 @@ def _play_or_execute(
             KeptPage(key=key, outputs=tuple(outputs_of_code), results=results, names={}, images=()),
         )
     return blocks, duration_s
+
+
+@cache  # once a build
+def _spare_garbage_collection() -> None:
+    """Keep the garbage collector from looking through Sphinx and JAX after each script."""
+    gc.freeze()
 
 
 def _key(script: Path, blocks: Sequence[Block]) -> str:
