@@ -187,12 +187,12 @@ _ = course(restless, [], releases.names)
 # ones, and the test sees a change. So a program like this has to pass one more check: every process
 # of one release must be faster than all processes of the other.
 #
-# The winner's curse
-# ------------------
+# The largest change was also a lucky one
+# ---------------------------------------
 # A list of the *largest* changes has a bias of its own. Whatever made it to the top was large, and
-# it was lucky, too. The cure is to measure the top of the list a second time and to believe the
-# second number, for which nobody picked a winner. Each row is a change from one release to the
-# next:
+# it was lucky, too. Statisticians call this the winner's curse. The cure is to measure the top of
+# the list a second time and to believe the second number, for which nobody picked a winner. Each
+# row is a change from one release to the next:
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
@@ -206,7 +206,7 @@ Table("The largest changes from one release to the next", columns, rows)
 # Does one release come up again and again? Then look for a cause that its changes share. If it is
 # 0.4.33, for example: by `JAX's list of changes <https://docs.jax.dev/en/latest/changelog.html>`__,
 # the CPU got a new backend in 0.4.32. That release was withdrawn, so its changes show up in the
-# next. Here is the one at the top of the table, under all releases:
+# next. Here is the change at the top of the table, under all releases:
 largest = changes[0].series if changes else timed[0]
 own = [change for change in changes if change.series is largest]
 _ = course(largest, own, releases.names)
