@@ -11,8 +11,8 @@ failure that deserves its name. What do the words mean, and what should you look
 # %%
 # A problem with a known answer
 # -----------------------------
-# We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`,
-# which looks for the slope and the offset that bring the readings of a cheap sensor as close as
+# We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`. The
+# task was to find the slope and the offset that bring the readings of a cheap sensor as close as
 # possible to those of a good one. It suits our question, because linear least squares has the
 # answer in closed form:
 import jax
@@ -136,7 +136,7 @@ print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
 # A gain smaller than the rounding can't be seen. Whether the computed error falls is then a matter
 # of luck, and where it doesn't, the search tries ever shorter steps and gives up. But the point
 # where it gives up is good. Close to a minimum the error hardly changes: that is why the search
-# can't see it fall, and also why you lose nothing if it stops. In 64 bits, numbers lie so close
+# can't see it fall, and why you lose nothing if it stops. In 64 bits, numbers lie so close
 # together that the gradient comes near zero first.
 #
 # A failure to take seriously

@@ -78,8 +78,8 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
 # (``P`` and ``NamedSharding`` are the ``jax.P`` and ``jax.NamedSharding`` from above, by other
-# imports. ``put`` does what :func:`jax.device_put` does, and also works when the devices belong to
-# several processes.)
+# imports. ``put`` does what :func:`jax.device_put` does, even when the devices belong to several
+# processes.)
 #
 # Does it learn the same?
 # -----------------------

@@ -32,13 +32,14 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # Five ways to make the same call
 # -------------------------------
 # The authors of a geometry library once asked, in a notebook, what it would cost them to move to
-# JAX. We ask again, and compute the product in the notebook's five ways:
+# JAX. We ask again. The table below has a column for each way to make the call:
 #
-# - by NumPy,
-# - by autograd, JAX's predecessor, which wraps NumPy,
-# - by ``jnp`` as it is,
-# - by a function that was compiled once,
-# - and by one that is wrapped in :func:`jax.jit` *in each call*.
+# - *NumPy*, the opponent.
+# - *autograd*, JAX's predecessor, which wraps NumPy.
+# - *jnp*, which is ``jax.numpy`` as it comes.
+# - *jit*, a function that was compiled once.
+# - *jit in each call*, a function that is wrapped in :func:`jax.jit` anew for each call. This is
+#   how the notebook did it.
 #
 # All five use 32 bits here. (In half of the notebook's tables, NumPy had 64 and JAX 32.) Before you
 # look: how long do you think each of them takes for five numbers?

@@ -34,7 +34,7 @@ results = experiments.DISPATCH.run(budget_s=0.02)
 # %%
 # A summary that its own table doesn't bear out
 # ---------------------------------------------
-# For ``dot``, the notebook sums up how its two tables differ: on JAX's arrays instead of NumPy's,
+# For ``dot``, the notebook sums up how its two tables differ. On JAX's arrays instead of NumPy's,
 # NumPy and autograd take four to six times as long, and JAX takes a third. Do the tables say so?
 # They come with this site, so we can divide their numbers, and then our own:
 from jaxcap.published.values import load
