@@ -5,8 +5,8 @@ Why isn't the best fit the truth?
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
 error. They are not those of the sensor, and with ten million readings they still won't be. Is the
 optimiser to blame, or the data, or the question? This page shows where the fit ends up and why, and
-what an estimator has to know to do better. It has little JAX in it. It is about what you ask an
-optimiser to do, which matters in any library.
+what an estimator has to know to do better. There is little JAX in it: what you ask an optimiser to
+do matters in any library.
 """
 
 # %%
@@ -80,9 +80,9 @@ plt.title("A hundred sensors of the same law")
 _ = plt.legend()
 
 # %%
-# Each estimator has its cloud of a hundred points. How wide a cloud is, is a matter of chance, and
-# more readings would narrow it. How far its middle lies from the cross is bias, and no amount of
-# data removes that. In numbers:
+# Each estimator has its cloud of a hundred points. The width of a cloud is chance, and more
+# readings would narrow it. The distance from its middle to the cross is bias, and no amount of data
+# removes that. Here are the clouds in numbers:
 by_least_squares = np.linalg.norm(many_exact - TRUE, axis=1)
 by_deming = np.linalg.norm(across - TRUE, axis=1)
 nearer = int((by_deming < by_least_squares).sum())

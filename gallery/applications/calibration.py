@@ -211,8 +211,8 @@ headers = ("", "reports", "steps", "evaluations", "slope", "offset", "error")
 Table("One calibration, from the same start", headers, rows)
 
 # %%
-# Don't compare evaluations across rows without a thought, for it depends on who counts. SciPy's
-# differences include the steps to the side, so one step downhill costs several. Where JAX computes
+# Before you compare evaluations across rows, ask who counted. SciPy's differences include the steps
+# to the side, so one step downhill costs several. Where JAX computes
 # the gradient, it comes with the error. (A document from 2023 published such counts, of two
 # optimisers that had got different data. :doc:`Then and now </results/then_and_now>` has them
 # beside ours.)

@@ -168,10 +168,10 @@ gradient_where_lost = f"{steepness:.1g}"
 # %%
 # A report says why a search stopped, and not how good its result is. On this page, a search whose
 # differences drowned in rounding reported :measured:`never_moved` without taking a step. Of a
-# hundred fits in 32 bits, JAX called :measured:`failures` failures, and none of the hundred ended
-# farther from the closed form than :measured:`worst`. So don't ask the word, ask the gradient. It
-# is nearly zero at an optimum, and was :measured:`gradient_where_lost` where the last search of
-# this page ended. And optimise in 64 bits if you can.
+# hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
+# ended farther from the closed form than :measured:`worst`. So don't ask the word, ask the
+# gradient. It is nearly zero at an optimum, and was :measured:`gradient_where_lost` where the last
+# search of this page ended. And optimise in 64 bits if you can.
 #
 # Next: the optimum is found, and still isn't the law that made the data. :doc:`Why isn't the best
 # fit the truth? </tutorials/applications/attenuation>`

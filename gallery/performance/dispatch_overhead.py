@@ -36,9 +36,9 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 #
 # - *NumPy*, the opponent.
 # - *autograd*, JAX's predecessor, which wraps NumPy.
-# - *jnp*, which is ``jax.numpy`` as it comes.
-# - *jit*, a function that was compiled once.
-# - *jit in each call*, a function that is wrapped in :func:`jax.jit` anew for each call. This is
+# - ``jnp``, which is ``jax.numpy`` as it comes.
+# - ``jit``, which compiles the function once.
+# - ``jit in each call``, which wraps the function in :func:`jax.jit` anew for each call. This is
 #   how the notebook did it.
 #
 # All five use 32 bits here. (In half of the notebook's tables, NumPy had 64 and JAX 32.) Before you
@@ -76,7 +76,7 @@ small_is_slow
 # A step, where another thread takes over
 # ---------------------------------------
 # Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
-# alone. Drawn for JAX's arrays:
+# alone. Here are the rows of JAX's arrays as a figure:
 from jaxcap.report import figures
 
 dot = results.select(operation="dot", arrays="JAX")
@@ -180,7 +180,8 @@ for kind in ("its own", "NumPy"):
 #
 # A habit to acquire: many operations in one call
 # -----------------------------------------------
-# If each call has a price, make fewer calls. Take one sine after another, of ten numbers:
+# If each call has a price, make fewer calls. As an example, take the sine of ten numbers, then the
+# sine of that, and so on:
 from jaxcap.report.source import Source
 
 Source(dispatch.chain)
@@ -194,8 +195,8 @@ by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# They do, but for rounding. Now guess: how many times as long will a hundred sines take as one? By
-# NumPy, op by op, and compiled?
+# They do, but for rounding. Now guess for NumPy, op by op, and compiled: how many times as long
+# will a hundred sines take as one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
     chains,

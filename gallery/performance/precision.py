@@ -117,8 +117,8 @@ _ = figure.legend(loc="outside right center")
 precision.table_of_intervals(audit)
 
 # %%
-# On the quiet machine, this site's intervals contained the time of the next run in
-# :measured:`next_time` of cases, and its ratio in :measured:`next_ratio`.
+# On the quiet machine, the next time lay inside this site's interval in :measured:`next_time` of
+# cases, and the next ratio of two times in :measured:`next_ratio`.
 #
 # In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
 # or a standard deviation beside their number, and their readers go by that when they decide whether
@@ -141,7 +141,8 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Where the panels differ in height, don't hold it against any tool. They don't time quite the same
+# Each dot outside the interval before it is a surprise for somebody who trusted that interval. But
+# where the panels differ in height, don't hold it against any tool. They don't time quite the same
 # thing, because this site :doc:`holds the memory allocator still </measuring>`. Under the other
 # tools, the memory of a large array may go back to the system after each call, to be fetched again
 # for the next.

@@ -62,8 +62,7 @@ products
 
 # %%
 # Could you have spotted the mistake without knowing the right time? Yes, with a little arithmetic.
-# The product of two square matrices takes 2n³ operations, so every time you measure is also a
-# speed:
+# The product of two square matrices takes 2n³ operations, so every time is also a speed:
 for name, seconds in zip(("wrong", "right"), pairs["stopping too early"]):
     print(f"{name}: {2 * n**3 / seconds / 1e9:,.0f} GFLOP/s")
 
@@ -90,8 +89,11 @@ jax.clear_caches()
 ten_calls_s = stopwatch(
     lambda: [compiled_wave(x).block_until_ready() for _ in range(10)]
 )
+print(f"ten calls, on average: {ten_calls_s / 10:.2g} s")
 
 # %%
+# Look for that average among the times that the experiment measured, of the first call and of the
+# later ones:
 waves = results.select(question=mistakes.COMPILING)
 right_s = waves.only(mistakes.COMPILED).time.value
 pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
@@ -315,7 +317,7 @@ by_default
 # %%
 # The operating system counts the pages that it had to hand out again, and calls them *page faults*.
 # Here they are, beside those of the same two variants with the memory kept. (Don't compare the
-# times here with those of mistake 2. The functions are the same, but the numbers are others.)
+# times here with those of mistake 2. The functions are the same, but not their inputs.)
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
 kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):
