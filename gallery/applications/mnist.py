@@ -58,9 +58,9 @@ print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 #
 # One network, written twice
 # --------------------------
-# Two convolutions, a pool, two dense layers, and dropout in between. In Flax it is a module of NNX,
-# the interface that Flax recommends today. The parameter ``convolve`` lets us exchange the
-# convolution later on; until then you can ignore it:
+# Our network has two convolutions, a pool and two dense layers, with dropout in between. In Flax it
+# is a module of NNX, the interface that Flax recommends today. (The parameter ``convolve`` lets us
+# exchange the convolution later on. Until then you can ignore it.)
 import jax.numpy as jnp
 import torch
 from flax import nnx
@@ -71,7 +71,7 @@ from jaxcap.report.source import Source
 Source(model.CNN)
 
 # %%
-# In PyTorch:
+# And this should be the same network in PyTorch:
 Source(model_torch.CNN)
 
 # %%

@@ -13,10 +13,10 @@ don't even need a first.
 # Eight devices from one CPU
 # --------------------------
 # JAX can make one CPU pretend to be several devices. That won't save you any time. But your program
-# sees eight devices, and has to treat them as it would eight GPUs, so you can develop at home what
-# is going to run on a cluster. JAX has to know the number before it first looks for devices. So
-# this page starts other Python processes, with ``JAX_PLATFORMS`` set to ``cpu`` in their
-# environment, and ``JAX_NUM_CPU_DEVICES`` to the number:
+# sees eight devices, and has to treat them as it would eight GPUs. So you can develop at home what
+# is going to run on a cluster. JAX has to know the number before it first looks for devices, and in
+# this process it may have looked already. So this page starts others. Their environment sets
+# ``JAX_PLATFORMS`` to ``cpu``, and ``JAX_NUM_CPU_DEVICES`` to the number:
 from jaxcap.report.pretended import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
@@ -46,8 +46,8 @@ Source(sharding.loss, sharding.by_compiler)
 Source(sharding.by_shard_map)
 
 # %%
-# Older programs do this with :func:`jax.pmap`. It has no mesh, so you give the batch an
-# axis for the devices yourself, and take the result back from one of them:
+# Older programs use :func:`jax.pmap`. It has no mesh, so you give the batch an axis for the devices
+# yourself, and take the result back from one of them:
 Source(sharding.by_pmap)
 
 # %%
@@ -62,7 +62,7 @@ print(run_python("-m", "jaxcap.kernels.sharding", devices=8))
 #
 # Which of the three should you write? It depends on who is to decide about messages.
 #
-# - XLA does where the axis of the mesh has the mode ``Auto``, as ours has. Start here.
+# - XLA decides where the axis of the mesh has the mode ``Auto``, as ours has. Start here.
 # - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part
 #   of its type, and JAX asks you wherever it can't tell how a result should be split.
 # - Inside a ``shard_map`` the mode is ``Manual``. It is for when you know better than XLA which
