@@ -2,19 +2,20 @@
 Why isn't the best fit the truth?
 =================================
 
-Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least error.
-They are not those of the sensor, and with ten million readings they still won't be. Is the optimiser
-to blame, or the data, or the question? This page shows where the fit ends up and why, and what an
-estimator has to know to do better.
+Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
+error. They are not those of the sensor, and with ten million readings they still won't be. Is the
+optimiser to blame, or the data, or the question? This page shows where the fit ends up and why, and
+what an estimator has to know to do better. There is little JAX in it: what you ask an optimiser to
+do matters in any library.
 """
 
 # %%
 # An optimum beside the truth
 # ---------------------------
 # :doc:`Two pages ago </tutorials/applications/calibration>` we calibrated a cheap sensor by a good
-# one, and the three optimisers that we tried agreed, in 64 bits, with the closed form of least
-# squares. The data were simulated, so we know the law behind them. Which of the two has the larger
-# error?
+# one, and in 64 bits, all three optimisers agreed with the closed form of least squares. The data
+# were simulated, so we also know the law behind them. Which has the larger error on these data, the
+# optimum or the truth?
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -30,26 +31,26 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
     print(f"{label}: {rmse(parameters, reference, reading):.5f}", parameters)
 
 # %%
-# The truth, and it couldn't be otherwise, since the optimum is where the error is least. So nobody
-# made a mistake in looking for it. It just isn't where the truth is.
+# The truth, and it couldn't be otherwise, since the optimum is where the error is least. Nobody
+# made a mistake in looking for the optimum. It just isn't where the truth is.
 #
 # Noise makes the fit too steep
 # -----------------------------
-# We asked for the correction that brings noisy readings as close to the reference as possible. An
-# extreme reading is extreme partly by bad luck, so the best guess of the truth behind it is less
-# extreme than the reading looks. The fit learns this, and divides by a slope that is too steep.
-# Statisticians call it attenuation. More data won't help: this is where the fit ends up with
-# infinitely many readings:
+# We asked for the correction that brings noisy readings as close to the reference as possible. Now
+# think of an extreme reading. It is extreme partly by bad luck, so the best guess of the truth
+# behind it is less extreme than it looks. The fit learns this, and divides by a slope that is too
+# steep. Statisticians call that attenuation. More data won't help. With infinitely many readings,
+# the fit would end up here:
 calibration.least_squares_limit()
 
 # %%
 # An estimator that knows about the noise
 # ----------------------------------------
 # To get at the law itself, an estimator has to know that both sensors err, and in which proportion.
-# Deming's does. It looks for the line that is nearest to the points, with distances measured in
-# units of each sensor's noise. (With equal noise this is orthogonal distance regression.) The
-# proportion has to come from somewhere else: from data sheets, or from showing both sensors the
-# same truth many times.
+# Deming's estimator does. It looks for the line that is nearest to the points, with distances
+# measured in units of each sensor's noise. (With equal noise this is orthogonal distance
+# regression.) Where does it get the proportion? Not from these data. You need data sheets, or an
+# afternoon of showing both sensors the same truth many times.
 Source(calibration.deming)
 
 # %%
@@ -58,8 +59,8 @@ print(f"noise variance, readings over reference: {ratio:.0f}")
 print("Deming:", calibration.deming(reference, reading, ratio))
 
 # %%
-# With one set of data, that might be luck. So let both estimators loose on a hundred sensors of the
-# same law:
+# Compare that with the truth above. With one set of data, it might be luck. So let both estimators
+# loose on a hundred sensors of the same law:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 many_exact = np.array([calibration.least_squares(*pair) for pair in pairs])
@@ -79,6 +80,9 @@ plt.title("A hundred sensors of the same law")
 _ = plt.legend()
 
 # %%
+# Each estimator has its cloud of a hundred points. The width of a cloud is chance, and more
+# readings would narrow it. The distance from its middle to the cross is bias, and no amount of data
+# removes that. Here are the clouds in numbers:
 by_least_squares = np.linalg.norm(many_exact - TRUE, axis=1)
 by_deming = np.linalg.norm(across - TRUE, axis=1)
 nearer = int((by_deming < by_least_squares).sum())
@@ -88,12 +92,13 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 # %%
 # Which of the two is right?
 # --------------------------
-# That depends on your question. If you want to correct readings of this sensor with the least
+# Both, for different questions. If you want to correct readings of this sensor with the least
 # error, take least squares, because that is what it minimises. If you want to know the law, or to
-# correct readings that are spread differently, take the estimator without the bias. (The ratio
-# above also says that nearly all of the noise is in the readings. So you could have predicted the
-# readings from the reference, and solved for the truth afterwards, with almost the same result. But
-# it takes the ratio to know that.)
+# correct readings that are spread differently, take the estimator without the bias.
+#
+# (There is a shortcut. The ratio above says that nearly all of the noise is in the readings. So you
+# could have predicted the readings from the reference, and solved for the truth afterwards, with
+# almost the same result. But you need the ratio to know that you may.)
 #
 # Takeaway
 # --------
@@ -104,11 +109,12 @@ deviation = f"{spread:.2g}"
 nearer_of = f"{nearer} of {SENSORS}"
 
 # %%
-# An optimiser finds the minimum of what you wrote down. Whether that is what you want to know is a
-# question about noise, and no optimiser will ask it for you. Here, least squares missed the law by
-# :measured:`bias` on average, and scattered by :measured:`deviation` from sensor to sensor. More
-# readings would make the scatter smaller, but not the miss. Deming's estimator, which is told how
-# noisy both sensors are, came nearer to the law for :measured:`nearer_of` sensors.
+# An optimiser finds the minimum of what you wrote down. Whether that is what you wanted to know is
+# a question about noise, and no optimiser will ask it for you. Here, least squares missed the law
+# by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor to sensor. More
+# readings would make the scatter smaller, but not the miss. What helps is knowledge: Deming's
+# estimator, which is told how noisy both sensors are, came nearer to the law for
+# :measured:`nearer_of` sensors.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.

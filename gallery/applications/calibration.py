@@ -3,18 +3,18 @@ Calibrating a sensor
 ====================
 
 You have ten thousand readings of a cheap sensor, a good sensor to compare it with, and want the law
-that connects them. Which optimiser should fit it? This page fits one law with three optimisers, one
-of which runs inside JAX, watches them walk down to the optimum, and compares what that costs. Two
-more pages ask whether you can believe what they report, and whether the best fit is the truth.
+that connects them. Which optimiser should fit it? This page tries three, one of which runs inside
+JAX. It watches them walk down to the optimum, and compares what the walk costs. The next two pages
+ask whether you can believe what an optimiser reports, and whether the best fit is the truth.
 """
 
 # %%
-# Two sensors
-# -----------
-# Our reference sensor shows the true quantity, with a little noise. The cheap one reads slope times
-# truth plus offset. It has noise as well, and its slope varies a little from reading to reading.
-# Since :func:`~jaxcap.kernels.calibration.sensors` simulates both, we know what an optimiser should
-# find:
+# Two sensors, and the law between them
+# -------------------------------------
+# Our reference sensor shows the true quantity, with a little noise. The cheap sensor reads slope
+# times truth plus offset. It has noise as well, and its slope varies a little from reading to
+# reading. Both are simulated, by :func:`~jaxcap.kernels.calibration.sensors`, so we know what an
+# optimiser should find:
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -31,14 +31,14 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 # %%
 # To calibrate is to run the law backwards: subtract the offset, divide by the slope. With a good
 # slope :math:`s` and offset :math:`o`, the corrected readings :math:`(b - o) / s` agree with the
-# reference :math:`a`. How well they agree is measured by the root of the mean squared difference:
+# reference :math:`a`. How well? We take the root of the mean squared difference:
 #
 # .. math::
 #
 #     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\,\bigl(a - (b - o) / s\bigr)^2}
 #
-# Here it is in Python. There is no ``np`` or ``jnp`` in it, only operators and methods, so that the
-# same function takes arrays of either library:
+# In Python, this needs no ``np`` and no ``jnp``. It has only operators and methods, so the same
+# function takes arrays of either library:
 Source(calibration.corrected, rmse)
 
 # %%
@@ -56,11 +56,11 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # What one evaluation costs
 # -------------------------
 # An optimiser asks for this number again and again. NumPy makes several passes over the data to
-# compute it, and stores what comes out of each; :func:`jax.jit` can do it in one. On the other
-# hand, a call of JAX has its :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many
-# readings do you think it takes until the one outweighs the other? A plain Python loop takes part,
-# up to the size where you would have to wait for it.
-from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
+# compute it, and stores what comes out of each. :func:`jax.jit` can do it in a single pass. On the
+# other hand, a call of JAX has its :doc:`overhead </tutorials/performance/dispatch_overhead>`. How
+# many readings do you think it takes until the passes that JAX saves outweigh its overhead? (A
+# plain Python loop takes part, too, up to the size where you would have to wait for it.)
+from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
 from jaxcap.report import figures
 
 evaluations = CALIBRATION.run(budget_s=0.05)
@@ -73,6 +73,12 @@ _ = figures.scaling(
 )
 
 # %%
+from jaxcap.experiments.dispatch import crossover
+
+pays_from = crossover(evaluations, COMPILED, over=NUMPY, x="size")
+break_even = "none of them"
+if pays_from:
+    break_even = f"{pays_from:,} readings and more"
 evaluations.speedups(over=NUMPY)
 
 # %%
@@ -86,16 +92,17 @@ jit_pays = claim(
 jit_pays
 
 # %%
-# Where ``jit`` is behind at few readings, you see the price of a call. On a CPU this includes
+# Of the sizes that we tried, compiling certainly pays for :measured:`break_even`. Was your guess
+# near? Where ``jit`` is behind at few readings, you see the price of a call. On a CPU this includes
 # handing the work to a thread of its own, which has to wake up first. As for the loop: when
 # somebody tells you what JAX gained over one, ask how much of that NumPy would have gained.
 #
 # A longer parameter vector is another program
 # --------------------------------------------
-# ``rmse`` takes more parameters if you have them, which bend the corrected readings by a square, a
-# cube and so on. Set to zero, they change nothing. But ``jit`` compiles for *shapes*, and a vector
-# of three has another shape than a vector of two. When will this function be traced? Python only
-# runs it to trace it, so a ``print`` inside tells us:
+# If your sensor isn't quite linear, give ``rmse`` more parameters. They bend the corrected readings
+# by a square, a cube and so on, and if they are zero, they change nothing. But ``jit`` compiles for
+# *shapes*, and a vector of three has another shape than a vector of two. When will this function be
+# traced? Python only runs it to trace it, so a ``print`` inside tells us:
 
 
 @jax.jit
@@ -111,9 +118,9 @@ for vector in (four[:2], four[:3], four):
         error(vector, *data_32)
 
 # %%
-# Each new length is traced once, and then compiled, which takes far longer than an evaluation. If
-# lengths change all the time, pad: fill every vector to the same length with zeros, and one program
-# serves them all.
+# Each new length is traced once and then compiled, which takes far longer than an evaluation. If
+# your lengths keep changing, pad them. Fill every vector with zeros up to the same length, and one
+# program serves them all:
 
 
 @jax.jit
@@ -127,26 +134,26 @@ for length in (2, 3, 4):
     print(f"{length} parameters: {padded_error(padded, *data_32):.6f}")
 
 # %%
-# What compiling costs, and other ways to avoid it, is the subject of :doc:`the page on static
-# arguments </tutorials/transformations/static_arguments>`.
+# A single trace, and the same error for all three lengths. (:doc:`The page on static arguments
+# </tutorials/transformations/static_arguments>` measures what compiling costs, and has other ways
+# to avoid it.)
 #
-# Three optimisers
-# ----------------
-# All three use the same method, named after Broyden, Fletcher, Goldfarb and Shanno (BFGS): walk
-# downhill, and learn from the gradients on the way how the valley bends. They differ in where the
-# gradients come from, and in where the loop runs.
+# One method, three optimisers
+# ----------------------------
+# All three optimisers use the same method, named after Broyden, Fletcher, Goldfarb and Shanno
+# (BFGS): walk downhill, and learn from the gradients on the way how the valley bends. They differ
+# in where the gradients come from, and in where the loop runs.
 #
 # *SciPy with differences.* If you give `SciPy
 # <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
-# estimates one: it evaluates the error once more for each parameter, a small step to the side. How
-# small depends on the dtype, which will matter below.
+# estimates one. For each parameter, it takes a small step to the side and evaluates the error once
+# more. How small a step should be depends on the dtype, which will matter below.
 Source(calibration.fit_by_scipy)
 
 # %%
 # *SciPy with JAX's gradient.* :func:`jax.value_and_grad` computes the error and its exact gradient
-# together. The loop is still SciPy's and runs in Python; each evaluation is one call of this
-# compiled function, which the package calls ``_error_and_gradient``:
-error_and_gradient = jax.jit(jax.value_and_grad(rmse))
+# together. The loop is still SciPy's, and runs in Python. Each evaluation is one call of
+# ``_error_and_gradient``, which is ``jax.jit(jax.value_and_grad(rmse))``:
 Source(calibration.fit_by_gradient)
 
 # %%
@@ -204,22 +211,24 @@ headers = ("", "reports", "steps", "evaluations", "slope", "offset", "error")
 Table("One calibration, from the same start", headers, rows)
 
 # %%
-# The number of evaluations depends on who counts. For SciPy's differences it includes the steps to
-# the side, so one step downhill costs several; where JAX computes the gradient, it comes with the
-# error. (A document from 2023 published such counts, and the errors, of two optimisers that had got
-# different data. :doc:`Then and now </results/then_and_now>` has them beside ours.)
+# Before you compare evaluations across rows, ask who counted. SciPy's differences include the steps
+# to the side, so one step downhill costs several. Where JAX computes
+# the gradient, it comes with the error. (A document from 2023 published such counts, of two
+# optimisers that had got different data. :doc:`Then and now </results/then_and_now>` has them
+# beside ours.)
 #
-# Compare two more columns before you read on. What an optimiser *reports* and what it *found* are
-# different things, and in 32 bits they need not go together; :doc:`the next page
-# </tutorials/applications/convergence>` finds out why. And how far from the closed form is the
-# worst of the three, relative to the value?
+# Two more columns are worth a look. What an optimiser *reports* and what it *found* are different
+# things, and in 32 bits they need not go together. :doc:`The next page
+# </tutorials/applications/convergence>` finds out why. Here we ask only about what was found: how
+# far from the closed form is the worst of the three, relative to the value?
 for dtype in ("float64", "float32"):
     found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
-# So much for the numbers. This is what they describe: on the left the readings and the fit, and on
-# the right both of them with the true law subtracted, which magnifies what is left.
+# Whatever the second of these has over the first is the price of 32 bits. So much for the numbers.
+# Now see what they describe: on the left the readings and the fit, and on the right both of them
+# with the true law subtracted, which magnifies what is left.
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 figure, (left, right) = plt.subplots(1, 2)
 for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
@@ -234,14 +243,15 @@ _ = left.legend(markerscale=5)
 
 # %%
 # The sensor errs more where there is more to measure, because the noise of its slope is multiplied
-# by the truth. And the fit is tilted a little against the truth. Don't blame the optimisers, which
-# agree with the closed form: the tilt comes from the question, and has :doc:`a page of its own
-# </tutorials/applications/attenuation>`.
+# by the truth. And the fit is tilted a little against the truth. Don't blame the optimisers for the
+# tilt. They agree with the closed form. It comes from the question that we asked, and has :doc:`a
+# page of its own </tutorials/applications/attenuation>`.
 #
 # Three ways down the valley
 # --------------------------
-# Drawn over all slopes and offsets, the error is a long and narrow valley. :func:`jax.vmap`
-# computes a row of this map at once, and :func:`jax.lax.map` one row after another, to save memory:
+# Drawn over all slopes and offsets, the error is a long and narrow valley. To map it, we need the
+# error at thousands of points. :func:`jax.vmap` computes a row of the map at once, and
+# :func:`jax.lax.map` takes one row after another, to save memory:
 
 
 @jax.jit
@@ -254,9 +264,9 @@ def error_on_grid(slopes, offsets):
 
 
 # %%
-# Where did each optimiser walk? SciPy tells a callback after each step. JAX's loop is compiled and
-# tells nobody. But the largest number of steps is an argument of our compiled function, so we run
-# it again and stop it after no step, after one, after two:
+# Where did each optimiser walk? SciPy tells a callback after each step. JAX's loop is compiled, and
+# tells nobody. But it can be stopped early, since the largest number of steps is an argument of our
+# compiled function. So we run it again, and stop it after no step, after one, after two:
 paths = {name: [START] for name in OPTIMISERS}
 for name in ("SciPy, differences", "SciPy, JAX gradient"):
     fit_in("float64", OPTIMISERS[name], callback=paths[name].append)
@@ -298,8 +308,8 @@ _ = figure.legend(*names, loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Nested circles mean that two optimisers took the same step. Look where the paths end, and where
-# the cross of the truth is.
+# Nested circles mean that optimisers took the same step. In the right panel, look where the paths
+# end, and where the cross is that marks the truth. The gap between them is the tilt again.
 #
 # What a whole fit costs
 # ----------------------
@@ -321,11 +331,11 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# Two things can decide this. Finite differences need one more evaluation for each parameter and
-# gradient: two here, a hundred if you had a hundred parameters, where :func:`jax.grad` still needs
-# one pass backwards. And with the loop compiled, Python no longer has anything to do between
-# evaluations, which counts while these are short. Against that stands the first fit, which
-# compiles:
+# If your prediction was off, one of two things may have been missing from it. Each gradient by
+# differences takes one more evaluation per parameter: two here, a hundred if you had a hundred
+# parameters, where :func:`jax.grad` would still need one pass backwards. And with the loop
+# compiled, Python has nothing left to do between evaluations, which counts while these are short.
+# What speaks against JAX is its first fit, which compiles:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
@@ -334,15 +344,16 @@ print("first fit by JAX, compilation included:", first_fit.short)
 # --------
 at_ten_thousand = evaluations.select(size=reference.size)
 evaluation = at_ten_thousand.speedup(COMPILED, over=NUMPY)
-loop = at_ten_thousand.speedup(NUMPY, over=LOOP)
 whole_fit = fit_pays.estimate
 print("evaluation:", evaluation)
 
 # %%
-# For one evaluation on ten thousand readings, NumPy came out :measured:`loop` compared with a loop,
-# and ``jit`` :measured:`evaluation` compared with NumPy. A whole fit inside JAX came out
-# :measured:`whole_fit` compared with SciPy and its differences. If you have only one fit to make,
-# count the compilation, too. It is paid once for each shape of the parameters and of the data, so
-# keep both fixed. And an exact gradient is yours in either case, since SciPy takes JAX's.
+# Don't judge an optimiser by the cost of one evaluation. On ten thousand readings, a compiled
+# evaluation was :measured:`evaluation than NumPy's`, and a whole fit inside JAX was
+# :measured:`whole_fit than SciPy's with differences`. The two needn't agree, because a fit is also
+# a matter of how many evaluations it takes, and of what happens between them. If you have only one
+# fit to make, count the compilation, too. It is paid once for each shape of the parameters and of
+# the data, so keep both fixed. And an exact gradient is yours in either case, since SciPy takes
+# JAX's.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

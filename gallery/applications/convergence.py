@@ -2,18 +2,19 @@
 Can you believe an optimiser?
 =============================
 
-An optimiser ends with a word: success, or failure. It is tempting to keep the fits that succeeded
-and to throw the others away. This page makes a search report success where it never moved, lets a
-hundred others find the optimum and looks at what they say about it, and ends with a failure that
-deserves its name. What do the words mean, and what should you look at instead?
+An optimiser ends with a word: success, or failure. It is tempting to keep the fits that succeeded,
+and to throw the others away. But here is a search that will report success without having moved.
+Here are a hundred others that find the optimum, whatever they say about it. And at the end is a
+failure that deserves its name. What do the words mean, and what should you look at instead?
 """
 
 # %%
 # A problem with a known answer
 # -----------------------------
-# We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`. Its
-# slope and offset bring the readings of a cheap sensor as close as possible to those of a good one.
-# It suits our question, because linear least squares has the answer in closed form:
+# We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`. The
+# task was to find the slope and the offset that bring the readings of a cheap sensor as close as
+# possible to those of a good one. It suits our question, because linear least squares has the
+# answer in closed form:
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +29,7 @@ exact = calibration.least_squares(reference, reading)
 print("slope and offset of least error:", exact)
 
 # %%
-# Two of the optimisers on that page look for it here, step by step. SciPy's runs in Python and
+# Two of the optimisers on that page look for this answer step by step. SciPy's runs in Python, and
 # estimates the gradient by evaluating the error a small step to the side. JAX's has the exact
 # gradient, and is compiled as a whole:
 START = np.array([1.0, 0.0])
@@ -37,8 +38,8 @@ fit_inside_jax = jax.jit(calibration.fit_by_jax)
 # %%
 # A success that never moved
 # --------------------------
-# The small step to the side has to suit the dtype, and SciPy's default suits 64 bits. What happens
-# if you keep it, and hand over data in 32 bits?
+# How small should the step to the side be? That depends on the dtype, and SciPy's default suits 64
+# bits. What happens if you keep it, and hand over data in 32?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
 small = calibration.fit_by_scipy(*narrow, START, step=default_step)
@@ -46,14 +47,14 @@ print("success" if small.success else "failure", "at", small.x)
 print(f"after {small.nit} steps, gradient {abs(small.jac).max():.1g}")
 
 # %%
-# So small a step is lost in rounding, and changes nothing. All differences are then zero, and a
-# gradient of zero is what a search looks for: it stops where it began, and reports success.
+# In 32 bits, so small a step is lost in rounding. It changes nothing, so all differences are zero.
+# And a gradient of zero is what a search looks for. It stops where it began, and reports success.
 #
 # A failure that found the optimum
 # --------------------------------
-# It happens the other way round, too. To see how often, calibrate a hundred sensors. JAX's
-# optimiser is a JAX function like any other, so :func:`jax.vmap` turns it into one that fits all
-# hundred in one call:
+# The opposite happens, too: a search finds the optimum, and reports failure. To see how often, we
+# calibrate a hundred sensors. JAX's optimiser is a JAX function like any other, so :func:`jax.vmap`
+# turns it into one that fits all hundred in a single call:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 references = np.array([reference for reference, reading in pairs])
@@ -89,8 +90,8 @@ print("standard deviation of slope and offset:", many_exact.std(axis=0))
 
 # %%
 # Where the distances are far below that scale, a search that "failed" gave a result as useful as
-# any. Why did it report failure? BFGS only takes a step if the error falls. So pick a sensor whose
-# search failed (the first one if none did), and walk along the last step that it tried:
+# any. So why does a search report failure? BFGS only takes a step if the error falls. Pick a sensor
+# whose search failed (the first one if none did), and walk along the last step that it tried:
 found = many_fits["float32"]
 one = int(np.argmin(found.success))
 data = references.astype("float32"), readings.astype("float32")
@@ -99,7 +100,7 @@ along = np.linspace(-1, 2, 301)
 points = before + along[:, None] * (found.x[one] - before)
 
 # %%
-# On this line, compute the error in both dtypes:
+# At each point of this walk, compute the error in both dtypes:
 errors = {}
 for dtype in ("float64", "float32"):
     with jax.enable_x64(dtype == "float64"):
@@ -123,8 +124,9 @@ plt.title("The last step, seen in 32 and in 64 bits")
 _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
-# The unit is the distance between neighbouring float32 numbers at this size. In that unit, how much
-# was there to gain by the step, and how far does rounding throw off the error?
+# The unit of the vertical axis is the distance between neighbouring float32 numbers at this size.
+# In that unit, how much was there to gain by the step, and how far does rounding throw off the
+# error?
 start, end = np.searchsorted(along, (0, 1))
 gain = float((errors["float64"][start] - errors["float64"][end]) / spacing)
 rounding = float(np.ptp(errors["float32"] - errors["float64"]) / spacing)
@@ -132,9 +134,9 @@ print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
 
 # %%
 # A gain smaller than the rounding can't be seen. Whether the computed error falls is then a matter
-# of luck, and where it doesn't, the search tries ever shorter steps and gives up. The point where
-# it gives up is good all the same. Close to a minimum the error hardly changes, which is why the
-# search can't see it fall, and why you lose nothing if it stops. In 64 bits, numbers lie so close
+# of luck, and where it doesn't, the search tries ever shorter steps and gives up. But the point
+# where it gives up is good. Close to a minimum the error hardly changes: that is why the search
+# can't see it fall, and why you lose nothing if it stops. In 64 bits, numbers lie so close
 # together that the gradient comes near zero first.
 #
 # A failure to take seriously
@@ -148,8 +150,8 @@ print("at", lost.x, f"after {int(lost.nit)} steps, gradient {steepness:.1g}")
 
 # %%
 # Versions of JAX with `a known fault <https://github.com/jax-ml/jax/issues/16236>`__ give up here,
-# although there is a way down. The gradient tells this failure from the harmless one: compute it at
-# the point where the search ended, in 64 bits, and ask whether it is nearly zero.
+# although there is a way down. How can you tell this failure from the harmless ones? Compute the
+# gradient at the point where the search ended, in 64 bits, and see whether it is nearly zero.
 #
 # Don't wait for a repair, since JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
@@ -164,12 +166,12 @@ worst = float(abs(found.x - many_exact).max())
 gradient_where_lost = f"{steepness:.1g}"
 
 # %%
-# A report says why a search stopped, and not how good the result is. A search whose differences
-# drowned in rounding reported :measured:`never_moved` without taking a step. Of a hundred fits in
-# 32 bits, JAX reported :measured:`failures` as failures. Of all hundred, none was farther from the
-# closed form than :measured:`worst`. So optimise in 64 bits if you can, and then ask the gradient:
-# nearly zero at an optimum, it was :measured:`gradient_where_lost` where the last search of this
-# page ended.
+# A report says why a search stopped, and not how good its result is. On this page, a search whose
+# differences drowned in rounding reported :measured:`never_moved` without taking a step. Of a
+# hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
+# ended farther from the closed form than :measured:`worst`. So don't ask the word, ask the
+# gradient. It is nearly zero at an optimum, and was :measured:`gradient_where_lost` where the last
+# search of this page ended. And optimise in 64 bits if you can.
 #
-# Next: the optimum is found, and still isn't the law that made the data. :doc:`Why isn't the best fit
-# the truth? </tutorials/applications/attenuation>`
+# Next: the optimum is found, and still isn't the law that made the data. :doc:`Why isn't the best
+# fit the truth? </tutorials/applications/attenuation>`

@@ -2,20 +2,20 @@
 The same network in JAX and in PyTorch
 ======================================
 
-Is JAX faster than PyTorch? The internet is full of answers, most of which compare two programs that
-do different work. This page makes the programs equal first: one convolutional network, in Flax and
-in PyTorch, with the same weights, the same images and the same order. Once both learn the same, we
-try three ideas to make the training loop faster, and see which of them pays on this device. At the
-end is a list of what made an older comparison unfair.
+Is JAX faster than PyTorch? The internet is full of answers, and most of them compare two programs
+that do different work. This page makes the programs equal first: one convolutional network, in Flax
+and in PyTorch, with the same weights, and the same images in the same order. Once both learn the
+same, we try three ideas to make the training loop faster, and see which of them pays on this
+device. At the end is a list of what made an older comparison unfair.
 """
 
 # %%
-# The digits
-# ----------
+# Handwritten digits, as small images
+# -----------------------------------
 # MNIST has handwritten digits, 28 by 28 bytes each. :func:`jaxcap.mnist.data.load` looks for them
 # in the folder that ``JAXCAP_MNIST_DIR`` names, then in a cache, then on the internet, and checks
-# their hashes. Training on all of them would keep a CPU busy for a long time, so there this page
-# uses a subset that comes with the package:
+# their hashes. Training on all of them would keep a CPU busy for a long time. On a CPU, this page
+# therefore uses a subset that comes with the package:
 import jax
 
 from jaxcap.mnist import data
@@ -43,8 +43,8 @@ show(mnist.train.images[:30], mnist.train.labels[:30])
 
 # %%
 # Networks learn best from numbers around zero, of a size around one. So we subtract the mean of all
-# pixels and divide by their standard deviation. Both are taken from the training images alone,
-# since the test images have to stay unseen:
+# pixels and divide by their standard deviation. Both come from the training images alone, since the
+# test images have to stay unseen:
 mean, std = data.mean_and_std(mnist.train.images)
 normalised = (mnist.train.images / 255 - mean) / std
 mean_now, std_now = abs(normalised.mean()), normalised.std()
@@ -52,15 +52,15 @@ print(f"of the pixels:        {mean:.4f} and {std:.4f}")
 print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 
 # %%
-# The program that this page follows had two such numbers pasted in, and a command to compute them.
-# But the command got images that had been normalised already, so it could only print 0 and 1,
-# whatever the images were.
+# The second line is worth printing. The program that this page follows had a command to compute the
+# two numbers of the first. But the command got images that had been normalised already, so it could
+# only print 0 and 1, whatever the images were.
 #
 # One network, written twice
 # --------------------------
-# Two convolutions, a pool, two dense layers, and dropout in between. In Flax it is a module of NNX,
-# the interface that Flax recommends today. The parameter ``convolve`` lets us exchange the
-# convolution later on; until then you can ignore it:
+# Our network has two convolutions, a pool and two dense layers, with dropout in between. In Flax it
+# is a module of NNX, the interface that Flax recommends today. (The parameter ``convolve`` lets us
+# exchange the convolution later on. Until then you can ignore it.)
 import jax.numpy as jnp
 import torch
 from flax import nnx
@@ -71,11 +71,11 @@ from jaxcap.report.source import Source
 Source(model.CNN)
 
 # %%
-# In PyTorch:
+# And this should be the same network in PyTorch:
 Source(model_torch.CNN)
 
 # %%
-# They look alike, which proves nothing. Do they have the same parameters?
+# The two look alike, which proves nothing. Do they have the same parameters?
 from jaxcap.mnist.train_flax import initial_weights
 
 in_flax = initial_weights(seed=0)
@@ -97,15 +97,15 @@ headers = ("layer", "kernel in Flax", "kernel in PyTorch", "parameters")
 Table("The network", headers, rows, [note])
 
 # %%
-# Both have equally many, but in another order. Flax keeps the channels of an image last, and
-# PyTorch first. That transposes the kernels, and it also shuffles the long vector that enters
-# ``dense1``, which is easy to forget, because all shapes still fit. To carry weights over, undo
-# both:
+# They have equally many, in another order. Flax keeps the channels of an image last, and PyTorch
+# first. That transposes the kernels, which you notice, because the shapes don't fit. It also
+# shuffles the long vector that enters ``dense1``, which you may not notice, because all shapes
+# still do. To carry weights over, undo both:
 Source(model_torch.from_flax)
 
 # %%
 # The proof is in the output. With the same weights and the same images, and without dropout, both
-# have to give the same logits but for rounding:
+# have to give the same scores, or *logits*, but for rounding:
 some = (mnist.test.images[:100] / 255 - mean) / std
 some = some.astype("float32")
 by_flax = model.CNN(nnx.Rngs(0))(some[..., None])
@@ -118,13 +118,13 @@ print(f"largest logit:      {abs(by_flax).max():.3f}")
 print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 
 # %%
-# Settings in one place
-# ---------------------
-# Both trainings take their settings from one class, made with `pydantic
-# <https://docs.pydantic.dev>`_, which has a type, a default and limits for each. :doc:`The page on
-# types </tutorials/transformations/typed_transformations>` shows which mistakes that prevents. And
-# since the class knows all there is to know about its settings, the options of ``jaxcap mnist`` are
-# made from it, and so is this table:
+# Both read the same settings
+# ---------------------------
+# Two trainings differ as soon as one of them has a default of its own. So both take their settings
+# from one class, made with `pydantic <https://docs.pydantic.dev>`_, which has a type, a default and
+# limits for each. :doc:`The page on types </tutorials/transformations/typed_transformations>` shows
+# which mistakes that prevents. The options of ``jaxcap mnist`` are made from the class, and so is
+# this table:
 from jaxcap.mnist import config
 
 config.table()
@@ -133,8 +133,9 @@ config.table()
 # Do both learn the same?
 # -----------------------
 # Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
-# order. What they can't share is dropout, for which each draws random numbers of its own. Turn it
-# off, and the two trainings should be one. A *dry run* makes only a few steps in each epoch:
+# order. What they can't share is dropout, for which each draws random numbers of its own. Turn
+# dropout off, and the two trainings should be one. (A *dry run* makes only a few steps in each
+# epoch.)
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
@@ -155,34 +156,34 @@ for one, other in zip(fit(flax, brief), fit(pytorch, brief)):
 Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
-# Digits that differ at the end are rounding, which training amplifies slowly. Any mistake in the
-# weights, the order or the loss would show at the front. So from here on, with dropout on, we may
+# Last digits that differ are rounding, which training amplifies slowly. A mistake in the weights,
+# the order or the loss would show in the first ones. So from here on, with dropout on, we may
 # compare speed, and accuracy over several seeds, and know that we compare frameworks.
 #
 # The loop you would write first
 # ------------------------------
 # Take a batch, make a step, look at the loss, repeat. With Flax, the step is a function compiled by
-# :func:`flax.nnx.jit`, which updates the model in place, as a PyTorch program would:
+# :func:`flax.nnx.jit`. It updates the model in place, as a PyTorch program would:
 from jaxcap.mnist import train_flax
 
 Source(train_flax.naive_step)
 
 # %%
-# Around it, a loop in Python sends each batch from the host and asks for each loss. There is
-# nothing wrong with that, except that Python and the device keep waiting for each other. Its cousin
-# in PyTorch has a ``DataLoader`` that normalises one image after the other, and does it again in
-# each epoch.
+# Around this step, a loop in Python sends each batch from the host and asks for each loss. There is
+# nothing wrong with that, except that Python and the device keep waiting for each other. The loop's
+# cousin in PyTorch has a ``DataLoader`` that normalises one image after the other, and does so
+# again in each epoch.
 #
 # Three ideas for the loop
 # ------------------------
-# *Data on the device.* All images go there once, as bytes, and each step picks its own by their
-# indices. Nobody asks for a loss before the epoch is over, so Python can run ahead. The step itself
-# becomes a pure function, which takes the state and returns the next:
+# *Data on the device.* All images go to the device once, as bytes, and each step picks its own by
+# their indices. Nobody asks for a loss before the epoch is over, so Python can run ahead. The step
+# becomes a pure function, which takes the state and returns the next one:
 Source(train_flax.step)
 
 # %%
 # *Scan.* Why should Python start each step? :func:`jax.lax.scan` compiles many steps into one
-# program, which Python starts once. And with ``donate_argnames``, the new parameters may use the
+# program, and Python starts it once. With ``donate_argnames``, the new parameters may use the
 # memory of the old ones.
 Source(train_flax.steps)
 
@@ -199,12 +200,12 @@ Source(convolution.by_patches)
 # %%
 # (The matrix of patches is large. For the second convolution, the trainer therefore uses
 # ``convolution.by_columns``, the same idea on a few images at a time, with a gradient of its own by
-# :func:`jax.custom_vjp`. And it exchanges the pooling, too, for ``convolution.max_pool``. What you
-# will see of patches below is what both do together.)
+# :func:`jax.custom_vjp`. It exchanges the pooling, too, for ``convolution.max_pool``. What you will
+# see of patches below is what both do together.)
 #
-# Is it worth the trouble? Look at the gradient of the second convolution with respect to its
-# kernel, for eight images: all at once, and in a compiled loop of two halves, as a scan would have
-# it.
+# Are patches worth the trouble? Here is a test that you may skip if you don't write kernels. It
+# takes the gradient of the second convolution with respect to its kernel, for eight images: all at
+# once, and in a compiled loop of two halves, as a scan would.
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
@@ -232,15 +233,15 @@ for convolve in (convolution.by_xla, convolution.by_patches):
     print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
 
 # %%
-# These are single runs, so look at orders of magnitude only. Each pair is the same work. Where its
-# two times are far apart, the loop is to blame, and then scan and XLA's convolutions don't go
-# together.
+# These are single runs, so look at orders of magnitude only. The two times of a pair are for the
+# same work. Where they are far apart, the loop is to blame, and then that convolution and a scan
+# don't go together.
 #
-# All ways to train, in turns
-# ---------------------------
-# Now for the whole step, a few of them for each way, in fresh processes. (There are four of these
-# instead of six, because each has to compile all programs first.) Which of the three ideas will
-# matter on this device?
+# Which idea pays on this device?
+# -------------------------------
+# Now for whole steps. All ways to train take turns, in fresh processes. (There are four processes
+# instead of six, because each has to compile all programs first.) Which of the three ideas do you
+# think will matter?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -285,18 +286,22 @@ patches_pay = claim(
 patches_pay
 
 # %%
-# (The first idea changes three things at once: where the images are, when losses are read, and how
-# the step is written. Its claim can't tell which of them did it.) The three ideas attack different
-# costs. Data on the device and scan save time *between* steps, so they matter most where a step is
-# short, as on a GPU. Patches save time *within* a step, on devices whose convolutions are slow, as
-# a CPU's may be. How much they save may depend on the batch. (On a CPU, this page uses small ones,
-# so that it builds sooner.) So before you choose a remedy, find out where your time goes.
+# The shortest time with Flax was that of :measured:`fastest_of_flax`. If that isn't the idea you
+# would have bet on, remember that the three attack different costs. Data on the device and scan
+# save time *between* steps, so they matter most where a step is short, as on a GPU. Patches save
+# time *within* a step, on devices whose convolutions are slow, as a CPU's may be. So before you
+# choose a remedy, find out where your time goes.
+#
+# Two warnings about these claims. The first idea changes three things at once: where the images
+# are, when losses are read, and how the step is written. The measurements can't tell which of these
+# did it. And how much patches save may depend on the batch, which is small here on a CPU, so that
+# the page builds sooner.
 #
 # How much of the machine is that?
 # --------------------------------
 # Faster than the naive loop can still be slow. So count the operations that a step can't do
-# without, most of which are in the second convolution. Then compare with what the device can do in
-# the same time, in float32, which was measured for :doc:`linear algebra
+# without, most of them in the second convolution. Then compare with what the device can do in that
+# time, in float32, by the limits measured for :doc:`linear algebra
 # </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
@@ -319,14 +324,14 @@ Table(title, ("way to train", "share"), rows)
 
 # %%
 # What is missing from 1 goes to everything that isn't a product: fetching patches and activations
-# from memory, random numbers for dropout, starting kernels. On a GPU a share above 1 would mean
-# that products weren't made in float32, because by default they may use TF32.
+# from memory, drawing random numbers for dropout, starting kernels. On a GPU, a share above 1 would
+# mean that products weren't made in float32, because by default they may use TF32.
 #
 # How long until it knows the digits?
 # -----------------------------------
-# Speed is worth something only if the network learns. So train it, in both frameworks and with
-# several seeds. A seed fixes the weights and the order of the images for both. (On a CPU, with part
-# of the subset.)
+# Speed is worth something only if the network learns. So we train it in both frameworks, with
+# several seeds. A seed fixes the weights and the order of the images for both. (On a CPU, they get
+# only part of the subset.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -356,8 +361,8 @@ axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 figures.label_ends(axes)
 
 # %%
-# The same in numbers. *All* test images are counted, and where a goal was out of reach in so few
-# epochs, the table says so.
+# Here is the same in numbers. *All* test images count, and the table says where a goal was out of
+# reach in so few epochs:
 import numpy as np
 
 
@@ -401,10 +406,11 @@ for name, accuracy in final.items():
     print(f"{name}: mean {accuracy.mean():.2f} %, {low:.2f} to {high:.2f}")
 
 # %%
-# Where these ranges overlap, the seeds explain as much as the frameworks do.
+# Where these ranges overlap, the seeds explain as much as the frameworks do, and nobody should
+# report a winner.
 #
-# What it gets wrong
-# ------------------
+# Which digits it gets wrong
+# --------------------------
 # Take the last network of Flax. Each row is a digit, and each column what it was taken for:
 predictions = evaluate(flax, mnist.test).predictions
 labels = mnist.test.labels
@@ -423,8 +429,8 @@ axes.set(xlabel="taken for", ylabel="true digit", title="Test images")
 axes.grid(visible=False)
 
 # %%
-# And these are the images about which it was wrong and most certain of itself. Cover the titles:
-# which of them would you have read correctly?
+# And these are the images about which the network was wrong, and most certain of itself. Cover the
+# titles. Which of them would you have read correctly?
 logits = flax.logits(mnist.test.images)
 margin = logits.max(axis=1) - logits[np.arange(len(labels)), labels]
 worst = np.argsort(margin)[::-1][:20]
@@ -503,14 +509,14 @@ more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 # %%
 # With padding it is another network. It has more parameters, and its gradient takes more
 # operations, by a factor of :measured:`more_work`. Whatever its speed and its accuracy were, they
-# said nothing about frameworks.
+# said nothing about the frameworks.
 #
 # **It computed gradients that nobody used.** In validation it called the function that also returns
-# the gradient, and threw the gradient away. So it did the work in the last column of the table,
-# where that in the column before would have been enough.
+# the gradient, and threw the gradient away. It did the work in the last column of the table, when
+# the work in the column before would have been enough.
 #
-# **It counted wrongly.** The last image of the validation was left out, and the accuracies of all
-# batches were averaged as if these were of one size, which the last batch wasn't. How much does
+# **It counted wrongly.** It left out the last image of the validation. And it averaged the
+# accuracies of all batches as if they were of one size, which the last batch wasn't. How much does
 # that change here?
 right = predictions == labels
 short = right[:-1]
@@ -520,7 +526,7 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# Mistakes of this size are easily overlooked. But between two good networks, there may be no more
+# Mistakes of this size are easy to overlook. But between two good networks, there may be no more
 # than that to report.
 #
 # **One thing only looked like a mistake.** The network ended with the logarithm of a softmax, and
@@ -547,13 +553,13 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 # %%
 # Before you compare two frameworks, make them do the same work: the same network, the same weights,
 # the same images, and every image counted. Only then ask which is ahead. On this page's device, the
-# shortest time with Flax was that of :measured:`fastest_of_flax`. It came out :measured:`to_naive`
-# compared with the naive loop, and :measured:`to_torch` compared with :measured:`fastest_of_torch`,
-# PyTorch's shortest.
+# best way to train with Flax was :measured:`to_naive than the naive loop`, and
+# :measured:`to_torch than PyTorch's best`. (The best of several ways was also lucky, so expect a
+# little less of it next time.)
 #
 # None of the three ideas is a switch to leave on everywhere. The first saves waiting for losses and
-# sending data, the second starting each step from Python, and the third replaces convolutions that
-# the device doesn't like. Which of these costs you have depends on your device, so measure before
-# you optimise.
+# sending data. The second saves starting each step from Python. The third replaces convolutions
+# that the device doesn't like. Which of these costs you have depends on your device, so measure
+# before you optimise.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

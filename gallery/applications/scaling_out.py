@@ -3,28 +3,28 @@ One training on many devices
 ============================
 
 What do you have to change in a program to train on eight devices instead of one? And will it learn
-the same? This page takes the network of :doc:`the page before </tutorials/applications/mnist>`,
-trains it on one device, on eight, and in two processes that talk over a network, and compares the
-losses. Then it asks what that cost, and says how to start the same program on a cluster. You need
-no second GPU to follow.
+the same? This page trains the network of :doc:`the page before </tutorials/applications/mnist>` on
+one device, on eight, and in two processes that talk over a network. It compares the losses and the
+speed, and says how to start the same program on a cluster. You need no second GPU to follow. You
+don't even need a first.
 """
 
 # %%
 # Eight devices from one CPU
 # --------------------------
-# JAX can make one CPU pretend to be several devices. That isn't meant to make anything faster. But
-# your program sees eight devices and has to treat them as it would eight GPUs, so you can develop
-# at home what is going to run on a cluster. The number has to be known before JAX first looks for
-# devices. So this page starts other Python processes, and sets ``JAX_PLATFORMS`` to ``cpu`` and
-# ``JAX_NUM_CPU_DEVICES`` to the number in their environment:
+# JAX can make one CPU pretend to be several devices. That won't save you any time. But your program
+# sees eight devices, and has to treat them as it would eight GPUs. So you can develop at home what
+# is going to run on a cluster. JAX has to know the number before it first looks for devices, and in
+# this process it may have looked already. So this page starts others. Their environment sets
+# ``JAX_PLATFORMS`` to ``cpu``, and ``JAX_NUM_CPU_DEVICES`` to the number:
 from jaxcap.report.pretended import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
 print(run_python("-c", count, devices=8))
 
 # %%
-# Two decisions
-# -------------
+# Two decisions, and the same function
+# ------------------------------------
 # To share a training by its *data*, give each device a copy of the weights and a part of each
 # batch. Each computes the gradient of its part. Before the step, they take the mean of all
 # gradients, so that their copies stay equal.
@@ -32,21 +32,22 @@ print(run_python("-c", count, devices=8))
 # That sounds like a lot of code. In JAX it takes two decisions. First, arrange the devices in a
 # *mesh* and give its axes names; ours has one axis, ``"data"``. Second, say for each array how it
 # lies on the mesh: either it is split along an axis, or each device has a copy. The function stays
-# as it was for one device. Here are a loss and its gradient over such a mesh. Guess where the devices
-# will have to talk to each other:
+# as it was for one device. Here are a loss and its gradient over such a mesh. Where do you think
+# the devices will have to talk to each other?
 from jaxcap.kernels import sharding
 from jaxcap.report.source import Source
 
 Source(sharding.loss, sharding.by_compiler)
 
 # %%
-# With :func:`jax.shard_map` you take the view of a single device. You write down what it does with
-# its part, and the message that it sends. :func:`jax.lax.pmean` takes the mean over the devices:
+# There is another way to write this, in which you do see where they talk. With
+# :func:`jax.shard_map` you take the view of a single device, and write down what it does with its
+# part, and which message it sends. :func:`jax.lax.pmean` takes the mean over the devices:
 Source(sharding.by_shard_map)
 
 # %%
-# Older programs do this with :func:`jax.pmap`. It has no mesh, so you give the batch an
-# axis for the devices yourself, and take the result back from one of them:
+# Older programs use :func:`jax.pmap`. It has no mesh, so you give the batch an axis for the devices
+# yourself, and take the result back from one of them:
 Source(sharding.by_pmap)
 
 # %%
@@ -54,33 +55,38 @@ Source(sharding.by_pmap)
 print(run_python("-m", "jaxcap.kernels.sharding", devices=8))
 
 # %%
-# In ``by_compiler``, nobody wrote an *all-reduce*, which adds up numbers from all devices and gives
-# everybody the sum. XLA put it in. It follows from the batch being split and the loss being a mean:
-# the sum over the batch is the one place where a device needs what the others have.
+# They do, but for rounding. And the last line says how the devices talk: by an *all-reduce*, which
+# adds up numbers from all of them and gives everybody the sum. Nobody wrote one in ``by_compiler``.
+# XLA put it in, because the batch is split and the loss is a mean: the sum over the batch is the
+# one place where a device needs what the others have.
 #
-# Which of the three should you write? XLA decides about messages where the axis of the mesh has the
-# mode ``Auto``, as ours has. With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array
-# is split becomes part of its type, and JAX asks you wherever it can't tell how a result should be
-# split. Inside a ``shard_map`` the mode is ``Manual``, for when you know better than XLA which message
-# to send. ``pmap`` still works, but it is only being maintained, and its authors recommend
-# ``shard_map`` for new code. JAX's `guide to sharding
-# <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
+# Which of the three should you write? It depends on who is to decide about messages.
 #
-# Our training uses ``Auto`` as well. All that it contains for the sake of several devices is this:
+# - XLA decides where the axis of the mesh has the mode ``Auto``, as ours has. Start here.
+# - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part
+#   of its type, and JAX asks you wherever it can't tell how a result should be split.
+# - Inside a ``shard_map`` the mode is ``Manual``. It is for when you know better than XLA which
+#   message to send.
+# - ``pmap`` still works, but it is only being maintained, and its authors recommend ``shard_map``
+#   for new code.
+#
+# JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
+# Our training uses ``Auto``, too. All that it contains for the sake of several devices is this:
 from jaxcap.mnist import train_flax
 
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
-# (``put`` does what :func:`jax.device_put` did above, and works as well when the devices belong
-# to several processes.)
+# (``P`` and ``NamedSharding`` are the ``jax.P`` and ``jax.NamedSharding`` from above, by other
+# imports. ``put`` does what :func:`jax.device_put` does, even when the devices belong to several
+# processes.)
 #
 # Does it learn the same?
 # -----------------------
-# It should. The mean over a batch doesn't depend on who computes which part of it, and neither do
-# JAX's random numbers for dropout, since they are computed from a key. So we make three trainings
-# with the same batches, a few steps in each of two short epochs. The first two run this command,
-# with smaller batches, on one device and on eight:
+# It should. The mean over a batch doesn't depend on who computes which part of it. Neither do JAX's
+# random numbers for dropout, since they are computed from a key. To see whether it does, we make
+# three trainings with the same batches, of a few steps in each of two short epochs. The first two
+# run this command, with smaller batches, on one device and on eight:
 #
 # .. code-block:: console
 #
@@ -98,8 +104,8 @@ print(run_python(*TRAIN, "--log", str(logs / "1 device"), devices=1))
 _ = run_python(*TRAIN, "--log", str(logs / "8 devices"), devices=8)
 
 # %%
-# The third training runs in two processes, with four devices each. Start the program twice. Each
-# copy has to know the address of the first, how many there are, and which of them it is:
+# The third training runs in two processes, with four devices each. So the program is started twice.
+# Each copy has to know the address of the first, how many there are, and which of them it is:
 import socket
 
 with socket.socket() as free:
@@ -135,8 +141,8 @@ axes.set_title("The same training on one device, on several, and in parts")
 figures.label_ends(axes)
 
 # %%
-# If you see only one, that is the point: the three lie on top of each other. They needn't agree to
-# the last bit, because eight devices add up in another order than one, which rounds differently,
+# If you see only one line, that is the point: the three lie on top of each other. They needn't
+# agree to the last bit. Eight devices add up in another order than one, which rounds differently,
 # and each step carries that on. By how much do they differ?
 alone = curves["1 device"]
 apart = 0.0
@@ -148,9 +154,9 @@ print(f"largest relative difference: {apart:.1e}")
 # %%
 # What does it cost, and what does it gain?
 # -----------------------------------------
-# Now the same images in each step, first all by one device, then shared by all. With real devices,
-# each has less to do, so the time should fall, unless the parts get too small to keep a device
-# busy. With one CPU that pretends, all of them share the same cores. Then expect to see mostly what
+# Now we time a step, with the same images first on one device and then shared by all. Eight real
+# devices have less to do each, so the time should fall, unless the parts get too small to keep a
+# device busy. If one CPU pretends, all of them share the same cores. Then expect to see mostly what
 # sharing costs: smaller products, more programs to start, and the all-reduce.
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
@@ -181,14 +187,14 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# So look at the device named at the top of this page before you draw a conclusion. From a CPU that
-# pretends you can learn that a program is right. Whether it is fast, only the hardware can tell.
+# Before you draw a conclusion, look at the device named at the top of this page. A CPU that
+# pretends can show you that a program is right. Whether it is fast, only the hardware can tell.
 #
-# On a cluster
-# ------------
-# With SLURM you don't need the three options above: it tells each process of a job its number and
-# where the others are, and JAX reads that. This job uses two nodes with four GPUs each, and has a
-# process for each GPU::
+# On a cluster, the scheduler makes the introductions
+# ---------------------------------------------------
+# In ``JOB`` above, we told each process where to find the others. With SLURM you needn't: it tells
+# each process of a job its number and where the others are, and JAX reads that. This job uses two
+# nodes with four GPUs each, and has a process for each GPU::
 #
 #     #!/bin/bash
 #     #SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4
@@ -204,9 +210,8 @@ sharing_pays
 #
 # Checkpoints go to a folder that all processes can see. If the job is stopped, start it again with
 # the same command, on as many devices as you like, and it goes on after the last complete epoch.
-# One more warning: give each process GPUs of its own, because NCCL, NVIDIA's library for messages
-# between GPUs, normally refuses two processes on one. On a CPU, as above, two processes make a good
-# test.
+# Give each process GPUs of its own, because NCCL, NVIDIA's library for messages between GPUs,
+# normally refuses two processes on one. To test with two processes, use a CPU, as above.
 #
 # Takeaway
 # --------
@@ -215,11 +220,11 @@ at_most = scaling.speedup(several, over="1 device")
 difference = f"{apart:.1e}"
 
 # %%
-# To use more devices, you don't write another program. You say how arrays lie on a mesh, XLA adds
-# what devices have to tell each other, and the training learns the same: the losses on this page
-# differed by :measured:`difference` of their value at most. Speed is another matter. On this page's
-# machine, :measured:`several` came out :measured:`at_most` compared with one, so measure on one
-# device before you pay for eight.
+# To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
+# adds what devices have to tell each other. The training then learns the same: the losses on this
+# page differed by :measured:`difference` of their value at most. Speed is another matter. On this
+# page's machine, :measured:`several` were :measured:`at_most than one`. So measure on one device
+# before you pay for eight.
 #
 # This was the last tutorial. :doc:`How we measure </measuring>` has the rules behind
 # all of them, and the :doc:`exercises </exercises/index>` let you try what you have learned.

@@ -2,18 +2,18 @@
 Why is JAX slow on small arrays?
 ================================
 
-Someone rewrites a NumPy function with ``jax.numpy``, tries it on five numbers, and finds that it
-takes longer. What is JAX doing all that time? Before it computes anything, every call pays for
-*dispatch*. This page measures that price, tests three habits that change it, and looks for the size
-from which it no longer matters.
+You rewrite a NumPy function with ``jax.numpy``, try it on five numbers, and it takes longer. What
+is JAX doing all that time? Before it computes anything, every call pays for *dispatch*. This page
+measures that price, tests three habits that change it, and looks for the size from which it no
+longer matters.
 """
 
 # %%
 # Next to nothing to compute
 # --------------------------
 # The scalar product of two vectors of five numbers is nine operations. A CPU finishes those in a
-# few nanoseconds, so almost all the time of such a call goes to something else. That makes it a
-# good probe. Both libraries get the same 32-bit numbers, and should agree on the answer:
+# few nanoseconds. So almost all the time of such a call goes to something else, and that something
+# is what we are after. Both libraries get the same 32-bit numbers, and should agree on the answer:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,15 +29,20 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # JAX looks up the program that it compiled for these shapes and dtypes, hands it to a runtime that
 # could just as well drive eight GPUs, and wraps what comes back in a new array.
 #
-# The experiment
-# --------------
-# The authors of a geometry library asked in a notebook what it would cost them to move to JAX. We ask
-# again. The product is computed in five ways: by NumPy; by autograd, JAX's predecessor, which wraps
-# NumPy; by ``jnp`` as it is; by a function compiled once; and by one that is wrapped in
-# :func:`jax.jit` *in each call*, which is what the notebook did. All of them use 32 bits here, where
-# the notebook compared NumPy in 64 bits with JAX in 32 in half of its tables.
+# Five ways to make the same call
+# -------------------------------
+# The authors of a geometry library once asked, in a notebook, what it would cost them to move to
+# JAX. We ask again. The table below has a column for each way to make the call:
 #
-# Before you look, guess how long each of the five takes for five numbers.
+# - *NumPy*, the opponent.
+# - *autograd*, JAX's predecessor, which wraps NumPy.
+# - ``jnp``, which is ``jax.numpy`` as it comes.
+# - ``jit``, which compiles the function once.
+# - ``jit in each call``, which wraps the function in :func:`jax.jit` anew for each call. This is
+#   how the notebook did it.
+#
+# All five use 32 bits here. (In half of the notebook's tables, NumPy had 64 and JAX 32.) Before you
+# look: how long do you think each of them takes for five numbers?
 from jaxcap.experiments import dispatch as experiments
 
 results = experiments.DISPATCH.run(budget_s=0.02)
@@ -46,7 +51,10 @@ results = experiments.DISPATCH.run(budget_s=0.02)
 experiments.tabulate(results, "dot")
 
 # %%
-# Rows whose *arrays* are *its own* give each library arrays of its own kind. Read those first:
+# Where the column *arrays* says *its own*, each library got arrays of its own kind. Start there, in
+# the first row: NumPy took :measured:`dispatch_numpy`, and the compiled function
+# :measured:`dispatch_jax`. Don't mind if you guessed far off. Nobody has a feeling for times as
+# short as these, which is why we measure them.
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -61,14 +69,14 @@ small_is_slow
 
 # %%
 # Then compare ``jnp`` with ``jit``. You might expect compiling to help. But :func:`jax.numpy.dot`
-# is a function that JAX itself has decorated with ``jit``, so ``jnp`` makes a compiled call here
-# already, and wrapping it once more leaves one compiled call. The difference comes when there is
-# more than one operation to compile, and we will get to that.
+# is a function that JAX itself has decorated with ``jit``. So ``jnp`` makes a compiled call here
+# already, and wrapping it once more leaves one compiled call. Compiling has something to offer when
+# there is more than one operation. We will get to that.
 #
-# A step in the middle
-# --------------------
+# A step, where another thread takes over
+# ---------------------------------------
 # Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
-# alone. Drawn for JAX's arrays:
+# alone. Here are the rows of JAX's arrays as a figure:
 from jaxcap.report import figures
 
 dot = results.select(operation="dot", arrays="JAX")
@@ -80,9 +88,9 @@ _ = figures.scaling(
 )
 
 # %%
-# A thousand numbers are still next to nothing. If JAX's lines jump before they get there, what
-# happened? For the compiled ``dot``, compare when the call returned with when the result was ready,
-# and look at how many operations XLA counts in the program:
+# A thousand numbers are still next to nothing. So if JAX's lines jump before they get there, it
+# isn't the arithmetic. What is it? For the compiled ``dot``, compare when the call returned with
+# when the result was ready, and look at how many operations XLA counts in the program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -101,19 +109,21 @@ Table("A compiled dot, from call to result", headers, rows)
 
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
-# called it, and the call returns with its result. A larger one is handed to another thread. That
-# lets Python run ahead, and it costs a wake-up. If that is what happened here, both times in the
-# table jump where the operations pass a thousand, and from there on the call returns well before
-# its result is ready. (The thousand is a rule of thumb in XLA's source, and may change. On a GPU
-# every call is handed over, so there is no such step.) :doc:`Asynchronous dispatch
+# called it, and the call returns with its result. A larger one is handed to another thread. Python
+# can then run ahead, but somebody has to wake that thread up. If this is what happened here, both
+# times in the table jump where the operations pass a thousand, and from there on the call returns
+# well before its result is ready. On a GPU there is no such step, because every call is handed
+# over.
+#
+# (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and the option
-# ``jax_cpu_enable_async_dispatch`` that turns the handing over off.
+# ``jax_cpu_enable_async_dispatch`` that turns the handing over off.)
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
-# ``jax.jit(f)`` makes a new wrapper. JAX still has the program that it compiled for ``f``. But an
-# old wrapper knows where to find it, and a new one has to search. What do you save by wrapping
-# once, at the top level of a module?
+# ``jax.jit(f)`` makes a new wrapper. JAX still has the program that it compiled for ``f``, but only
+# an old wrapper knows where to find it. A new one has to search. What do you save by wrapping once,
+# at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -121,12 +131,11 @@ hoisting_pays = claim(
         "jit", over="jit in each call", operation="dot", arrays="JAX", size=5
     ),
 )
-hoisting = hoisting_pays.estimate
 hoisting_pays
 
 # %%
-# It can be worse. JAX remembers a program by the function it came from, and a ``lambda`` or a
-# ``partial`` made inside the call is a new function each time, so there is nothing to find. How
+# It can be worse. JAX remembers a program by the function it came from. A ``lambda`` or a
+# ``partial`` made inside the call is a new function each time, so the search finds nothing. How
 # often will JAX trace in each of these loops? A ``print`` inside a traced function runs once for
 # each trace, so it counts for us:
 from functools import partial
@@ -148,13 +157,14 @@ for _ in range(3):
     jax.jit(partial(multiply))(*matrices)
 
 # %%
-# Each trace is followed by a compilation. The page on :doc:`how to time JAX
-# </tutorials/performance/timing>` measures that, as its fifth mistake.
+# Once, and three times: a new function is traced in each call, and after each trace JAX compiles.
+# :doc:`How to time JAX </tutorials/performance/timing>` measures what that costs, as its fifth
+# mistake.
 #
 # Another habit to question: mixing kinds of arrays
 # -------------------------------------------------
-# NumPy and JAX accept each other's arrays and convert them in each call, without a word. Here are
-# five numbers in both kinds:
+# NumPy and JAX accept each other's arrays, and convert them without a word. It looks as if nothing
+# had happened. But it happens in each call. Here are the times for five numbers of either kind:
 numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
 jax_dot = results.select(variant="jit", operation="dot", size=5)
 for kind in ("its own", "JAX"):
@@ -170,21 +180,23 @@ for kind in ("its own", "NumPy"):
 #
 # A habit to acquire: many operations in one call
 # -----------------------------------------------
-# If each call has a price, make fewer calls. Take one sine after another, of ten numbers:
+# If each call has a price, make fewer calls. As an example, take the sine of ten numbers, then the
+# sine of that, and so on:
 from jaxcap.report.source import Source
 
 Source(dispatch.chain)
 
 # %%
-# Op by op, each sine is a call, and is dispatched. Compiled, the whole chain is one call, however
-# long it is. First, the same answer:
+# Op by op, each sine is a call and is dispatched. Compiled, the whole chain is one call, however
+# long it is. Do both give the same answer?
 x = np.linspace(-1, 1, 10, dtype=np.float32)
 by_numpy = dispatch.chain(np, x, 100)
 by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# Now, how many times as long will a hundred sines take as one: by NumPy, op by op, and compiled?
+# They do, but for rounding. Now guess for NumPy, op by op, and compiled: how many times as long
+# will a hundred sines take as one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
     chains,
@@ -201,8 +213,8 @@ for variant in chains.variants:
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
-# A number near a hundred means that each sine pays for a call of its own. A number near one means
-# that the call is what you pay for, and a sine more or less hardly matters.
+# Read these as prices. Near a hundred, each sine pays for a call of its own. Near one, you pay for
+# the call, and a sine more or less hardly matters.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -226,16 +238,16 @@ plt.title("Until the call returns, and after")
 _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
-# Don't read the first part as *dispatch* and the second as *computing*. NumPy always computes
-# before it returns. So does JAX on a CPU when there is as little to compute as here, so the first
-# part includes the sines themselves. It is an upper bound on what dispatching costs. On a GPU the
-# call returns when the kernels are queued, and the rest is waiting for them.
+# It is tempting to read the first part as *dispatch* and the second as *computing*. Don't. NumPy
+# always computes before it returns, and so does JAX on a CPU when there is as little to compute as
+# here. So the first part includes the sines, and is only an upper bound on what dispatching costs.
+# On a GPU the call returns when the kernels are queued, and the rest is waiting for them.
 #
 # Where JAX overtakes NumPy
 # -------------------------
-# Apart from the step in the middle, the price of a call doesn't grow with its arrays, while the
-# work does. So with enough elements, something other than dispatch should decide. Three candidates,
-# from little work for each element to much: a scalar product; a polynomial of degree ten, for which
+# Apart from that step, the price of a call doesn't grow with its arrays, while the work does. So
+# with enough elements, something other than dispatch should decide. We try three computations, from
+# little work for each element to much: a scalar product; a polynomial of degree ten, for which
 # NumPy passes over the array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
 
@@ -269,9 +281,9 @@ Table(
 # %%
 # *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
 # approach each other, larger arrays would have helped. If they run side by side, the libraries
-# differ by a factor that no size will change. For matrix products on a CPU, this factor may be
-# close to 1: both sides call code that experts have tuned for years, and in a single operation
-# there is nothing to fuse.
+# differ by a factor that no size will change. For a matrix product on a CPU, that factor may be
+# close to 1, since both sides call code that experts have tuned for years. And a single operation
+# leaves nothing to fuse.
 #
 # Takeaway
 # --------
@@ -279,19 +291,17 @@ smallest = results.select(operation="dot", arrays="its own", size=5)
 dispatch_jax = smallest.only("jit").time
 dispatch_numpy = smallest.only("NumPy").time
 chain_compiled = chain_pays.estimate
-polynomial = overtakes("polynomial")
 
 # %%
-# With almost nothing to compute, a call of JAX took :measured:`dispatch_jax` on this page's
-# machine, and one of NumPy :measured:`dispatch_numpy`. JAX asks at least that price for each call,
-# whatever is in it, so put more into it. Compared with op by op, one compiled call came out
-# :measured:`chain_compiled` for a hundred small operations. Wrap it once: compared with wrapping in
-# each call, that came out :measured:`hoisting`. And don't expect size alone to rescue you. Larger
-# arrays make the price of a call matter less, but whether JAX then wins depends on the computation:
-# for the polynomial, the last table says :measured:`polynomial`.
+# With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
+# machine, and a call of JAX :measured:`dispatch_jax`. JAX asks at least that price for each call,
+# whatever is in it. So put more into it: for a hundred small operations, one compiled call was
+# :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays
+# once. And don't wait for size to rescue you. Larger arrays make the price of a call matter less,
+# but whether JAX then wins depends on the computation.
 #
-# JAX's own answer to the question is in `its FAQ
-# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Has the price of a call
-# fallen over the years? :doc:`JAX by release </releases/index>` shows what one took under each
-# release. Next: more operations, the notebook's own numbers and its question: :doc:`should a
-# geometry library move to JAX? </tutorials/performance/geometry>`
+# JAX has an answer of its own to the question, in `its FAQ
+# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. And has the price of a call
+# fallen over the years? :doc:`JAX by release </releases/index>` shows what a call took under each
+# release. Next: more operations, the notebook's own numbers, and the question that it was about.
+# :doc:`Should a geometry library move to JAX? </tutorials/performance/geometry>`

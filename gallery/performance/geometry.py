@@ -9,18 +9,17 @@ sentences in which the notebook sums them up, and fills in the conclusion.
 """
 
 # %%
-# What was at stake
-# -----------------
-# The library took its gradients from autograd, which wraps NumPy and records what it does. In
-# favour of moving, the notebook says: autograd is no longer developed, it never learned to use a
-# GPU, and it computes at NumPy's speed, while JAX compiles, maps and differentiates, on whatever
-# device there is. Against it stands :doc:`the price of a call
-# </tutorials/performance/dispatch_overhead>`, which has to be paid for five numbers as for a
-# million.
+# What the library would gain, and what it would pay
+# --------------------------------------------------
+# The library took its gradients from autograd, which wraps NumPy and records what it does. The
+# notebook gives good reasons to leave it. Autograd is no longer developed, never learned to use a
+# GPU, and computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever device
+# there is. What speaks against JAX is :doc:`the price of a call
+# </tutorials/performance/dispatch_overhead>`, due for five numbers as for a million.
 #
-# The experiment is the one of the last page: four operations, each in the same five ways. The
-# column *arrays* says whose arrays the libraries got, because the notebook made one table with
-# NumPy's arrays and another with JAX's.
+# The experiment is that of the last page, with all of its four operations: each is computed in the
+# same five ways. The column *arrays* says whose arrays the libraries got, because the notebook made
+# one table with NumPy's arrays and another with JAX's.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,34 +32,43 @@ from jaxcap.results.tables import Table
 results = experiments.DISPATCH.run(budget_s=0.02)
 
 # %%
-# A summary, and the table it sums up
-# -----------------------------------
-# For ``dot``, the notebook sums up how its two tables differ: on JAX's arrays instead of NumPy's, NumPy
-# and autograd take four to six times as long, and JAX a third. Do the tables say so? They come with
-# this site, so we can divide their numbers, and ours:
+# A summary that its own table doesn't bear out
+# ---------------------------------------------
+# For ``dot``, the notebook sums up how its two tables differ. On JAX's arrays instead of NumPy's,
+# NumPy and autograd take four to six times as long, and JAX takes a third. Do the tables say so?
+# They come with this site, so we can divide their numbers, and then our own:
 from jaxcap.published.values import load
 
 notebook = {(v.task, v.implementation): v.value for v in load().values()}
-names = {"NumPy": "NumPy", "autograd": "autograd", "jnp": "JAX"}
+names_then = {
+    "NumPy": "NumPy",
+    "autograd": "autograd",
+    "jnp": "JAX",
+    "jit in each call": "JAX jit",
+}
+
+# %%
 rows = []
-for variant, by in {**names, "jit in each call": "JAX jit"}.items():
-    if variant in results.variants:  # autograd may not be installed
-        five = results.select(variant=variant, operation="dot", size=5)
-        on_jax, on_numpy = five.only(arrays="JAX"), five.only(arrays="NumPy")
-        now = on_jax.time.value / on_numpy.time.value
-        then = notebook["dot of JAX arrays, size 5", by]
-        then /= notebook["dot of NumPy arrays, size 5", by]
-        rows.append((variant, f"{then:.2f}", f"{now:.2f}"))
+for variant, name in names_then.items():
+    if variant not in results.variants:
+        continue  # autograd may not be installed
+    five = results.select(variant=variant, operation="dot", size=5)
+    on_jax, on_numpy = five.only(arrays="JAX"), five.only(arrays="NumPy")
+    now = on_jax.time.value / on_numpy.time.value
+    on_jax_then = notebook["dot of JAX arrays, size 5", name]
+    on_numpy_then = notebook["dot of NumPy arrays, size 5", name]
+    then = on_jax_then / on_numpy_then
+    rows.append((variant, f"{then:.2f}", f"{now:.2f}"))
 
 # %%
 title = "Time on JAX's arrays, over that on NumPy's"
 Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
-# Of the notebook's own ratios, NumPy's lies in that range, and autograd's below it. Of JAX's two,
-# one is near a third, and the other near two thirds. A factor that sums up a table tends to be the
-# one that looked best in it, so keep the table beside it. (The column *now* says whether the same
-# summary would be right today.)
+# Not quite. Of the notebook's own ratios, NumPy's lies in the range that it gives, and autograd's
+# below. Of JAX's two, one is near a third and the other near two thirds. It happens to all of us:
+# the factor that sums up a table tends to be the one that looked best in it. So print the table,
+# too. (The column *now* shows whether the same summary would be right today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
@@ -73,10 +81,10 @@ except TypeError as error:
     print(str(error).split(". ")[1])
 
 # %%
-# The arguments of a compiled function are arrays, or trees of arrays. Anything else has two ways
-# in. It can be bound before compiling, as ``partial`` does here. Or it can be declared static, and
-# then each new value compiles another program, as :doc:`the page on static arguments
-# </tutorials/transformations/static_arguments>` shows. Both give what NumPy gives:
+# The arguments of a compiled function are arrays, or trees of arrays. A string is neither, but it
+# has two other ways in. You can bind it before you compile, as ``partial`` does here. Or you can
+# declare it static, and then each new string compiles another program, as :doc:`the page on static
+# arguments </tutorials/transformations/static_arguments>` shows. Both give what NumPy gives:
 from functools import partial
 
 bound = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
@@ -92,6 +100,8 @@ print(np.array_equal(declared(dispatch.EINSUM, *matrices), expected))
 experiments.tabulate(results, "einsum")
 
 # %%
+# For two matrices of five rows, the compiled ``einsum`` was :measured:`einsum_compiled than jnp's`.
+#
 # eig, where LAPACK does the work
 # -------------------------------
 # The eigenvalues of a general matrix take real work, and the more of it there is, the less dispatch
@@ -106,9 +116,9 @@ print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
 # A name with ``lapack`` stands for the routine that NumPy uses, called from within XLA. On a GPU,
-# :func:`jax.lax.linalg.eig` can choose between three: cuSOLVER, where the installed version is new
-# enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back. For
-# years there was no way at all, and JAX raised an error.
+# :func:`jax.lax.linalg.eig` has a choice of three: cuSOLVER, where the installed version is new
+# enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back.
+# (For years it had none of them, and JAX raised an error.)
 #
 # Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
 # matrix times the vector:
@@ -122,8 +132,8 @@ print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
 experiments.tabulate(results, "eig")
 
 # %%
-# Compare the five columns in the first row and in the last. Where they come closer, LAPACK has
-# taken over from dispatch. On JAX's arrays:
+# Compare the five columns in the first row, and then in the last. Where they have come closer,
+# LAPACK has taken over from dispatch. The same, drawn for JAX's arrays:
 from jaxcap.report import figures
 
 eig = results.select(operation="eig", arrays="JAX")
@@ -132,11 +142,11 @@ _ = figures.scaling(eig, x="size", title="eig on JAX's arrays")
 # %%
 # ``svd``, four times quicker?
 # ----------------------------
-# The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and ``eig``
-# of matrices, it gives JAX a factor of four over NumPy and autograd. It has no table for that. The
-# singular value decomposition writes a matrix as two rotations with a stretch in between, and
-# geometry is full of it: means of rotations, nearest orthogonal frames, principal components. What
-# does JAX call for it?
+# The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and
+# ``eig`` of matrices, it gives JAX a factor of four over NumPy and autograd. It has no table for
+# that. Let us take ``svd``. The singular value decomposition writes a matrix as two rotations with
+# a stretch in between, and geometry is full of it: means of rotations, nearest orthogonal frames,
+# principal components. What does JAX call for it?
 program = jax.jit(jnp.linalg.svd).lower(matrix).as_text()
 solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
@@ -162,8 +172,9 @@ four_times_quicker = claim(
 four_times_quicker
 
 # %%
-# A sentence without its table can't be checked, only measured again. This one may have been right
-# on another device, or for matrices of another size: the notebook names neither.
+# Whatever the verdict is here, it proves nothing about the notebook. Its sentence may have been
+# right on another device, or for matrices of another size, and it names neither. A sentence without
+# its table can't be checked, only measured again.
 #
 # Is ``solve`` slower when it is compiled?
 # ----------------------------------------
@@ -174,8 +185,8 @@ four_times_quicker
 Source(dispatch.solve_and_reduce)
 
 # %%
-# One step of this is expensive, and both libraries leave it to compiled code. What could be left
-# for ``jit`` to save?
+# One step of this is expensive, and both libraries leave it to compiled code. What is left for
+# ``jit`` to save?
 systems = experiments.SOLVE.run(budget_s=0.05)
 systems
 
@@ -183,16 +194,17 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Where JAX is behind at every size, the small systems show its dispatch, and the large ones the
-# hand-over between threads and the routine itself. These measurements can't tell how much each of
-# these two costs. A note below the first table about processes *in different modes* means that the
-# same call took quite different times in different processes; then no single number describes it.
+# Not much: the weighting can be fused, but it is cheap beside the solution. So where JAX is behind
+# at every size, you see other costs. For small systems it is dispatch. For large ones it is the
+# hand-over between threads or the routine itself, and these measurements can't tell which of the
+# two. (If a note below the first table says that processes were *in different modes*, the same call
+# took quite different times in different processes. Then no single number describes it.)
 #
-# Counting the tables
-# -------------------
-# That was the evidence. Compared with autograd, from which the library would move, how often would a
-# single operation become faster, and how often slower? In each comparison, a library has arrays of
-# its own:
+# How often a single operation would gain
+# ---------------------------------------
+# That was the evidence, so let us count. Compared with autograd, from which the library would move,
+# how often would a single operation become faster, and how often slower? In each comparison, a
+# library has arrays of its own:
 own = results.select(arrays="its own")
 today = "autograd" if "autograd" in results.variants else "NumPy"
 rows = []
@@ -208,17 +220,16 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # %%
 # Where *slower* has the higher count, the authors of the library were right to hesitate: a library
 # that moves operation by operation pays for dispatch again and again, and small matrices don't earn
-# it back. But the table counts single operations, which is how JAX looks worst, since there is
-# nothing to fuse. An algorithm is a chain of them, and the chain of sines on the last page shows
-# what changes if all of it is compiled: there is one call to pay for.
+# it back. But single operations are the worst case for JAX, since they leave nothing to fuse. An
+# algorithm is a chain of them. And the chain of sines on the last page shows what changes if all of
+# it is compiled: there is one call to pay for.
 #
-# The missing conclusion
-# ----------------------
-# It depends on what can move as a whole. If the library's users run long loops over many small
-# matrices, such as a mean of thousands of rotations, move: ``jit`` around the loop and ``vmap``
-# over the matrices turn many calls into one, and gradients and GPUs come along. Here is such a
-# step. It finds the orthogonal matrix that is nearest to a given one, and is written for a single
-# matrix:
+# The missing conclusion: move what can move as a whole
+# -----------------------------------------------------
+# Suppose that the library's users run long loops over many small matrices, such as a mean of
+# thousands of rotations. Then move. ``jit`` around the loop and ``vmap`` over the matrices turn
+# many calls into one, and gradients and GPUs come along. Here is a step of such a loop. It finds
+# the orthogonal matrix that is nearest to a given one, and is written for a single matrix:
 
 
 @jax.jit
@@ -235,10 +246,10 @@ off = found @ found.mT - jnp.eye(3)
 print(found.shape, f"off by {float(abs(off).max()):.1e} at most")
 
 # %%
-# All of them took one call. If your users call one function on one small matrix at a time, a call's
-# price is all that they will notice, so let the rows of your size in the tables above decide. And
-# if you can't tell which users you have, keep NumPy's interface in between, so that the same code
-# runs on either.
+# All thousand took one call. But suppose that your users call one function on one small matrix at a
+# time. Then the price of a call is all that they will notice, so let the rows of your size in the
+# tables above decide. And if you can't tell which users you have, keep NumPy's interface in
+# between, so that the same code runs on either.
 #
 # Takeaway
 # --------
@@ -252,11 +263,10 @@ compared = f"{len(verdicts)}"
 # %%
 # Don't judge a library by single operations if your program chains them. Of the
 # :measured:`compared` that this page compiled, the library would have gained with
-# :measured:`gained` and lost with :measured:`lost`. Measure again what a sentence only sums up:
-# compared with NumPy, ``svd`` of two hundred rows came out :measured:`svd_compiled`, where the
-# notebook promised four times. And look for a gain where there can be one, in the longest function
-# that you can compile as a whole. Even ``einsum``, which ``jnp`` plans in each call, came out
-# :measured:`einsum_compiled` once it was compiled.
+# :measured:`gained` and lost with :measured:`lost`. Look for a gain where there can be one: in the
+# longest function that you can compile as a whole. And measure again what somebody only sums up.
+# The notebook promised a factor of four, and on this page's machine, ``svd`` of two hundred rows
+# was :measured:`svd_compiled than NumPy's`.
 #
-# Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that dispatch
-# no longer counts.
+# Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
+# dispatch no longer counts.

@@ -3,17 +3,17 @@ How fast is linear algebra?
 ===========================
 
 A large matrix product takes half a second. Is that good? Comparing libraries only tells you which
-of them is ahead. This page asks how close NumPy, PyTorch and JAX come to what the device can do at
-most, which tells you whether there is anything left to gain. On the way it checks the answers,
-because a fast inverse that is wrong is no use, and finds out what 32 bits and TF32 give up for
+of them is ahead. Whether there is anything left to gain, you learn from the device: how close do
+NumPy, PyTorch and JAX come to what it can do at most? On the way, this page checks the answers,
+because a fast inverse that is wrong is no use. And it finds out what 32 bits and TF32 give up for
 their speed.
 """
 
 # %%
-# Four tasks
-# ----------
-# Generate a random matrix, take its mean and its sum, multiply it by itself, and invert it. In JAX,
-# on a matrix small enough to imagine:
+# Four tasks for three libraries
+# ------------------------------
+# Generate a random matrix, take its mean and its sum, multiply it by itself, and invert it. Here is
+# all of that in JAX, on a matrix small enough to imagine:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,9 +47,8 @@ points
 # Are the answers right?
 # ----------------------
 # Each library draws random numbers of its own, so their matrices differ, and comparing them element
-# by element would tell us nothing. Their statistics are what has to agree. Uniform numbers from 0
-# to 1 have the mean 0.5. The sum over a matrix misses its expected value by chance, and theory says
-# by how much:
+# by element would tell us nothing. But their statistics have to agree. Uniform numbers from 0 to 1
+# have the mean 0.5. Their sum misses its expected value by chance, and theory says by how much:
 from jaxcap.results.tables import Table
 
 size = points["generate"]
@@ -68,7 +67,7 @@ Table(f"Uniform matrix of {size:,} rows", headers, rows, [note])
 # %%
 # A library that is off by more than three deviations deserves a second look. The inverse has a
 # stricter test: multiplied by its matrix, it has to give the identity. This time all libraries get
-# the same matrix, and we keep how far each element is from where it should be:
+# the same matrix, and we note how far each element of the product is from where it should be:
 size = points["inverse"]
 matrix = np.random.default_rng(0).random((size, size))
 offsets = {}
@@ -88,21 +87,33 @@ headers = ("library", "largest", "mean", "largest / mean")
 Table("Distance of the product from the identity", headers, rows)
 
 # %%
-# Why show both the largest and the mean? Because the program on which this page is modelled printed
-# "maximum absolute offset from identity" for three libraries, and for one of them, JAX, it had
-# computed the mean. Its inverse looked better than the others by the factor in the last column, and
-# nothing about the number gave it away.
-flattered = float(offsets["JAX"].max() / offsets["JAX"].mean())
-
-# %%
-# How long does it take?
-# ----------------------
-# Before you look: for which of the four tasks would you expect the choice of library to matter, and
-# for which not at all?
+# Why show both the largest and the mean? Because of a mistake. The program on which this page is
+# modelled printed "maximum absolute offset from identity" for three libraries, and for one of them,
+# JAX, it had computed the mean. Its inverse looked better than the others by the factor in the last
+# column, and nothing about the number gave it away.
+#
+# For which task does the library matter?
+# ---------------------------------------
+# Before you look: for which of the four tasks would you expect the choice of library to matter
+# most, and for which not at all?
 results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
+ratios = {}
+for task in points:
+    times = [result.time.value for result in results.select(task=task)]
+    ratios[task] = max(times) / min(times)
+
+most_apart, least_apart = (
+    max(ratios, key=ratios.get),
+    min(ratios, key=ratios.get),
+)
+factor_apart = f"{ratios[most_apart]:.1f}"
 results
 
 # %%
+# The medians of the libraries were farthest apart for the task :measured:`most_apart`, by a factor
+# of :measured:`factor_apart`, and closest for :measured:`least_apart`. Was that your guess? Two of
+# the tasks deserve a closer look.
+#
 # Every library hands a product of large matrices to code that was tuned for this purpose. Is there
 # anything left to choose between them?
 from jaxcap.report.claims import claim, speedup_of
@@ -115,9 +126,9 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# Mean and sum are different. The mean *is* a sum, divided by the count. NumPy and PyTorch pass over
-# the matrix twice, because each call knows nothing of the other. Compiled together by JAX, the two
-# need one pass, because XLA sees the same sum twice and computes it once:
+# Mean and sum are another matter. The mean *is* a sum, divided by the count. NumPy and PyTorch pass
+# over the matrix twice, because each call knows nothing of the other. JAX compiles both together.
+# XLA sees the same sum twice, computes it once, and needs a single pass:
 one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
@@ -130,8 +141,8 @@ one_sum_pays
 # -----------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
 # fetch from memory in that time. Data sheets state both, but for a clock speed and a cooling that
-# may not be yours. So we measure them, with calls that should do nothing but run into them: a large
-# product for the arithmetic, and a large copy or sum for the memory.
+# may not be yours. So we measure the limits, with calls that should do nothing but run into one of
+# them: a large product for the arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
@@ -148,10 +159,10 @@ for device, limit in ceilings.items():
         print(f"  {rate / 1e9:.0f} GFLOP/s in {dtype}")
 
 # %%
-# A task can't take less than the time for its operations at the first rate, nor less than the time
-# for its bytes at the second. The longer of these two is the limit. A product of two matrices of
-# ``n`` rows takes ``2 * n**3`` operations and an inverse as many; a sum reads the matrix once. What
-# share of its limit does each task reach?
+# A task can't take less time than its operations need, nor less than its bytes need. The longer of
+# these two times is the limit. A product of two matrices of ``n`` rows takes ``2 * n**3``
+# operations, and an inverse as many; a sum reads the matrix once. What share of its limit does each
+# task reach?
 
 
 def share_of_limit(result):
@@ -174,15 +185,15 @@ for task in points:
 Table("Share of what the device can do", ("task", *names), rows)
 
 # %%
-# How to read a share that is far from 1? It depends on the task. Random numbers cost integer
-# arithmetic, which this limit doesn't count, so a small share says nothing against the library
-# there. An inverse has steps that must wait for each other, however many cores there are. And a
-# share above 1 means that the ceiling is too low: it was measured in a worse moment or with a worse
-# library, or the data came from a cache.
+# A share far from 1 isn't always a fault. Random numbers cost integer arithmetic, which this limit
+# doesn't count, so a small share says nothing against the library there. An inverse has steps that
+# must wait for each other, however many cores there are. And a share above 1 means that the limit
+# is too low: it was measured in a worse moment or with a worse library, or the data came from a
+# cache.
 #
-# But the product ought to reach its limit, for the limit *is* a product. If its share is well below
-# 1, what is missing? One thing is different: a ceiling is the best sample of all, while the table
-# compares typical calls, the median of many. Take the best call of each library instead:
+# The product has no such excuse, for its limit *is* a product. If its share is well below 1, what
+# is missing? Look at what we compare. The limit is the best sample of all, and the table has
+# typical calls, the median of many. So take the best call of each library instead:
 
 
 def best_share(result):
@@ -202,9 +213,9 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
 # Where the last column is closer to 1, part of the gap lies between a machine's good moments and
-# its usual ones. The rest may come from the company. Here all libraries take turns, and on a CPU
-# each keeps threads of its own for the same cores, while the ceilings were measured without
-# PyTorch. We haven't taken PyTorch out to see, so that part of the question is open.
+# its usual ones. The rest may come from the company that a library keeps. Here all of them take
+# turns, and on a CPU each has threads of its own for the same cores, while the limits were measured
+# without PyTorch. We haven't taken PyTorch out to see, so that part of the question is open.
 #
 # Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
 # under its flat part by arithmetic:
@@ -231,7 +242,7 @@ _ = roofline.figure(
 # %%
 # A limit exposes a wrong time
 # ----------------------------
-# The document behind this page stopped JAX's clock when the call returned, and not when the result
+# The program behind this page stopped JAX's clock when the call returned, and not when the result
 # was ready. What share of the limit would JAX's product reach by that clock?
 least_s = ceilings[device].least_time_s(
     experiments.least_cost(**product.parameters), "float64"
@@ -241,19 +252,19 @@ print(f"{shown:.3g} of the limit without waiting")
 print(f"{share_of_limit(product).short} of the limit with waiting")
 
 # %%
-# No computation can be far above its limit. Where the first line is, that clock has given itself
-# away. The test works for numbers that you didn't measure, too: when somebody reports the time of a
-# product, count its operations.
+# No computation can be far above its limit. If the first line is, that clock has given itself away.
+# The test works for other people's numbers, too: when somebody reports the time of a product, count
+# its operations.
 #
 # What 32 bits and fewer give up
 # ------------------------------
 # In float32 a product does the same operations on half the bytes, and a CPU fits twice as many of
-# its numbers into one instruction. GPUs may gain much more. They also know a third format: TF32 has
+# its numbers into one instruction. GPUs may gain much more. Some of them also know TF32, which has
 # the range of float32 but keeps only 10 of its 23 bits for the fraction, so that NVIDIA's tensor
-# cores can multiply it. In JAX, the setting that decides is called ``precision``. Pass it to a
-# call, or set it for a block with :func:`jax.default_matmul_precision`. The default favours speed.
+# cores can multiply it. You decide by a setting called ``precision``. Pass it to a call, or set it
+# for a block with :func:`jax.default_matmul_precision`. The default favours speed.
 #
-# How far are three settings from NumPy's product in 64 bits?
+# How far are the products under three settings from NumPy's in 64 bits?
 import matplotlib.pyplot as plt
 
 size = points["product"]
@@ -278,8 +289,8 @@ for setting in ("highest", "high", "default"):
 # %%
 # Three equal numbers mean that the setting makes no difference on this device, which is usual on
 # CPUs. On a GPU whose tensor cores know TF32, as NVIDIA's do since the A100, the default should
-# show its error. You can see that error on any machine, without the hardware and without its speed:
-# round the input to 10 bits and multiply in float32. The same works for bfloat16, which keeps 7.
+# show its error. But you need no such GPU to see the error, only to get the speed. Round the input
+# to 10 bits, and multiply in float32. The same works for bfloat16, which keeps 7.
 for name, bits in ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
     errors[f"rounded to {name}"] = error(
@@ -316,8 +327,8 @@ Table(f"Products by JAX on {device}", headers, rows)
 
 # %%
 # A product forgives rounding. An inverse may not, because it can multiply a rounding error by as
-# much as the condition number of the matrix. The test with the identity shows what that amounts to
-# in 32 bits and in 64:
+# much as the condition number of the matrix. Inverted in 32 bits and in 64, how far is our matrix
+# from passing the test with the identity?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 inverse_32 = float(linalg.offsets_from_identity(as_numpy(identity)).max())
@@ -329,18 +340,15 @@ print(f"float32 {inverse_32:.1e}, float64 {inverse_64:.1e}")
 # --------
 against_numpy = product_is_faster.estimate
 reached = share_of_limit(product)
-rate_32, rate_64 = rates["float32"], rates["float64"]
 tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 
 # %%
-# On this page's machine, JAX's product in float64 came out :measured:`against_numpy` compared with
-# NumPy's, and a typical call reached :measured:`reached` of the limit. Comparing libraries gave you
-# the first number; only the second says how much there is left to gain. In the experiment on
-# limits, JAX's products ran at :measured:`rate_32` in float32 and at :measured:`rate_64` in
-# float64. Rounding the input to TF32 multiplied the error of float32 by :measured:`tf32_error`, so
-# know whether you can afford it. And check what you time. Test a result by a property that it must
-# have, and by its largest deviation: the mean would have looked :measured:`flattered` times better.
-# Test a time by the limit of the device.
+# On this page's machine, JAX's product in float64 was :measured:`against_numpy than NumPy's`, and a
+# typical call reached :measured:`reached` of the limit. Only the second number says how much there
+# is left to gain. Fewer bits may gain more, at a price: rounding the input to TF32 multiplied the
+# error of float32 by :measured:`tf32_error`, so know whether you can afford it. And check what you
+# time. Test a result by a property that it must have, and by its largest deviation instead of the
+# mean. Test a time by the limit of the device.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -3,18 +3,19 @@ How far to trust these numbers
 ==============================
 
 This site puts an interval beside its timings and a verdict beside its comparisons. Who says that
-they are right? You can find out, with questions to which you know the answer. This page asks them:
-how often does a verdict raise a false alarm, how often does an interval miss the next measurement,
-and do the usual tools do better in the same time? It ends with what no interval can promise.
+they are right? You can find out, by asking questions to which you know the answer. How often does a
+verdict raise a false alarm? How often does an interval miss the next measurement? And do the usual
+tools do better in the same time? (You will learn little about JAX here. If you take our intervals
+on trust, read the takeaway and go on to the next page.)
 """
 
 # %%
-# The same call twice
-# -------------------
+# What is the verdict on a call and the same call?
+# ------------------------------------------------
 # Normally you compare two functions because you don't know which is faster, and so you can't tell
 # whether the verdict is right. But here is a pair for which everybody knows: a call, and the same
-# call. So we take kernels of all kinds, from a scalar product to a system of equations, name each
-# of them twice, ``A`` and ``B``, and run the comparison as if these were two ways to compute it.
+# call. We take kernels of all kinds, from a scalar product to a system of equations. Each of them
+# gets two names, ``A`` and ``B``, and is compared with itself as if these were two functions.
 from jaxcap.experiments.precision import PRECISION
 
 twice = PRECISION.run(budget_s=0.02)
@@ -30,7 +31,7 @@ print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
 # Before you praise a low number: a tool whose intervals run from zero to infinity would never raise
-# an alarm either. So we also ask for something harder, that the whole interval is close to 1:
+# an alarm either. So we also ask for something harder. The whole interval has to be close to 1:
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -43,8 +44,8 @@ as_fast = claim(
 as_fast
 
 # %%
-# An audit of four tools
-# ----------------------
+# Four tools, asked the same questions
+# ------------------------------------
 # One build asks too few questions to judge anybody by. Even a perfect interval with a confidence of
 # 0.95 is wrong once in twenty times. So we repeated what you see above many times, first on a quiet
 # machine, and then with one of its cores kept busy by another process.
@@ -55,8 +56,8 @@ as_fast
 # processes, and compares them with a t-test. It starts new processes for every function, so in the
 # time in which the others answered all questions, it could answer one.
 #
-# All that takes far too long for a build. The numbers from here on were recorded, on the machine
-# and on the day that the tables name:
+# An audit of this kind takes far too long for a build. So the numbers from here on were recorded,
+# on the machine and on the day that the tables name:
 from jaxcap.report import precision
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 
@@ -64,12 +65,12 @@ audit = recorded()
 precision.table_of_verdicts(audit)
 
 # %%
-# A *false alarm* is a kernel that a tool told from itself. Two of the tools give no verdict, so we
-# had to supply one: they see a difference if their ranges, or their quartiles, don't overlap. The
-# next column guards against tools that see nothing at all: was a difference found where there is
-# one, between the wave op by op and compiled? Read the two together, because caution has a price: a
-# tool that seldom raises a false alarm may also miss more of what is there. The *spread* says how
-# much that speed-up varied from run to run, as a standard deviation, with an interval of its own.
+# A *false alarm* is a kernel that a tool told from itself. (Two of the tools give no verdict, so we
+# supplied one: they see a difference if their ranges, or their quartiles, don't overlap.) The next
+# column guards against tools that see nothing at all. Was a difference found where there is one,
+# between the wave op by op and compiled? Read these two columns together, because caution has a
+# price: a tool that seldom raises a false alarm may also miss more of what is there. The *spread*
+# is how much the speed-up of the wave varied from run to run, as a standard deviation.
 #
 # The dashed line marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -96,26 +97,32 @@ axes.xaxis.set_major_formatter(PercentFormatter(1))
 _ = figure.legend(loc="outside right center")
 
 # %%
-# How can a careful tool see a difference between a call and itself? Suppose it times ``A`` a
-# thousand times, and then ``B`` a thousand times. Repeats that follow each other agree well,
-# because the machine hardly changes in between. By the time it is ``B``'s turn, however, the
-# machine may have changed, and then you are comparing two moments instead of two calls. A new
-# process changes even more, since it lays out its memory anew. That is why ``A`` and ``B`` take
+# This site's own verdicts were false in :measured:`alarms` of the cases on the quiet machine, and
+# in :measured:`alarms_when_busy` with one core busy. The other tools are careful, too. So how can
+# one of them see a difference between a call and itself?
+#
+# Suppose it times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow each
+# other agree well, because the machine hardly changes in between. But by the time it is ``B``'s
+# turn, the machine may have changed, and then you are comparing two moments instead of two calls. A
+# new process changes even more, since it lays out its memory anew. That is why ``A`` and ``B`` take
 # turns on this site, and why its intervals come from several processes.
 #
 # Will the next run agree?
 # ------------------------
-# An interval is a promise about the next measurement. We can hold it to that: take the interval of
-# each run, and see whether the value of the following run lies inside. That should happen as often
+# An interval is a promise about the next measurement, and we can hold it to that. Take the interval
+# of each run, and see whether the value of the following run lies inside. It should do so as often
 # as the confidence says. Meanwhile the interval has to stay narrow, since nobody is helped by
 # hearing that a call takes between a second and an hour. The *width* is how many times as large the
 # upper end is as the lower one, in the median.
 precision.table_of_intervals(audit)
 
 # %%
+# On the quiet machine, the next time lay inside this site's interval in :measured:`next_time` of
+# cases, and the next ratio of two times in :measured:`next_ratio`.
+#
 # In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
-# or a standard deviation beside their number, and that is what their readers go by when they decide
-# whether two numbers differ.
+# or a standard deviation beside their number, and their readers go by that when they decide whether
+# two numbers differ.
 #
 # Here is one question as each tool answered it, run by run, on the quiet machine. Pick a panel, and
 # see whether each interval contains the dot of the run after it:
@@ -134,7 +141,8 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Where the panels differ in height, don't hold it against any tool. They don't time quite the same
+# Each dot outside the interval before it is a surprise for somebody who trusted that interval. But
+# where the panels differ in height, don't hold it against any tool. They don't time quite the same
 # thing, because this site :doc:`holds the memory allocator still </measuring>`. Under the other
 # tools, the memory of a large array may go back to the system after each call, to be fetched again
 # for the next.
@@ -143,17 +151,16 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # ----------------------------
 # The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
 # and the neighbours on the machine will be different, and no measurement of today knows how much
-# that will matter. We can at least see how much changes within minutes. This table splits the
-# variation of times into what differs between the processes of a run, and what differs between runs
-# beyond that:
+# that will matter. But we can see how much changes within minutes. Part of the variation lies
+# between the processes of one run. The rest lies between runs:
 precision.table_of_deviations(audit)
 
 # %%
-# The second kind is invisible from inside a run, however many processes it has. So each interval on
-# this site makes an allowance for it, which is in the third column. On a machine whose runs differ
-# by more than the allowance, expect the times of next week to miss their intervals more often than
-# the table of intervals says. Speed-ups should suffer less, because what slows down one side
-# usually slows down the other.
+# The rest is invisible from inside a run, however many processes it has. So each interval on this
+# site makes an allowance for it, which is in the third column. On a machine whose runs differ by
+# more than that, expect next week's times to miss their intervals more often than the table of
+# intervals says. Speed-ups should suffer less, because what slows down one side usually slows down
+# the other.
 #
 # And an interval says nothing about another machine, another version of a library, or another size.
 # That is why each page tells you on what it was measured.
@@ -171,7 +178,6 @@ precision.table_of_deviations(audit)
 #
 # Takeaway
 # --------
-as_itself = twice.speedup("B", over="A", kernel="matrix product, jit")
 alarms = str(precision.false_alarms(audit, JAXCAP, QUIET))
 alarms_when_busy = str(precision.false_alarms(audit, JAXCAP, BUSY))
 found = str(precision.detections(audit, JAXCAP, QUIET))
@@ -181,12 +187,11 @@ next_time = str(precision.next_inside(times))
 next_ratio = str(precision.next_inside(speedups))
 
 # %%
-# Compared with itself, a matrix product came out :measured:`as_itself` in this build. In the audit,
-# the share of verdicts on equal calls that were wrong was :measured:`alarms` on the quiet machine,
-# and :measured:`alarms_when_busy` with one core busy. On the quiet machine, a difference that
-# exists was found in :measured:`found` of the runs. The interval of a time contained the next run's
-# in :measured:`next_time` of cases, and that of a ratio in :measured:`next_ratio`. That is how far
-# you can trust them. If a decision depends on a number, measure it again, on another day.
+# How far can you trust a verdict on this site? In the audit, on a quiet machine, it cried wolf in
+# :measured:`alarms` of the cases where there was none, and saw the wolf in :measured:`found` of the
+# runs where there was one. And an interval? The time of the next run lay inside in
+# :measured:`next_time` of cases. That holds for minutes, on one machine. If a decision depends on a
+# number, measure it again, on another day.
 #
 # Some mistakes no interval can show, because they hit every repeat alike: see :doc:`how to time JAX
 # </tutorials/performance/timing>`. The rules behind all this are in :doc:`how we

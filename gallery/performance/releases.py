@@ -2,18 +2,18 @@
 Has JAX become faster?
 ======================
 
-Time a program under an old release and under today's, and one of the two numbers will be larger. Did JAX
-change, or did you just see noise? This page compares dozens of releases to find out how different a
-release can look from *itself*, why a long list of comparisons always contains regressions that never
-happened, and what is left once both are taken care of.
+Time a program under an old release and under today's, and one of the two numbers will be larger.
+Did JAX change, or did you see noise? This page compares dozens of releases. It finds out how
+different a release can look from *itself*, why a long list of comparisons contains regressions that
+never happened, and what is left once both are taken care of.
 """
 
 # %%
 # Two numbers don't answer it
 # ---------------------------
-# Measuring dozens of releases takes hours, so this page reads a recording that was made earlier: small
-# programs, each run in fresh processes under every release that could still be installed. The releases
-# took turns on one machine.
+# Measuring dozens of releases takes hours, so this page reads a recording that was made earlier:
+# small programs, each run in fresh processes under every release that could still be installed. The
+# releases took turns on one machine.
 from jaxcap.releases.recorded import recorded
 
 releases = recorded()
@@ -23,8 +23,8 @@ print(f"{programs} programs under {len(releases.names)} releases")
 print(f"on {machine.device}, {machine.measured_at:%B %Y}")
 
 # %%
-# Take the oldest release, the newest, and a handful of the programs. Before you look at the table, guess:
-# which of them got faster?
+# Take the oldest release, the newest, and a handful of the programs. Before you look at the table,
+# guess: which of them got faster?
 from jaxcap.results.tables import Table
 
 by_name = {series.benchmark: series for series in releases.of_jax()}
@@ -46,14 +46,14 @@ for name in chosen:
 Table("The same programs", ("program", oldest, newest), rows)
 
 # %%
-# It is tempting to read off an answer for every row. But two measurements of the *same* thing differ as
-# well, so first we need to know by how much.
+# It is tempting to read off an answer for every row. But two measurements of the *same* thing
+# differ as well. By how much?
 #
-# A release against itself
-# ------------------------
-# The newest release was installed a second time, and this twin was measured like any other release. The
-# two are identical, so every difference between them is noise. How many times as long did each program
-# take under the twin?
+# A release can differ from itself
+# --------------------------------
+# The newest release was installed a second time, and this twin was measured like any other release.
+# The two are identical, so every difference between them is noise. How many times as long did each
+# program take under the twin?
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -77,14 +77,15 @@ axes.set_title(f"{off_by_tenth} of {len(ratios)} differ by more than 10 %")
 _ = axes.legend(loc="upper left")
 
 # %%
-# If you reported every difference of more than ten per cent, you would report each point outside of the
-# band, for a release that didn't change at all. The points at either end would look most convincing.
+# Suppose that you reported every difference of more than ten per cent. Each point outside the band
+# would be in your report, about a release that didn't change at all, and the points at either end
+# would look the most convincing.
 #
 # A test, and what it promises
 # ----------------------------
-# A difference means something only if it is large compared with the spread *within* a release. Each process
-# contributes one number, its median time. Welch's t-test then asks: if nothing had changed, how often would
-# two groups of numbers come out this far apart? That probability is the *p-value*.
+# A difference means something only if it is large compared with the spread *within* a release. Each
+# process contributes one number, its median time. Welch's t-test then asks: if nothing had changed,
+# how often would two groups of numbers come out this far apart? That probability is the *p-value*.
 from scipy.stats import ttest_ind
 
 
@@ -99,12 +100,13 @@ for name in chosen:
     print(f"{name:36} p = {p:.2g}")
 
 # %%
-# We compare logarithms because noise multiplies: on a busy machine a program takes twice as long, not a
-# second longer.
+# Go back to your guesses. Where the p-value is large, the two times in the table gave you no reason
+# to guess either way. (The test compares logarithms because noise multiplies: on a busy machine a
+# program takes twice as long, not a second longer.)
 #
 # Does the test keep its promise? If nothing changed, a p-value of at most 0.05 should come up five
-# times in a hundred. The twin gives us one such case for each program. For many more, take the
-# processes of a *single* release and deal them into two groups at random:
+# times in a hundred. To check that, we need many comparisons in which nothing changed. So take the
+# processes of a *single* release, and deal them into two groups at random:
 rng = np.random.default_rng(0)
 by_chance = []
 for series in by_name.values():
@@ -118,18 +120,18 @@ share = f"{alarms / max(len(by_chance), 1):.1%}"
 print(f"{alarms:,} false alarms in {len(by_chance):,} comparisons, {share}")
 
 # %%
-# A share of five per cent or less keeps the promise. (In groups as small as these, Welch's test
-# tends to be cautious, and then the share is below that.) But it is a promise of an error rate, not
-# of no errors. And each new release brings as many comparisons as there are programs.
+# A share of five per cent or less keeps the promise. (With groups as small as these, Welch's test
+# tends to be cautious, and the share may be lower.) But what was promised is a rate of errors, and
+# not that there are none. And each new release brings as many comparisons as there are programs.
 #
 # Many comparisons need a correction
 # ----------------------------------
-# Now compare each release with the one before it, for every program. Some of these pairs will
-# differ and others won't, and their p-values show how many there are of each kind. Where nothing
-# changed, p-values are spread evenly between 0 and 1; that is just another way to state the promise
-# of the test. Where something did, they pile up near 0. (For the releases, each p-value is the
-# larger one of two tests, as :doc:`the rules </releases/noise>` ask. That pushes their even part a
-# little to the right.)
+# Now compare each release with the one before it, for every program. In some of these pairs
+# something changed, and in others nothing did. Their p-values show how many there are of each kind.
+# Where nothing changed, p-values are spread evenly between 0 and 1, which is another way to state
+# the promise of the test. Where something did, they pile up near 0. (For the releases, each p-value
+# is the larger one of two tests, as :doc:`the rules </releases/noise>` ask. That pushes their even
+# part a little to the right.)
 steps = [step for step in releases.steps if not step.series.is_exact]
 observed = [step.p for step in steps]
 
@@ -146,10 +148,10 @@ axes.set_title("p-values with and without a change of release")
 _ = axes.legend()
 
 # %%
-# The even part doesn't stop at 0.05. So if you list every pair with a p-value below 0.05, you list the real
-# changes along with a twentieth of all the pairs that didn't change. Benjamini and Hochberg's correction
-# takes all p-values together, and lowers the bar until only one entry in twenty is expected to be on
-# the list by chance:
+# The even part doesn't stop at 0.05. So if you list every pair with a p-value below 0.05, you list
+# the real changes along with a twentieth of all the pairs that didn't change. Benjamini and
+# Hochberg's correction takes all p-values together, and lowers the bar until only one entry in
+# twenty is expected to be on the list by chance:
 from scipy.stats import false_discovery_control
 
 p_values = np.nan_to_num(observed, nan=1.0)
@@ -159,13 +161,13 @@ print(f"{np.sum(p_values <= 0.05):,} with a p-value up to 0.05")
 print(f"{np.sum(corrected <= 0.05):,} after the correction")
 
 # %%
-# The correction has a price: small changes that are real drop off the list together with the false ones.
-# Being off the list doesn't mean that nothing changed, only that so few processes can't show it.
+# The correction has a price: small changes that are real drop off the list together with the false
+# ones. A pair that isn't listed may have changed all the same. So few processes just can't show it.
 #
 # Two speeds under one release
 # ----------------------------
-# A test that compares means takes for granted that a release has *one* speed. Here is the program whose
-# processes disagree the most, with a dot for each process:
+# A test that compares means takes for granted that a release has *one* speed. Here is the program
+# whose processes disagree the most, with a dot for each process:
 from jaxcap.releases.figures import course
 
 
@@ -180,16 +182,17 @@ _ = course(restless, [], releases.names)
 
 # %%
 # Where the dots of a release form two clusters, a process is either fast or slow from start to end,
-# and the release has no say in it. What decides may be where its arrays lie in memory, or which
+# and the release has no say in it. What decides may be where the arrays lie in memory, or which
 # threads share a core. With bad luck, one release gets only slow processes and the next only fast
 # ones, and the test sees a change. So a program like this has to pass one more check: every process
 # of one release must be faster than all processes of the other.
 #
-# The winner's curse
-# ------------------
-# A list of the *largest* changes has a bias of its own. Whatever made it to the top was large, and it was
-# lucky, too. The cure is to measure the top of the list a second time and to believe the second number, for
-# which nobody picked a winner. Each row is a change from one release to the next:
+# The largest change was also a lucky one
+# ---------------------------------------
+# A list of the *largest* changes has a bias of its own. Whatever made it to the top was large, and
+# it was lucky, too. Statisticians call this the winner's curse. The cure is to measure the top of
+# the list a second time and to believe the second number, for which nobody picked a winner. Each
+# row is a change from one release to the next:
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
@@ -200,7 +203,10 @@ columns = ("program", "release", "first recording", "second recording")
 Table("The largest changes from one release to the next", columns, rows)
 
 # %%
-# Here is the one at the top, under all releases:
+# Does one release come up again and again? Then look for a cause that its changes share. If it is
+# 0.4.33, for example: by `JAX's list of changes <https://docs.jax.dev/en/latest/changelog.html>`__,
+# the CPU got a new backend in 0.4.32. That release was withdrawn, so its changes show up in the
+# next. Here is the change at the top of the table, under all releases:
 largest = changes[0].series if changes else timed[0]
 own = [change for change in changes if change.series is largest]
 _ = course(largest, own, releases.names)
@@ -208,9 +214,9 @@ _ = course(largest, own, releases.names)
 # %%
 # So, has it?
 # -----------
-# Back to the question in the title. Each dot is a program; left of the line, it takes less time under the
-# newest release than under the oldest. Grey dots are those whose difference is uncertain, or below ten per
-# cent.
+# Back to the question in the title. Each dot is a program. Left of the line, it takes less time
+# under the newest release than under the oldest. It is grey if the difference is uncertain, or
+# below ten per cent.
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
 topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
 faster = [pair for pair in pairs if pair.is_change and pair.ratio < 1]
@@ -235,10 +241,10 @@ axes.xaxis.set_major_formatter("{x:g}")
 # sphinx_gallery_thumbnail_number = 5
 
 # %%
-# Where blue and orange dots share a row, there is no single answer even for one kind of program. To know about
-# yours, measure yours: ``jaxcap bisect`` takes a function and two releases, installs what it needs in between,
-# and finds the release that changed the function's speed. ``jaxcap releases record`` repeats the recording
-# behind this page on your machine.
+# Where blue and orange dots share a row, there is no single answer even for one kind of program. So
+# ask about your own. ``jaxcap bisect`` takes a function and two releases, installs what it needs in
+# between, and finds the release that changed the function's speed. ``jaxcap releases record``
+# repeats the recording behind this page on your machine.
 #
 # Takeaway
 # --------
@@ -247,15 +253,15 @@ less_time, more_time = str(len(faster)), str(len(slower))
 many = f"{len(steps):,}"
 
 # %%
-# Of :measured:`count`, :measured:`less_time` take less time under the newest release than under the
-# oldest, and :measured:`more_time` take more. For the others, the difference is uncertain, or below
-# a tenth. Where nothing had changed, :measured:`share` of the p-values were at most 0.05, so a list
-# drawn from :measured:`many` comparisons needs a correction. Before you report a regression:
-# measure each release in several processes, measure one release twice, look for two speeds, and
-# measure what you found once more.
+# It depends on your program. Of :measured:`count`, :measured:`less_time` take less time under the
+# newest release than under the oldest, and :measured:`more_time` take more. For the others, the
+# difference is uncertain, or below a tenth. We made :measured:`many` comparisons from one release
+# to the next, and a test that may raise one false alarm in twenty would have had plenty of
+# opportunity. So before you report a regression, measure each release in several processes, measure
+# one release twice, look for two speeds, and measure what you found once more.
 #
-# :doc:`/releases/index` has all programs under all releases, and :doc:`/releases/noise` the rules for what
-# counts as a change. :doc:`How far to trust these numbers </tutorials/performance/precision>` asks the same
-# questions of a single comparison.
+# :doc:`/releases/index` has all programs under all releases, and :doc:`/releases/noise` the rules
+# for what counts as a change. :doc:`How far to trust these numbers
+# </tutorials/performance/precision>` asks the same questions of a single comparison.
 #
 # Next: :doc:`a first application, calibration </tutorials/applications/calibration>`

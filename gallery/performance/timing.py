@@ -5,14 +5,15 @@ How to time JAX, and how not to
 How would you notice that a timing is wrong? A wrong one doesn't crash. It prints a number with a
 unit, and the number looks fine. This page makes nine mistakes on purpose and puts the right
 measurement beside each of them, so that you recognise them later. Most come from benchmarks that
-other people published, and you may find some in your own code.
+other people published, and you may find some in your own code. If nine are too many for one
+sitting, stop after the fifth. The rest are subtler.
 """
 
 # %%
-# The stopwatch
-# -------------
-# Most timings start out like this one. Nothing is wrong with the clock. What goes wrong is what
-# people ask it to time.
+# Nothing is wrong with the stopwatch
+# -----------------------------------
+# Most timings start out like this one. The clock does what it's told. What goes wrong is what
+# people tell it to time:
 import time
 
 import jax
@@ -28,8 +29,8 @@ def stopwatch(function, *args):
 
 
 # %%
-# To know how far off a timing is, we need one to trust. It comes from an experiment that runs in
-# six fresh processes, which take turns; mistake 6 shows why one process isn't enough. As we go,
+# To know how far off a timing is, you need one to trust. Ours come from an experiment that runs in
+# six fresh processes, which take turns. (Mistake 6 shows why one process isn't enough.) As we go,
 # ``pairs`` collects the wrong and the right time for each mistake.
 from jaxcap.experiments import mistakes
 
@@ -52,8 +53,8 @@ ready_s = stopwatch(lambda: product(a, b).block_until_ready())
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# Those were two single calls. The experiment measured both times again and again. In its table,
-# *time* includes the waiting, and *until it returns* is what the impatient clock would have shown:
+# That was one call each. The experiment measured both times again and again. In its table, *time*
+# includes the waiting, and *until it returns* is what the impatient clock would have shown:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
 pairs["stopping too early"] = awaited.dispatch.value, awaited.time.value
@@ -61,8 +62,7 @@ products
 
 # %%
 # Could you have spotted the mistake without knowing the right time? Yes, with a little arithmetic.
-# The product of two square matrices takes 2n³ operations, so every time you measure is also a
-# speed:
+# The product of two square matrices takes 2n³ operations, so every time is also a speed:
 for name, seconds in zip(("wrong", "right"), pairs["stopping too early"]):
     print(f"{name}: {2 * n**3 / seconds / 1e9:,.0f} GFLOP/s")
 
@@ -89,18 +89,23 @@ jax.clear_caches()
 ten_calls_s = stopwatch(
     lambda: [compiled_wave(x).block_until_ready() for _ in range(10)]
 )
+print(f"ten calls, on average: {ten_calls_s / 10:.2g} s")
 
 # %%
+# Look for that average among the times that the experiment measured, of the first call and of the
+# later ones:
 waves = results.select(question=mistakes.COMPILING)
 right_s = waves.only(mistakes.COMPILED).time.value
 pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you. The opposite mistake
-# is easier to miss. JAX keeps each compiled program under the function it came from, whichever
-# wrapper compiled it. So if you wrap the function again, you don't get a fresh first call. To time
-# the compiler, empty its caches first, with :func:`jax.clear_caches`.
+# The table keeps the *first call* in a column of its own, and so should you.
+#
+# The opposite mistake is easier to miss: you want to time the compiler, and get a call that doesn't
+# compile. JAX keeps each compiled program under the function it came from, whichever wrapper
+# compiled it. So wrapping the function again doesn't give you a fresh first call. Emptying the
+# caches does, with :func:`jax.clear_caches`.
 #
 # Mistake 3: sending the data with every call
 # -------------------------------------------
@@ -127,8 +132,9 @@ sending_costs = claim(
 sending_costs
 
 # %%
-# Call :func:`jax.device_put` before the clock starts if your program would do that too. If it would
-# really send new data each time, then leave the transfer in and say so.
+# Which of the two times is right? That depends on your program. If it sends its data once, call
+# :func:`jax.device_put` before the clock starts. If it really has new data for each call, leave the
+# transfer in, and say so.
 #
 # Mistake 4: comparing different dtypes
 # -------------------------------------
@@ -155,20 +161,27 @@ pairs["an opponent of 64 bits"] = numpy_64, numpy_32
 # ``jax.jit(f)`` returns an object that finds its compiled program by a short path. Throw the
 # object away and make another one, and the next call has to search all that JAX has compiled, under
 # the function's identity. If the function is new as well, as a ``lambda`` written inside the call
-# always is, the search finds nothing, and JAX compiles again. By what factors do you think these
-# two differ from wrapping once?
+# always is, the search finds nothing, and JAX compiles again. By what factors do these two
+# differ from wrapping once? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
+ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
+over_wrapper = wrapping.speedup(ONCE, over=NEW)
+over_lambda = wrapping.speedup(ONCE, over=mistakes.NEW_LAMBDA)
 for variant in (mistakes.NEW_LAMBDA, mistakes.NEW_WRAPPER):
     wrong_s = wrapping.only(variant).time.value
     pairs[f"{variant} each time"] = wrong_s, right_s
 wrapping
 
 # %%
+# A call that was wrapped once was :measured:`over_wrapper than one with a new wrapper`, and
+# :measured:`over_lambda than one with a new lambda`. How near was your guess? A new wrapper costs a
+# search, a new ``lambda`` a compilation, and both are charged to every call.
+#
 # Mistake 6: running it once
 # --------------------------
-# Other programs run, clock speeds drift, caches hold somebody else's data. That is why a comparison
-# takes many rounds, in each of which both variants have a turn. Each round gives a ratio of its
+# Other programs run, clock speeds drift, caches hold somebody else's data. So don't trust a single
+# run: take many rounds, and give both variants a turn in each. Every round then has a ratio of its
 # own, here for ``wave`` op by op and compiled:
 from jaxcap.results.statistics import Estimate
 
@@ -182,7 +195,7 @@ by_process = [Estimate.from_runs([ratios]) for ratios in rounds]
 all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
-# The figure has a column for each of the six processes: all its rounds as dots, and a square for
+# The figure has a column for each of the six processes. The dots are its rounds. The square is
 # their median, with the interval that the process would report if it were the only one.
 import matplotlib.pyplot as plt
 
@@ -220,10 +233,10 @@ figures.headline(figure, f"Over all processes, jit is {all_processes.words}")
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# A process can only judge itself by how well its own rounds agree. But all of its rounds share one
-# memory layout, drawn at random when the process started, and the next process draws another. So
-# the square's interval may be narrow and still miss the neighbours. How many of the other processes
-# lie outside the first one's interval?
+# A process can only judge itself by how well its own rounds agree. But all of these share one
+# memory layout, which was drawn at random when the process started. The next process draws another.
+# So a square's interval may be narrow and still miss its neighbours. How many of the other
+# processes lie outside the first one's interval?
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 single = np.concatenate(rounds)
@@ -302,10 +315,9 @@ by_default = ALLOCATOR.run(budget_s=0.05)
 by_default
 
 # %%
-# The operating system counts the pages that it had to hand out again. They are called *page
-# faults*. Here they are beside those of the same two variants with the memory kept. (Both got
-# numbers from -10 to 10, and those of mistake 2 were from 0 to 10, so don't compare the times here
-# with the times there.)
+# The operating system counts the pages that it had to hand out again, and calls them *page faults*.
+# Here they are, beside those of the same two variants with the memory kept. (Don't compare the
+# times here with those of mistake 2. The functions are the same, but not their inputs.)
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
 kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):
@@ -323,13 +335,13 @@ pairs["timing the allocator"] = wrong_s, right_s
 # %%
 # Your own program lives with the default, so neither number is a lie. But count page faults before
 # you quote one, with Python's `resource.getrusage
-# <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two you
-# measured.
+# <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two
+# you measured.
 #
 # All mistakes in one picture
 # ---------------------------
-# Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
-# too fast, and a cross to the right too slow.
+# Each row joins a wrong time with the right one. Where the cross lies to the left of its dot, the
+# mistake makes the code look too fast, and to the right too slow.
 off_by = max(max(w / r, r / w) for w, r in pairs.values())
 off_in_words = Estimate.from_runs([[off_by]]).short
 _ = figures.dumbbell(
@@ -382,11 +394,11 @@ worst = max(factors, key=factors.get)
 off_by = short(factors[worst], "")
 
 # %%
-# The worst mistake on this page's machine, :measured:`worst`, was off by a factor of
-# :measured:`off_by`. And the same function had two stories to tell, depending on its opponent:
-# compared with NumPy, JAX came out :measured:`against_strong`, and compared with a Python loop,
-# :measured:`against_weak`. None of the wrong numbers looked wrong. So don't judge a timing by its
-# looks: go through the checklist, and do the arithmetic.
+# None of the wrong numbers on this page looked wrong. The worst of them, :measured:`worst`, was off
+# by a factor of :measured:`off_by`. And you can mislead without any mistake in the clockwork, by
+# choosing your opponent: the same compiled function was :measured:`against_strong than NumPy`, and
+# :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the
+# checklist, and do the arithmetic.
 #
 # To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has
 # advice of its own in its `guide to benchmarking
