@@ -275,7 +275,9 @@ verdicts = [
     ).verdict
     for size in {result.parameters["size"] for result in results}
 ]
-noticed_at = f"{verdicts.count('faster')} of {len(verdicts)} sizes"
+noticed_at = (
+    f"{verdicts.count('faster') or 'none'} of the {len(verdicts)} sizes"
+)
 results.speedups(over=product.NUMPY)
 
 # %%
@@ -292,7 +294,7 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# And at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`. Where
+# So at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`. Where
 # it didn't, it was lost in the work, or in the noise of the machine.
 #
 # Second, JAX against NumPy:
@@ -327,9 +329,8 @@ print("JAX instead of NumPy:", against_numpy)
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # let them stay on the device: at the largest size here, JAX on its own arrays was
-# :measured:`transfer than on NumPy's arrays`, and :measured:`against_numpy than NumPy itself`. So
-# far, JAX ran one operation at a time, as NumPy does. What sets it apart is what it does to whole
-# functions.
+# :measured:`transfer than on NumPy's arrays`. So far, JAX ran one operation at a time, as NumPy
+# does. What sets it apart is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`

@@ -76,6 +76,8 @@ print("both      ", kernels_op_by_op(jax.value_and_grad(wave), 3.0))
 
 
 # %%
+# If the last two lines agree, the value is free.
+#
 # A gradient has the form of its argument
 # ---------------------------------------
 # Models have many parameters. By default ``grad`` differentiates with respect to the first
@@ -408,7 +410,7 @@ Table("Which way is faster", headers, rows)
 # %%
 # The headline would be the first row: JAX :measured:`unfair than PyTorch's loop`. Compare it with
 # the third, in which no JAX occurs: PyTorch itself was :measured:`loop_cost than its own loop`.
-# Where the two numbers are of the same order, the headline is about the loop.
+# If the second number is as large as the first, or larger, the headline is about the loop.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jit_belongs_outside = claim(

@@ -235,8 +235,8 @@ jit_pays_on_few
 # %%
 # Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
 # million numbers, and :measured:`on_few` on ten thousand. If the time shrank as the kernels did,
-# from :measured:`before` to :measured:`after`, the factor would be the same at every size, and your
-# guess was easy. Where it isn't, something other than kernels takes time.
+# from :measured:`before` to :measured:`after`, the factor would be the same at every size. Where it
+# isn't, something other than kernels takes time.
 #
 # Arithmetic remains to be done
 # -----------------------------

@@ -380,7 +380,7 @@ gradients_by_hand = gradients.speedup(
 )
 
 # %%
-# A thousand gradients by ``vmap`` were :measured:`gradient_speedup than a loop in Python`, and
+# Mapping a thousand gradients was :measured:`gradient_speedup than a loop in Python`, and
 # :measured:`gradients_by_hand than the formula derived by hand`.
 #
 # Takeaway
