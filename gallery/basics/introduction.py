@@ -39,8 +39,8 @@ print(jax.device_count(), jax.devices())
 # four usual suspects: JAX was installed without CUDA, the driver is too old, the CUDA plugin has
 # another version than JAX, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
 #
-# The word ``cpu`` covers a laptop and a server with a hundred cores, and their times have little in
-# common. So each page of this site notes the machine that ran it. This build's was:
+# A laptop and a server both say ``cpu``, and their times have little in common, so each page of
+# this site notes the machine that ran it. This build's was:
 from jaxcap.measure.machine.description import capture
 
 machine = capture()
@@ -125,7 +125,7 @@ float(abs(fast_wave(x) - wave(x)).max())
 #
 # A stopwatch alone would mislead you
 # -----------------------------------
-# Why not time one call of each, and be done? Because there are five traps on the way. JAX may
+# Why not time one call of each? There are five traps on the way. JAX may
 # return before the result is there, so the clock has to *wait* for it. The first call compiles; it
 # is timed by itself, as a *warm-up*, and left out of the comparison. A machine's speed changes from
 # minute to minute, so the variants *take turns*, and a slow minute hits them all. A process may be
@@ -165,8 +165,7 @@ jit_pays
 
 # %%
 # So the compiled ``wave`` was :measured:`speedup than op by op`. Two things decide such a number:
-# how often the data travels through memory, which compiling changes, and how much arithmetic there
-# is, which it mostly doesn't. If your guess was far off, you may have forgotten one of them.
+# trips through memory, of which compiling leaves fewer, and arithmetic, most of which remains.
 # :doc:`The page on jit </tutorials/transformations/jit>` takes the two apart.
 #
 # Takeaway

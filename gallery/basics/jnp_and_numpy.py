@@ -47,8 +47,7 @@ print(isinstance(array_jnp, jax.Array), array_jnp.devices())
 # %%
 # Arrays can't be changed in place
 # --------------------------------
-# This is the difference that you will meet first, probably within the hour. Try to assign to an
-# element:
+# This is the difference that you will meet first. Try to assign to an element:
 a = jnp.array([[2, 2, 2], [2, 1, 3]])
 try:
     a[1, 1] = 7
@@ -105,8 +104,8 @@ print("32 bits:", int(jnp.float32(2**24) + 1))
 # %%
 # The added 1 is lost, and nothing tells you. A counter kept in a 32-bit float would stop here for
 # good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) You needn't count
-# that far to be hurt: each addition rounds, so a long sum loses digits all the way. Add one tenth
-# after another, as NumPy's ``cumsum`` does, and compare the running sum with a product in 64 bits:
+# that far. Each addition rounds, and over a long sum that adds up. Add one tenth after
+# another, as NumPy's ``cumsum`` does, and compare the running sum with a product in 64 bits:
 tenth = np.float32(0.1)
 counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
@@ -132,8 +131,9 @@ for name, last in {
     print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
 
 # %%
-# How the terms are grouped is each function's own choice, so don't expect two of them to lose the
-# same digits. And what if you ask for 64 bits? JAX warns, and gives you 32:
+# The larger the error, the longer the chain of additions behind it. How to group the terms is each
+# function's own choice, so don't expect two of them to lose the same digits. And what if you ask
+# for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -193,7 +193,8 @@ except TypeError as error:
 #
 # Shapes can't depend on values
 # -----------------------------
-# This one bites when you compile. Selecting the positive elements works as in NumPy:
+# Unlike the other five, this habit bites only when you compile. Until then, selecting the positive
+# elements works as in NumPy:
 
 
 def positives(x):
@@ -281,8 +282,7 @@ noticed_at = (
 results.speedups(over=product.NUMPY)
 
 # %%
-# First, the price of mixing: both variants call the same function, one with arrays that are already
-# in place and one with arrays that aren't.
+# First, the price of mixing, as nothing but the origin of the arrays differs:
 from jaxcap.report.claims import claim, speedup_of
 
 own_arrays_pay = claim(

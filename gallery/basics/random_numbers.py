@@ -160,8 +160,8 @@ _ = axes[0].set_ylabel("y")
 # %%
 # On the left and in the middle, *y* is a function of *x*: nothing about it is random once you know
 # *x*. Only on the right are the two independent. You'd hardly notice, because each sample by itself
-# looks perfectly fine, and the mistake shows only when you combine them. The sum of two independent
-# standard normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
+# looks fine. The mistake shows once you combine them. The sum of two independent standard normal
+# numbers, for example, should have a standard deviation of √2, which is about 1.41:
 for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
@@ -342,12 +342,10 @@ single = results.speedup(NEXT_EACH, over=SPLIT_EACH, keys=1)
 batch_pays
 
 # %%
-# Set the two beside the count. For a hundred keys, the stream was
-# :measured:`drawn than splitting one by one`, and the batch
-# :measured:`batch than a hundred splits`. What separates such numbers from two and two hundred is
-# what counting doesn't see: the work inside a call, which for a batch is a hundred keys, and
-# whatever Python does around it. And if you need only one key? Then a draw was
-# :measured:`single than a split`.
+# For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
+# :measured:`batch than a hundred splits`. What separates them from two and two hundred, counting
+# doesn't see: the work inside a call, and whatever Python does around it. And if you need only one
+# key? Then a draw was :measured:`single than a split`.
 #
 # Takeaway
 # --------

@@ -116,8 +116,8 @@ results = asynchronous.ASYNCHRONOUS.run(budget_s=0.05)
 Source(asynchronous.prepare_uses)
 
 # %%
-# Now compare the columns *until it returns* and *time*. Where they are far apart, Python was free
-# to go on:
+# Compare the columns *until it returns* and *time*. Where they are far apart, Python was free to go
+# on:
 uses = results.select(question=asynchronous.USES)
 early = [
     use.variant for use in uses if use.dispatch.value < use.time.value / 2
@@ -133,7 +133,7 @@ uses
 #
 # Read the next batch while the device works
 # ------------------------------------------
-# What good is it that Python is free? A program often has something else to do, such as reading the
+# Python is free, but for what? A program often has something else to do, such as reading the
 # next batch of data. If it waits for the device first, the two times add up. If it reads while the
 # device works, you should see only the longer of them. The second part of the experiment has both
 # orders. A sleep that takes about as long as the product stands in for the disk, so what factor do
@@ -298,9 +298,8 @@ print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
 # %%
 # Which do you expect to matter more: waiting for each value, or the number of calls? An iteration
 # computes two numbers, which is next to no arithmetic, so count the calls. Op by op, Python makes
-# one for every operation of the model. With ``jit``, the model is one call, but the line that
-# splits the key still makes calls of its own. *jit with split* leaves one call an iteration, and
-# *scan* and *vmap* one for all iterations:
+# one for every operation. With ``jit``, the model is one call, but the line that splits the key
+# still makes its own. *jit with split* leaves one an iteration, and *scan* and *vmap* one for all:
 loops_of_calls = awaiting.AWAITING.run(budget_s=0.05)
 loops_of_calls
 
@@ -338,9 +337,9 @@ _ = figures.bars(
 # So which of your suspects was it? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
 # :measured:`scan than the loop of calls`. If calls are what this loop spends its time on, the bars
-# shrink in the order in which we counted. Counting can't tell *scan* from *vmap*, as each makes a
-# single call. If those two differ, it is by what happens inside: *vmap* needn't finish one value
-# before it starts the next.
+# shrink in the order in which we counted. Counting can't tell *scan* from *vmap*. If those two
+# differ, it is by what happens inside their one call: *vmap* needn't finish one value before it
+# starts the next.
 #
 # Takeaway
 # --------

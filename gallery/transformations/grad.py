@@ -107,8 +107,8 @@ jax.grad(error_of)(params, 3.0, 5.0)
 jax.jvp(wave, (3.0,), (1.0,))
 
 # %%
-# Up to rounding, the slope is the one from above, reached from the other end. :func:`jax.hessian`
-# puts the two directions together, and returns all second derivatives:
+# Up to rounding, the slope is the one that ``grad`` found, reached from the other end.
+# :func:`jax.hessian` puts the two directions together, and returns all second derivatives:
 second = jax.hessian(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
 jax.tree.map(float, second)
 
@@ -137,8 +137,7 @@ slopes_then = jnp.array(load_wave()["slope"])
 print(f"largest difference {abs(slopes - slopes_then).max():.1g}")
 
 # %%
-# Numbers of 32 bits leave the seventh digit open. Sine and cosine may round differently on another
-# device, and the points themselves carry a rounding error.
+# Numbers of 32 bits leave the seventh digit open.
 #
 # Now draw them as short tangents. They should touch the curve without crossing it, except where it
 # turns from bending one way to bending the other:
@@ -379,9 +378,8 @@ _ = figures.bars(
 # A fair opponent is the best that a library has
 # ----------------------------------------------
 # A thousand points is almost no work, so all of these times are mostly overhead, and the loop pays
-# it a thousand times. You could now write a headline. PyTorch's loop against JAX's ``vmap`` would
-# make a bold one, and say little about either library, because it compares a loop with an array
-# operation. JAX has slow loops, too, and the next page times one.
+# it a thousand times. PyTorch's loop against JAX's ``vmap`` would make a bold headline, and say
+# little about either library: JAX has slow loops, too, and the next page times one.
 #
 # A fair comparison takes the way that each library recommends. For JAX that is ``jit`` around
 # everything, and for PyTorch the backward pass of the sum. PyTorch could compile as well, with
@@ -437,6 +435,9 @@ jax_is_faster = claim(
 jax_is_faster
 
 # %%
+# So without the loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`. Less
+# of a headline, but it says something about both libraries.
+#
 # A GPU needs more than a thousand points
 # ---------------------------------------
 # A thousand numbers can't keep a GPU busy, and every operation has to be launched. So don't expect
@@ -455,9 +456,8 @@ else:
 # 64 bits and with a step near :measured:`best_step`.
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
-# was :measured:`inner_jit than with jit inside`, and
-# :measured:`fair than PyTorch without torch.compile`. Before you believe any such number, ask
-# whether each side does it the way that its authors recommend.
+# was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,
+# ask whether each of them does it the way that its authors recommend.
 #
 # Practise in :doc:`exercise 3 </exercises/3_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

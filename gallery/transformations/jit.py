@@ -85,8 +85,8 @@ Table("Largest error, in units in the last place", headers, rows)
 # and an addition into one instruction that rounds once. So compare compiled code with a tolerance,
 # never with ``==``.
 #
-# Python runs once, the record from then on
-# -----------------------------------------
+# Python runs the function once, to record it
+# -------------------------------------------
 # ``jax.jit(f)`` by itself does almost nothing: it returns a wrapper. The work begins when you call
 # the wrapper. JAX then runs your Python function with stand-ins for the arrays, records every
 # operation on them (this is called *tracing*), and compiles the record. A ``print`` inside the

@@ -64,9 +64,9 @@ except TypeError as error:
 
 
 # %%
-# So does a branch
-# ----------------
-# ``if`` asks for a value, too. Which branch should it take, when the number isn't known yet?
+# A branch needs a value, too
+# ---------------------------
+# Which branch should ``if`` take, when the number isn't known yet?
 def leaky(x):
     if x > 0:
         return x
@@ -224,9 +224,8 @@ print(f"{settle(0.5):.3f}")
 # %%
 # What does each kind of loop cost? An unrolled program grows with every step, so its first call
 # should take longer and longer; that of ``fori_loop`` shouldn't care. Later calls are harder to
-# guess. Unrolled, the compiler sees all steps at once, and there is no loop to run, but does it
-# know what to do with so much program? Several fresh processes measure both for more and more
-# steps:
+# guess. Unrolled, the compiler sees all steps at once, and there is no loop to run. Several fresh
+# processes measure both for more and more steps:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
 

@@ -5,9 +5,9 @@ What does a type checker see?
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
 What happens to the annotations when a function goes through :func:`jax.jit` or :func:`jax.grad`?
 This page puts the question to the checkers mypy and pyright, shows how :mod:`jaxcap.transforms`
-keeps the types, and measures what that costs in a call. Some mistakes no annotation will find; they
-get a section, too. And so do your program's settings, which are no function but deserve types all
-the same.
+keeps the types, and measures what that costs in a call. Some mistakes no annotation will find, and
+you'll see which. At the end come your program's settings, which aren't functions but deserve types
+all the same.
 """
 
 # %%
@@ -42,10 +42,9 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
 # %%
 # A transformation can promise to keep types
 # ------------------------------------------
-# ``jax.jit`` takes such a function and returns another. What is the type of that one? If nobody
-# says, the checker can't know. But a function that returns another can promise that both have the
-# same type, and this is all it takes. ``P`` stands for whatever arguments there are, ``R`` for the
-# result:
+# ``jax.jit`` takes such a function and returns another. Of what type? A function can promise that
+# what it returns has the type of what it was given, and this is all it takes. ``P`` stands for
+# whatever arguments there are, ``R`` for the result:
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -203,9 +202,9 @@ title = "Mistakes that are found before anything runs"
 Table(title, ("", *columns), rows)
 
 # %%
-# At least one checker found :measured:`found_in_jax` of the :measured:`made` mistakes in calls of
-# JAX's own transformations, and :measured:`found_typed` in calls of the typed ones. In their own
-# words, this is what they say about the misspelt attribute of the gradient:
+# Between them, the checkers found :measured:`found_in_jax` of the :measured:`made` mistakes in
+# calls of JAX's own transformations, and :measured:`found_typed` in calls of the typed ones. In
+# their own words, this is what they say about the misspelt attribute of the gradient:
 for checker, found in caught.items():
     print(f"{checker}: {found['typed_grad(wave)(x[0]).shpae'].message}")
 
@@ -266,9 +265,8 @@ types_cost_little
 
 
 # %%
-# ``typed_jit`` was :measured:`speedup than jax.jit`. And the control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`. The second comparison shows how far such an experiment
-# is off by itself, so don't read more than that into the first.
+# ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
+# :measured:`control than the first jax.jit`, so don't read more than that into the other number.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
@@ -332,7 +330,7 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 #
 # A class can check settings
 # --------------------------
-# There remain the settings. A training run has a handful, and Flax's examples keep them in a
+# That leaves the settings. A training run has a handful, and Flax's examples keep them in a
 # `ConfigDict <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
 # ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word, and
 # the training goes on with the old rate. You can lock it against new names, and it won't change the

@@ -222,10 +222,8 @@ thousand = losses.select(batch=1000)
 thousand
 
 # %%
-# From the loop to ``vmap`` there are two steps, and each changes one thing. First the loop moves
-# into the compiled program, which saves calls. Then one operation takes the whole batch instead of
-# one example at a time. Which of the two did more? A third line compares ``vmap`` with your own
-# batching:
+# Which of the two advantages did more? The first line below saves the calls, the second replaces
+# the loop by an axis, and the third compares ``vmap`` with your own batching:
 to_compiled = thousand.speedup(rivals.COMPILED_LOOP, over=rivals.LOOP)
 to_batched = thousand.speedup(rivals.VMAP, over=rivals.COMPILED_LOOP)
 against_hand = thousand.speedup(rivals.VMAP, over=rivals.BY_HAND)
@@ -254,9 +252,9 @@ vmap_costs_little = claim(
 vmap_costs_little
 
 # %%
-# What became of your expectations, at a thousand examples? The loop that had moved into the program
-# was :measured:`to_compiled than the loop in Python`, and what separates those two is calls. Taking
-# the batch as a whole was then :measured:`to_batched than one example at a time`. And ``vmap`` was
+# With a thousand examples, the loop inside the program was
+# :measured:`to_compiled than the loop in Python`, and what separates those two is calls. ``vmap``
+# was then :measured:`to_batched than the loop inside`, and
 # :measured:`against_hand than batching by hand`. So ask of every factor that you read for ``vmap``
 # what it was measured against.
 #
@@ -352,8 +350,7 @@ print(f"{share_before:.2f} before, {share_after:.2f} after")
 #
 # What do a thousand gradients cost?
 # ----------------------------------
-# Is it still as good a bargain when ``vmap`` maps a gradient? For this loss, the gradient can also
-# be derived and batched by hand:
+# For this loss, the gradient can also be derived and batched by hand:
 Source(batching.logistic_gradients)
 
 # %%
@@ -381,7 +378,8 @@ gradients_by_hand = gradients.speedup(
 
 # %%
 # Mapping a thousand gradients was :measured:`gradient_speedup than a loop in Python`, and
-# :measured:`gradients_by_hand than the formula derived by hand`.
+# :measured:`gradients_by_hand than the formula derived by hand`. The formula cost us a derivation,
+# and ``vmap(grad(loss))`` a line.
 #
 # Takeaway
 # --------
