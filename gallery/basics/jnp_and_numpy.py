@@ -57,8 +57,8 @@ except TypeError as error:
 # %%
 # A JAX array is a value, like a number or a string. JAX needs it that way: before it
 # differentiates, reorders or fuses your operations, it has to be sure that an array means the same
-# wherever it is used. So instead of changing an array, you make a new one, with :attr:`at
-# <jax.numpy.ndarray.at>`:
+# wherever it is used. So instead of changing an array, you make a new one, with
+# :attr:`at <jax.numpy.ndarray.at>`:
 b = a.at[1, 1].set(7)
 b
 
