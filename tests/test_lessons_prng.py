@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 PAGE = Path(__file__).parents[1] / "gallery" / "basics" / "random_numbers.py"
-LATER = "# A key for each step\n"
+LATER = "# A loop can make its keys from its counter\n"
 
 
 @pytest.fixture(scope="module")

@@ -32,15 +32,15 @@ jax.default_backend()
 
 # %%
 # A backend has one or more devices. Unless you say otherwise, new arrays go to the first:
-jax.devices()
+print(jax.device_count(), jax.devices())
 
 # %%
 # If you have a GPU but read ``cpu`` here, your code will still run, only not on the GPU. There are
 # four usual suspects: JAX was installed without CUDA, the driver is too old, the CUDA plugin has
 # another version than JAX, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
 #
-# How fast code runs depends on more than the backend, so each page of this site notes the machine
-# that ran it. This build's was:
+# A laptop and a server both say ``cpu``, and their times have little in common, so each page of
+# this site notes the machine that ran it. This build's was:
 from jaxcap.measure.machine.description import capture
 
 machine = capture()
@@ -56,17 +56,17 @@ x = jnp.linspace(0.0, 12.0, 1000)
 x[:5]
 
 # %%
-# The result is a :class:`jax.Array`. It knows which device it lives on, and it holds 32-bit numbers,
-# where NumPy would have chosen 64. The
-# :doc:`next page </tutorials/basics/jnp_and_numpy>` explains why.
+# The result is a :class:`jax.Array`. It knows which device it lives on, and it holds 32-bit
+# numbers, where NumPy would have chosen 64. The :doc:`next page </tutorials/basics/jnp_and_numpy>`
+# explains why.
 print(x.dtype, x.shape, x.devices())
 
 
 # %%
-# Plot a function
-# ---------------
+# Write a function as you would for NumPy
+# ---------------------------------------
 # A function for JAX is an ordinary Python function that calls ``jnp``. You will meet this one again
-# on many pages. Matplotlib takes JAX arrays as readily as NumPy's:
+# on many pages. Matplotlib takes JAX arrays as readily as NumPy's, so here is its plot:
 def wave(x):
     return 0.2 * x + jnp.sin(x) + jnp.cos(2 * x)
 
@@ -80,8 +80,8 @@ plt.xlabel("x")
 _ = plt.ylabel("wave(x)")
 
 # %%
-# Differentiate it
-# ----------------
+# Get its slope without working it out
+# ------------------------------------
 # What is the slope of this curve at 3? :func:`jax.grad` takes a function and returns another one,
 # which computes the derivative:
 slope = jax.grad(wave)
@@ -96,8 +96,9 @@ slope(3.0)
 # points, which would have left an error. It followed ``wave`` operation by operation, and applied
 # the chain rule to each.
 #
-# ``jax.grad`` differentiates functions that return a single number, so ``slope`` takes one number at a
-# time. :func:`jax.vmap` turns it into a function of whole arrays, without a loop:
+# ``jax.grad`` differentiates functions that return a single number, so ``slope`` takes one number
+# at a time. A curve needs a thousand of them. :func:`jax.vmap` turns ``slope`` into a function of
+# whole arrays, and you write no loop:
 from jaxcap.report import figures
 
 plt.plot(x, wave(x), label="wave")
@@ -109,27 +110,28 @@ figures.label_ends(plt.gca())
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# Compile it
-# ----------
-# Called as it stands, ``wave`` runs one operation at a time: every product, sine and sum is a call of
-# its own, which reads an array from memory and writes another. :func:`jax.jit` compiles them into a
-# single program for the device. The compiled function computes the same thing, so its largest
-# difference from the original is one of rounding:
+# Turn its operations into one program
+# ------------------------------------
+# Called as it stands, ``wave`` runs one operation at a time: every product, sine and sum is a call
+# of its own, which reads an array from memory and writes another. :func:`jax.jit` compiles them
+# into a single program for the device. The compiled function should compute the same thing. By how
+# much, at most, does it differ from the original?
 fast_wave = jax.jit(wave)
 float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
-# Is it also faster? Make a guess before you read on: by what factor, on a hundred thousand numbers?
+# A few units in the seventh digit are rounding. Is it also faster? Make a guess before you read on:
+# by what factor, on a hundred thousand numbers?
 #
-# Time it with care
-# -----------------
-# A stopwatch around a call can mislead you in five ways. JAX may return before the result is there,
-# so the clock has to *wait* for it. The first call compiles, so it is timed by itself, and only the
-# calls after this *warm-up* are compared. A machine's speed changes from minute to minute, so the
-# variants *take turns*, and a slow minute hits them all. A process may be lucky or unlucky with
-# where its memory lies, and stays so until it ends, so several *fresh processes* measure. And since
-# even they don't agree, each comparison comes with an *interval*, which says where the number
-# should lie if as many processes measured it again.
+# A stopwatch alone would mislead you
+# -----------------------------------
+# Why not time one call of each? There are five traps on the way. JAX may
+# return before the result is there, so the clock has to *wait* for it. The first call compiles; it
+# is timed by itself, as a *warm-up*, and left out of the comparison. A machine's speed changes from
+# minute to minute, so the variants *take turns*, and a slow minute hits them all. A process may be
+# lucky with where its memory lies, and the luck lasts until it ends, so several *fresh processes*
+# measure. Even those don't agree. Each comparison therefore comes with an *interval*: where the
+# number should lie if as many processes measured it again.
 #
 # On this site, an *experiment* takes care of all that, and :doc:`the page on timing
 # </tutorials/performance/timing>` shows what happens if nobody does. Here is an experiment with
@@ -144,11 +146,13 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
 # The column *time* says how long a call takes until its result is there. *First call* contains the
-# compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the table.
+# compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the
+# table.
 #
 # What does the table say about your guess? Another machine may give another answer, so conclusions
 # on this site are *claims*: a claim looks at the results, and says whether they bear it out.
-# :doc:`All claims </results/claims>` are listed with the devices on which they hold.
+# :doc:`All claims </results/claims>` are listed with the devices on which they hold. This is the
+# first of them:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -160,12 +164,15 @@ speedup = jit_pays.estimate
 jit_pays
 
 # %%
+# So the compiled ``wave`` was :measured:`speedup than op by op`. Two things decide such a number:
+# trips through memory, of which compiling leaves fewer, and arithmetic, most of which remains.
+# :doc:`The page on jit </tutorials/transformations/jit>` takes the two apart.
+#
 # Takeaway
 # --------
 # JAX is NumPy's interface plus functions that transform yours: ``grad`` differentiates a function,
-# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write plain Python and get the rest from
-# one call each. How much that gains has to be measured: on this page's machine, and compared with op
-# by op, our compiled function came out :measured:`speedup` on a hundred thousand numbers.
-# :doc:`The page on jit </tutorials/transformations/jit>` finds out when compiling pays, and why.
+# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write plain Python, and get each of
+# these for one call. How much compiling gains has to be measured: on a hundred thousand numbers,
+# our function was :measured:`speedup than op by op` once it was compiled.
 #
 # Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`

@@ -2,15 +2,16 @@
 Is jax.numpy just NumPy?
 ========================
 
-Nearly. Replace ``np`` with ``jnp`` and most of your code runs as before. The rest raises an error or,
-worse, quietly computes something else. This page goes through six habits from NumPy that you have
-to change, says why, and then measures what it costs to mix the arrays of both libraries.
+Nearly. Replace ``np`` with ``jnp``, and most of your code runs as before. The rest raises an error
+or, worse, quietly computes something else. This page goes through six habits from NumPy that you
+have to change, says why, and then measures what it costs to mix the arrays of both libraries.
 """
 
 # %%
 # Most code carries over
 # ----------------------
-# The names are the same, and so are broadcasting and slicing. The same call makes the same numbers:
+# The names are the same, and so are the rules of broadcasting and slicing. Here is one call, made
+# in both libraries:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -54,9 +55,10 @@ except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# A JAX array is a value, like a number or a string. JAX needs it that way: before it differentiates,
-# reorders or fuses your operations, it has to be sure that an array means the same wherever it is
-# used. So instead of changing an array, you make a new one, with :attr:`at <jax.numpy.ndarray.at>`:
+# A JAX array is a value, like a number or a string. JAX needs it that way: before it
+# differentiates, reorders or fuses your operations, it has to be sure that an array means the same
+# wherever it is used. So instead of changing an array, you make a new one, with
+# :attr:`at <jax.numpy.ndarray.at>`:
 b = a.at[1, 1].set(7)
 b
 
@@ -65,9 +67,9 @@ b
 a
 
 # %%
-# There are ``.at[...].add``, ``.multiply``, ``.min`` and others besides ``.set``. If copying a whole
-# array for one element sounds wasteful: inside a compiled function, the compiler writes into the old
-# array's memory where nothing else needs it any more.
+# Besides ``.set`` there are ``.add``, ``.multiply``, ``.min`` and others. Does copying a whole
+# array for one element sound wasteful? Inside a compiled function there may be no copy: where
+# nothing else needs the old array, the compiler writes into its memory.
 #
 # It follows that JAX has no *views*. In NumPy, a row of a matrix shares the matrix's memory, so
 # writing to the row changes the matrix:
@@ -82,10 +84,10 @@ matrix = jnp.ones((2, 3))
 print(matrix.at[0].set(0))
 
 # %%
-# The rule has a leak. On a CPU, :func:`jax.device_put` and :func:`jax.numpy.asarray` may
-# save a copy by using the memory of a NumPy array. If you write to that NumPy array later, the JAX array
-# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy, ``array.copy()``,
-# if you mean to go on writing.
+# The rule has a leak. On a CPU, :func:`jax.device_put` and :func:`jax.numpy.asarray` may save a
+# copy by using the memory of a NumPy array. If you write to that NumPy array later, the JAX array
+# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy,
+# ``array.copy()``, if you mean to go on writing.
 #
 # Numbers have 32 bits
 # --------------------
@@ -101,9 +103,9 @@ print("32 bits:", int(jnp.float32(2**24) + 1))
 
 # %%
 # The added 1 is lost, and nothing tells you. A counter kept in a 32-bit float would stop here for
-# good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) Long before that,
-# sums lose digits, because each addition rounds. Add one tenth after another, as NumPy's ``cumsum``
-# does, and compare the running sum with a product in 64 bits:
+# good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) You needn't count
+# that far. Each addition rounds, and over a long sum that adds up. Add one tenth after
+# another, as NumPy's ``cumsum`` does, and compare the running sum with a product in 64 bits:
 tenth = np.float32(0.1)
 counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
@@ -129,8 +131,9 @@ for name, last in {
     print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
 
 # %%
-# How the terms are grouped is each function's own choice, so don't expect two of them to lose the
-# same digits. And what if you ask for 64 bits? JAX warns, and gives you 32:
+# The larger the error, the longer the chain of additions behind it. How to group the terms is each
+# function's own choice, so don't expect two of them to lose the same digits. And what if you ask
+# for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -139,8 +142,8 @@ with warnings.catch_warnings(record=True) as caught:
 print(str(caught[0].message).splitlines()[0][:88] + "…")
 
 # %%
-# To get 64 bits, you have to throw a switch. ``jax.config.update("jax_enable_x64", True)``, at the start
-# of a program, throws it for good. A ``with`` block does so for a few lines:
+# To get 64 bits, you have to throw a switch. ``jax.config.update("jax_enable_x64", True)``, at the
+# start of a program, throws it for good. A ``with`` block does so for a few lines:
 with jax.enable_x64(True):
     print(jnp.ones(3).dtype)
 
@@ -176,8 +179,9 @@ print((jnp.ones(2, jnp.int32) + jnp.ones(2, jnp.float32)).dtype)
 # %%
 # Lists have to be converted
 # --------------------------
-# NumPy's functions take a list wherever they take an array, and convert it without a word. JAX could do
-# that too, but converting a list one element at a time is so slow that it would rather ask you:
+# NumPy's functions take a list wherever they take an array, and convert it without a word. JAX
+# could do that too, but converting a list one element at a time is so slow that it would rather ask
+# you:
 try:
     jnp.sum([1, 2, 3])
 except TypeError as error:
@@ -189,7 +193,8 @@ except TypeError as error:
 #
 # Shapes can't depend on values
 # -----------------------------
-# This one bites when you compile. Selecting the positive elements works as in NumPy:
+# Unlike the other five, this habit bites only when you compile. Until then, selecting the positive
+# elements works as in NumPy:
 
 
 def positives(x):
@@ -200,9 +205,9 @@ x = jnp.array([-1.0, 2.0, -3.0, 4.0])
 positives(x)
 
 # %%
-# How many there are depends on the values in ``x``. But :func:`jax.jit` compiles one program for all
-# arrays of a shape, before it has seen any values, and that program needs to know how much memory its
-# result takes:
+# How many there are depends on the values in ``x``. But :func:`jax.jit` compiles one program for
+# all arrays of a shape, before it has seen any values, and that program needs to know how much
+# memory its result takes:
 try:
     jax.jit(positives)(x)
 except jax.errors.NonConcreteBooleanIndexError as error:
@@ -220,36 +225,36 @@ def positives_or_zero(x):
 jax.jit(positives_or_zero)(x)
 
 # %%
-# What mixing costs
-# -----------------
-# JAX's functions accept NumPy arrays, which is convenient and has a price: at each call, the array has
-# to be brought to where the device can read it. On a GPU that is a journey over the bus, and another
-# one back if NumPy wants the result. On a CPU it is a copy at most.
+# NumPy's arrays have to travel at every call
+# -------------------------------------------
+# JAX's functions accept NumPy arrays, which is convenient and has a price: at each call, the array
+# has to be brought to where the device can read it. On a GPU that is a journey over the bus, and
+# another one back if NumPy wants the result. On a CPU it is a copy at most.
 #
-# How large is the price beside real work? Take the product of a large matrix with its transpose, all
-# in 32 bits, and compute it in three ways. ``linalg.product`` is :func:`jax.numpy.matmul`:
+# How large is the price beside real work? Take the product of a large matrix with its transpose,
+# all in 32 bits, and compute it in three ways. ``linalg.product`` is :func:`jax.numpy.matmul`:
 from jaxcap.experiments import product
 from jaxcap.report.source import Source
 
 Source(product.prepare)
 
 # %%
-# Before comparing speeds, make sure that all of this computes the same thing. How far is JAX's answer
-# from NumPy's, relative to the largest number in it?
+# Speeds can be compared only if the answers agree. How far is JAX's from NumPy's, relative to the
+# largest number in it?
 a = np.random.default_rng(0).standard_normal((500, 500), dtype=np.float32)
 by_numpy = a @ a.T
 by_jax = jnp.matmul(a, a.T)
 float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 
 # %%
-# An answer is not wrong for being off by a few units in the seventh digit: the libraries add up the same
-# products in a different order. (On a GPU the difference may be larger, as JAX may round the matrices
-# before it multiplies them. :doc:`The page on linear algebra </tutorials/performance/linear_algebra>`
-# has more on that.)
+# An answer is not wrong for being off by a few units in the seventh digit: the libraries add up the
+# same products in a different order. (On a GPU the difference may be larger, as JAX may round the
+# matrices before it multiplies them. :doc:`The page on linear algebra
+# </tutorials/performance/linear_algebra>` has more on that.)
 #
-# Now guess. The work of a product grows with the cube of the size, what has to be moved only with its
-# square. At which sizes would you still notice that the arrays come from NumPy? And should JAX beat
-# NumPy at a product of matrices at all? All three take turns, in several fresh processes:
+# Now guess. The work of a product grows with the cube of the size, what has to be moved only with
+# its square. At which sizes would you still notice that the arrays come from NumPy? And should JAX
+# beat NumPy at a product of matrices at all? All three take turns, in several fresh processes:
 results = product.PRODUCT.run(budget_s=0.1)
 results
 
@@ -265,11 +270,19 @@ _ = figures.scaling(
 # %%
 # Here is the same as ratios, with NumPy as the yardstick. Where an interval includes 1, the
 # measurement can't tell the two apart.
+verdicts = [
+    results.speedup(
+        product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=size
+    ).verdict
+    for size in {result.parameters["size"] for result in results}
+]
+noticed_at = (
+    f"{verdicts.count('faster') or 'none'} of the {len(verdicts)} sizes"
+)
 results.speedups(over=product.NUMPY)
 
 # %%
-# First, the price of mixing: both variants call the same function, one with arrays that are already in
-# place and one with arrays that aren't.
+# First, the price of mixing, as nothing but the origin of the arrays differs:
 from jaxcap.report.claims import claim, speedup_of
 
 own_arrays_pay = claim(
@@ -281,20 +294,24 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
+# So at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`. Where
+# it didn't, it was lost in the work, or in the noise of the machine.
+#
 # Second, JAX against NumPy:
 jax_is_faster = claim(
     "JAX multiplies 1000 by 1000 matrices faster than NumPy",
     results,
     speedup_of(product.JAX_ARRAYS, over=product.NUMPY, size=1000),
 )
+on_1000_rows = jax_is_faster.estimate
 jax_is_faster
 
 # %%
-# If you expected an easy win for JAX: on a CPU, neither library multiplies with code made from your
-# Python. NumPy calls a BLAS library, JAX the routines of its compiler, and both were tuned by hand for
-# years. Which suits a processor better depends on the processor, and on the size. If one of them is
-# ahead here, the cause is an open question: no experiment on this page takes their routines apart. On a
-# GPU, the same comparison is one between two kinds of hardware.
+# So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
+# CPU, neither library multiplies with code made from your Python. NumPy calls a BLAS library, JAX
+# the routines of its compiler, and both were tuned by hand for years. Which of them suits a
+# processor better depends on the processor and on the size, and no experiment on this page takes
+# the routines apart. On a GPU, the same comparison is one between two kinds of hardware.
 #
 # Takeaway
 # --------
@@ -309,12 +326,11 @@ print("JAX arrays instead of NumPy arrays:", transfer)
 print("JAX instead of NumPy:", against_numpy)
 
 # %%
-# Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds, mixed
-# types, lists, and shapes that depend on values. Convert your arrays once, at the start, and let them
-# stay on the device. At the largest size here, compared with JAX on NumPy's arrays, JAX on its own
-# arrays came out :measured:`transfer`. Compared with NumPy, it came out :measured:`against_numpy`.
-# So far, JAX ran one operation at a time, as NumPy does. What sets it apart is what it can do to whole
-# functions, and that begins with :doc:`the page on jit </tutorials/transformations/jit>`.
+# Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
+# mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
+# let them stay on the device: at the largest size here, JAX on its own arrays was
+# :measured:`transfer than on NumPy's arrays`. So far, JAX ran one operation at a time, as NumPy
+# does. What sets it apart is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`

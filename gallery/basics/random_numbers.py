@@ -33,17 +33,18 @@ baz_first = 2 * baz() + bar()
 print(bar_first, baz_first)
 
 # %%
-# Here the order matters. NumPy's generator has a state, and each draw changes it, so whichever function
-# is called first gets the first number of the sequence. NumPy's newer
-# :func:`numpy.random.default_rng` makes that state an object that you can see and pass around, but it is
-# still the order of calls that decides.
+# Here the order matters. NumPy's generator has a state, and each draw changes it, so whichever
+# function is called first gets the first number of the sequence. NumPy's newer
+# :func:`numpy.random.default_rng` makes that state an object that you can see and pass around, but
+# it is still the order of calls that decides.
 #
 # JAX can't have that. It wants to be free to reorder your calls, or to run them at the same time on
 # several devices, and a program like this one would then have no defined result.
 #
 # With keys, the order doesn't matter
 # -----------------------------------
-# So in JAX, you bring the randomness along. It comes in the form of a key, which is made from a seed:
+# So in JAX, you bring the randomness along. It comes in the form of a key, which is made from a
+# seed:
 import jax
 
 key = jax.random.key(0)
@@ -96,8 +97,8 @@ print(f"since JAX 0.5: {since_0_5[0]:.7f} and {since_0_5[1]:.7f}")
 print(f"before:        {before_0_5[0]:.7f} and {before_0_5[1]:.7f}")
 
 # %%
-# Under either setting the order makes no difference, but the setting itself does. What did it change?
-# Ask for two, four and six numbers from one key, and look at the first of them:
+# Under either setting the order makes no difference, but the setting itself does. What did it
+# change? Ask for two, four and six numbers from one key, and look at the first of them:
 
 
 def first_number(count, partitionable):
@@ -111,21 +112,22 @@ for count in (2, 4, 6):
     print(f"first of {count}: {now:.7f} since JAX 0.5, {then:.7f} before")
 
 # %%
-# JAX's generator is called Threefry. It makes random bits by scrambling a counter with the key. Before
-# the change it took the counters of an array in pairs, one from the first half and one from the second,
-# so a number depended on the length of the array it was in. That hurts when an array is spread over
-# several devices: to compute its slice, a device also had to compute part of another's. Now a
-# number depends only on its own position, and each device can fill its part by itself. That is what
-# *partitionable* means, and it holds for the keys from ``split`` as well. The `announcement of the
-# change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
+# JAX's generator is called Threefry. It makes random bits by scrambling a counter with the key.
+# Before the change it took the counters of an array in pairs, one from the first half and one from
+# the second, so a number depended on the length of the array it was in. That hurts when an array is
+# spread over several devices: to compute its slice, a device also had to compute part of another's.
+# Now a number depends only on its own position, and each device can fill its part by itself. That
+# is what *partitionable* means, and it holds for the keys from ``split`` as well. The `announcement
+# of the change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
-# So if others should be able to repeat your numbers, a seed isn't enough. Tell them the version of
-# JAX and its settings, too.
+# So if others should be able to repeat your numbers, tell them the version of JAX and its settings
+# beside the seed.
 #
-# A key for each step
-# -------------------
-# A loop needs a new key in each step. :func:`jax.random.fold_in` makes one from a key and a number, so
-# the loop has nothing to carry along, and you can repeat any step without those before it:
+# A loop can make its keys from its counter
+# -----------------------------------------
+# A loop needs a new key in each step. It could split one and carry the rest along, but it has a
+# counter already. :func:`jax.random.fold_in` makes a key from a key and a number, so you can repeat
+# any step without those before it:
 key, loop_key = jax.random.split(key)
 for step in range(3):
     step_key = jax.random.fold_in(loop_key, step)
@@ -134,9 +136,9 @@ for step in range(3):
 # %%
 # A key used twice is a silent bug
 # --------------------------------
-# What happens if you use a key again by mistake? No error is raised. To see the damage, draw *x* from
-# one key, and *y* in three ways: from the same key, from the same key by another function, and from a
-# key of its own.
+# What happens if you use a key again by mistake? No error is raised. To see the damage, draw *x*
+# from one key, and *y* in three ways: from the same key, from the same key by another function, and
+# from a key of its own.
 x_key, y_key = jax.random.split(key)
 x = jax.random.normal(x_key, (500,))
 samples = {
@@ -156,17 +158,17 @@ for ax, (title, y) in zip(axes, samples.items(), strict=True):
 _ = axes[0].set_ylabel("y")
 
 # %%
-# On the left and in the middle, *y* is a function of *x*: nothing about it is random once you know *x*.
-# Only on the right are the two independent. This is hard to notice, because each sample by itself looks
-# perfectly fine. The mistake shows once you combine them. The sum of two independent standard normal
-# numbers, for example, has a standard deviation of √2, which is about 1.41:
+# On the left and in the middle, *y* is a function of *x*: nothing about it is random once you know
+# *x*. Only on the right are the two independent. You'd hardly notice, because each sample by itself
+# looks fine. The mistake shows once you combine them. The sum of two independent standard normal
+# numbers, for example, should have a standard deviation of √2, which is about 1.41:
 for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
 # %%
-# JAX can look for this mistake if you ask it to. The `check for reused keys
-# <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by default.
-# Your tests are a good place to switch it on:
+# The first line adds a number to itself. JAX can look for this mistake if you ask it to. The `check
+# for reused keys <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental
+# and off by default. Your tests are a good place to switch it on:
 with jax.debug_key_reuse(True):
     try:
         jax.random.normal(x_key) + jax.random.normal(x_key)
@@ -196,10 +198,10 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# The noise is frozen. :func:`jax.jit` ran the Python code once, at the first call, to record what it
-# does to its arguments. The key wasn't an argument, so it became a constant of the compiled
-# program. The provider didn't survive this, either. It now holds one of the stand-ins with which
-# JAX made its record, and fails when it is used next, perhaps far away from the cause:
+# The noise is frozen. :func:`jax.jit` ran the Python code once, at the first call, to record what
+# it does to its arguments. The key wasn't an argument, so it became a constant of the compiled
+# program. Worse, the provider is broken, too. It now holds one of the stand-ins with which JAX made
+# its record, and fails when it is used next, perhaps far away from the cause:
 try:
     provider.get()
 except jax.errors.UnexpectedTracerError as error:
@@ -224,13 +226,13 @@ biases = jax.random.normal(key1, (3,))
 print("all equal:", bool((weights == biases).all()))
 
 # %%
-# The biases were drawn with ``key1``. A generator that counts for you has no names to mix up. There are
-# two kinds that work with JAX, and they answer the question of the last section differently.
+# The biases were drawn with ``key1``. A generator that counts for you has no names to mix up. There
+# are two kinds that work with JAX, and they answer the question of the last section differently.
 #
 # JAX's own is ``stateful_rng``, which is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_. It keeps its counter in a mutable
-# array, a *ref* (:func:`jax.new_ref`), which is the one kind of state that JAX can trace. So the counter
-# advances even inside of a compiled function:
+# array, a *ref* (:func:`jax.new_ref`), which is the one kind of state that JAX can trace. So the
+# counter advances even inside of a compiled function:
 from jax.experimental.random import stateful_rng
 
 rng = stateful_rng(0)
@@ -263,9 +265,9 @@ print("all equal:", bool((weights == biases).all()))
 stream
 
 # %%
-# Its counter is an ordinary Python number, which a compiled function could not advance. So while JAX
-# traces a function, under ``jit``, ``vmap``, ``grad`` or any other transformation, it refuses to hand
-# out a key, and says what to do instead:
+# Its counter is an ordinary Python number, which a compiled function could not advance. So while
+# JAX traces a function, under ``jit``, ``vmap``, ``grad`` or any other transformation, it refuses
+# to hand out a key, and says what to do instead:
 import textwrap
 
 from jaxcap.prng import TracedDrawError
@@ -293,15 +295,17 @@ print(saved)
 print("the same next key:", bool(next(restored) == next(stream)))
 
 # %%
-# What keys cost
-# --------------
-# Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a stream.
-# Or you make all of them in one call, with ``split(key, 100)`` or ``stream(100)``, which return an
-# array of keys to map over with :func:`jax.vmap`. How do these four compare, and does it matter if you
-# need only one key?
+# Do calls decide what keys cost?
+# -------------------------------
+# Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a
+# stream. Or you make all of them in one call, with ``split(key, 100)`` or ``stream(100)``, which
+# return an array of keys to map over with :func:`jax.vmap`. How do these four compare, and does it
+# matter if you need only one key?
 #
-# It helps to count calls to JAX. A split is one call, and taking its result apart is another. A
-# draw from a stream is one. A batch of keys is one as well, however many there are.
+# Before you guess, count the calls to JAX. Splitting makes two for each key, as taking the result
+# of a split apart is a call as well. A draw from a stream makes one. A batch makes one in all,
+# however many keys it has. If nothing but calls took time, a stream would need half as long as
+# splitting, and a batch of a hundred a two-hundredth.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 
 results = KEYS.run(budget_s=0.03)
@@ -316,7 +320,7 @@ from jaxcap.report import figures
 _ = figures.bars(results.select(keys=100), title="A hundred random keys")
 
 # %%
-# Does counting calls predict the order? First, one by one:
+# How close did the count come? First, one by one:
 from jaxcap.report.claims import claim, speedup_of
 
 stream_pays = claim(
@@ -334,20 +338,26 @@ batch_pays = claim(
     results,
     speedup_of(SPLIT_BATCH, over=SPLIT_EACH, keys=100),
 )
+single = results.speedup(NEXT_EACH, over=SPLIT_EACH, keys=1)
 batch_pays
 
 # %%
+# For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
+# :measured:`batch than a hundred splits`. What separates them from two and two hundred, counting
+# doesn't see: the work inside a call, and whatever Python does around it. And if you need only one
+# key? Then a draw was :measured:`single than a split`.
+#
 # Takeaway
 # --------
 drawn, batch = stream_pays.estimate, batch_pays.estimate
 
 # %%
-# A random number in JAX is a function of its key. That frees you from the order of calls, and obliges
-# you to use each key once: split it, fold in a number, or let a generator count for you. Pass keys into
-# compiled functions as arguments. If you know how many you need, make them in one batch. Compared with
-# splitting a hundred keys one by one, drawing them from a stream came out :measured:`drawn`, and a
-# single split into all of them :measured:`batch`. That matters only where a step does little else;
-# where it does a lot, choose what is easiest to get right.
+# A random number in JAX is a function of its key. That frees you from the order of calls, and
+# obliges you to use each key once: split it, fold in a number, or let a generator count for you.
+# Pass keys into compiled functions as arguments, or the noise freezes. If you know how many keys
+# you need, ask for a batch: one split into a hundred was :measured:`batch than a hundred splits`.
+# That matters where a step does little else. Where it does a lot, choose what is easiest to get
+# right.
 #
 # JAX's documentation has more on :mod:`jax.random`, and on `why it is designed this way
 # <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.

@@ -11,8 +11,8 @@ first suspect, and asks what such a loop really spends its time on.
 # %%
 # A call returns a promise
 # ------------------------
-# Multiply two matrices twice. The first call compiles. Around the second we look at the clock at
-# two moments: when the call returns, and when the result is ready.
+# Multiply a large matrix by itself, twice. The first call compiles. Around the second, look at the
+# clock at two moments: when the call returns, and when its result is ready.
 import time
 
 import jax
@@ -33,20 +33,21 @@ ready_s = time.perf_counter() - start
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# What came back is a :class:`jax.Array` like any other. Its shape and type are known before
-# anything is computed; only its numbers may be missing. JAX calls this `asynchronous dispatch
+# The gap between the two is the device at work, with Python free to go on. Yet what came back is a
+# :class:`jax.Array` like any other. Its shape and type are known before anything is computed, and
+# only its numbers may be missing. JAX calls this `asynchronous dispatch
 # <https://docs.jax.dev/en/latest/async_dispatch.html>`__: the call *dispatches* work to the device,
-# and Python goes on.
+# and returns.
 print(promise.shape, promise.dtype)
 
 # %%
 # Python can run many calls ahead
 # -------------------------------
 # You can pass a promise to the next call, which returns a promise in turn. So Python may finish a
-# whole chain of calls while the device is still busy with the first. To see that, we need to know
-# for each call when it returned and when its result was ready, and
-# :func:`~jaxcap.measure.timeline.record_timeline` notes both. It calls a function on its own result
-# again and again, first without waiting and then with a wait after each call:
+# whole chain of calls while the device is still busy with the first. To watch that happen, record
+# when each call returned and when its result was ready.
+# :func:`~jaxcap.measure.timeline.record_timeline` does so for a function that it calls on its own
+# result, again and again. Let it run once without waiting, and once with a wait after each call:
 from jaxcap.measure.timeline import record_timeline
 
 
@@ -92,19 +93,19 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # %%
 # Where Python runs ahead, the diamonds line up near the left edge, above one another, while the
 # device is still at the first product. Where it waits, each diamond sits at the beginning of its
-# bar, because Python couldn't make the call any sooner. To put a number on it, take the share of the
-# whole time that had passed when the last call returned:
+# bar, because Python couldn't make the call any sooner. To put a number on it, take the share of
+# the whole time that had passed when the last call returned:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
     print(f"{name}: {100 * last.returned_s / last.ready_s:.2g} %")
 
 # %%
-# What makes Python wait
-# ----------------------
-# Python waits whenever it needs the numbers themselves: to print an array, to test a value with
-# ``if``, to convert it with ``float`` or to NumPy, and of course when you call
-# :func:`jax.block_until_ready`. It doesn't wait for the shape or the type, and neither does it wait
-# when it passes the array to another JAX function.
+# Python waits when it needs the numbers
+# --------------------------------------
+# When does a promise have to be kept? When Python needs the numbers themselves: to print an array,
+# to test a value with ``if``, to convert it with ``float`` or to NumPy, and of course when you call
+# :func:`jax.block_until_ready`. For the shape or the type it needn't wait, nor to pass the array on
+# to another JAX function.
 #
 # Can you tell these uses apart? The first part of the next experiment computes a product ``y`` and
 # then uses it in one of five ways. Decide for each whether the call can return early:
@@ -115,21 +116,28 @@ results = asynchronous.ASYNCHRONOUS.run(budget_s=0.05)
 Source(asynchronous.prepare_uses)
 
 # %%
-# Now compare the columns *until it returns* and *time*. Where they are far apart, Python was free to
-# go on:
-results.select(question=asynchronous.USES)
+# Compare the columns *until it returns* and *time*. Where they are far apart, Python was free to go
+# on:
+uses = results.select(question=asynchronous.USES)
+early = [
+    use.variant for use in uses if use.dispatch.value < use.time.value / 2
+]
+returned_early = ", ".join(early) or "none of them"
+uses
 
 # %%
-# The last three uses need the product before they can return, even if all they want is one number
-# of it. A training loop that prints its loss in every step therefore makes Python wait in every
-# step. Print every hundredth, or print a loss that is a few steps old.
+# Here, these returned before half of the time was over: :measured:`returned_early`. Did you choose
+# the same? The last three of the five can't return early, even if all that they want is one number
+# of the product. A training loop that prints its loss in every step therefore makes Python wait in
+# every step. Print every hundredth, or print a loss that is a few steps old.
 #
-# Work to do in the meantime
-# --------------------------
-# A program often has something else to do, such as reading the next batch of data. If it waits for
-# the device first, the two times add up. If it reads while the device works, you should see only
-# the longer of them. The second part of the experiment has both orders. A sleep that takes about as
-# long as the product stands in for the disk:
+# Read the next batch while the device works
+# ------------------------------------------
+# Python is free, but for what? A program often has something else to do, such as reading the
+# next batch of data. If it waits for the device first, the two times add up. If it reads while the
+# device works, you should see only the longer of them. The second part of the experiment has both
+# orders. A sleep that takes about as long as the product stands in for the disk, so what factor do
+# you expect?
 Source(asynchronous.prepare_overlap)
 
 # %%
@@ -140,6 +148,7 @@ lead_pays = claim(
     results,
     speedup_of(asynchronous.MEANWHILE, over=asynchronous.WAIT),
 )
+lead = lead_pays.estimate
 lead_pays
 
 # %%
@@ -151,11 +160,16 @@ _ = figures.bars(
 )
 
 # %%
+# If two times are equal and overlap in full, the factor is two. Reading meanwhile was
+# :measured:`lead than waiting first`. Don't count on as much from a real disk: a sleep leaves the
+# processor alone, while reading and decoding need it.
+#
 # Small computations may run inside the call
 # ------------------------------------------
-# Handing over work costs time as well. On a CPU, the "device" is other threads of the same process,
-# and for a small computation the hand-over can cost more than the work. So JAX computes small
-# things at once, inside the call, and the result is ready when the call returns.
+# So far, a call handed its work over and returned. But handing over costs time as well. On a CPU,
+# the "device" is other threads of the same process, and for a small computation the hand-over can
+# cost more than the work. So JAX computes small things at once, inside the call, and the result is
+# ready when the call returns.
 #
 # Where is the border? The third part of the experiment multiplies larger and larger matrices, and
 # takes the cosine of them:
@@ -188,18 +202,18 @@ for name in by_size.variants:
     print(f"{name}: {result.dispatch.value / result.time.value:.0%}")
 
 # %%
-# Where the cosine stays inside the call at every size, that is why: by this count it is no work at
-# all. None of this is guaranteed, and the next version of JAX may draw the border elsewhere. So
-# even if a call has always waited so far, don't rely on it.
+# Did the cosine stay inside the call at every size? Then this is why: by the count of flops, a
+# million cosines are no work at all. Nothing here is guaranteed, and the next version of JAX may
+# draw the border elsewhere. So even if a call has always waited so far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call computes its result before it returns.
 #
-# A loop of small calls, timed the obvious way
-# --------------------------------------------
-# Now for a puzzle. :doc:`Exercise 4 </exercises/4_jit>` evaluates a small random model in a loop and
-# asks whether :func:`jax.jit` helps, first without waiting and then with it. The model draws two
-# normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`:
+# A stopwatch around a loop answers another question
+# --------------------------------------------------
+# Now for a puzzle. :doc:`Exercise 4 </exercises/4_jit>` evaluates a small random model in a loop
+# and asks whether :func:`jax.jit` helps, first without waiting and then with it. The model draws
+# two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`:
 from jaxcap.kernels import random_model
 from jaxcap.kernels.random_model import my_model
 
@@ -244,8 +258,8 @@ for name, arguments in {
 # before they return. The third waits for each value, which hardly any program needs to do. And each
 # is a single run in a fixed order, so that whatever else the machine was doing counts as well.
 #
-# The same loop, compared fairly
-# ------------------------------
+# A fair clock stops when all values are ready
+# --------------------------------------------
 # What you want to know is when *all* values are ready, with no waiting in between. So in the
 # experiment each variant returns all of its values, and the clock stops when the last of them is
 # ready. The first three variants are loops like the one above:
@@ -282,7 +296,10 @@ deviation = (variance / sample.size) ** 0.5
 print(f"mean {mean:.1f}, expected 14 with a deviation of {deviation:.1f}")
 
 # %%
-# Which do you expect to matter more: waiting for each value, or the number of calls?
+# Which do you expect to matter more: waiting for each value, or the number of calls? An iteration
+# computes two numbers, which is next to no arithmetic, so count the calls. Op by op, Python makes
+# one for every operation. With ``jit``, the model is one call, but the line that splits the key
+# still makes its own. *jit with split* leaves one an iteration, and *scan* and *vmap* one for all:
 loops_of_calls = awaiting.AWAITING.run(budget_s=0.05)
 loops_of_calls
 
@@ -296,6 +313,7 @@ waiting_costs = claim(
     speedup_of(awaiting.AWAITED, over=awaiting.COMPILED),
     below=1,
 )
+waiting = waiting_costs.estimate
 waiting_costs
 
 # %%
@@ -304,6 +322,7 @@ scan_pays = claim(
     loops_of_calls,
     speedup_of(awaiting.SCAN, over=awaiting.COMPILED),
 )
+scan = scan_pays.estimate
 scan_pays
 
 # %%
@@ -315,32 +334,27 @@ _ = figures.bars(
 )
 
 # %%
-# An iteration computes two numbers, which is next to no arithmetic. To read the picture, count
-# calls instead. Op by op, Python makes a call for every operation of the model. With ``jit``, the
-# model is one call, but the line that splits the key still makes calls of its own. *jit with split*
-# leaves one call an iteration, and *scan* one for the whole loop. If calls are what this loop
-# spends its time on, the times fall in that order, and waiting for each value changes little.
-# *vmap* makes a single call, as *scan* does. If those two differ, it is by what happens inside the
-# call: *vmap* needn't finish one value before it starts the next.
+# So which of your suspects was it? The loop that waits for each value was
+# :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
+# :measured:`scan than the loop of calls`. If calls are what this loop spends its time on, the bars
+# shrink in the order in which we counted. Counting can't tell *scan* from *vmap*. If those two
+# differ, it is by what happens inside their one call: *vmap* needn't finish one value before it
+# starts the next.
 #
 # Takeaway
 # --------
 last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
-waiting, scan = waiting_costs.estimate, scan_pays.estimate
-lead = lead_pays.estimate
-vmap = loops_of_calls.speedup(awaiting.VMAP, over=awaiting.COMPILED)
-print("vmap:", vmap)
 
 # %%
 # A JAX call returns a promise. In the chain of six products, the last call had returned after
 # :measured:`returned_after` of the time that all results took. So wait for the result before you
-# read a clock, and otherwise wait only when you need the numbers: compared with waiting first,
-# doing something else in the meantime came out :measured:`lead`.
+# read a clock, and otherwise wait only when you need the numbers: doing something else in the
+# meantime was :measured:`lead than waiting first`.
 #
-# In a loop of small calls there are two suspects, the waiting and the calls themselves. Compared
-# with the jitted model in a Python loop, waiting for each value came out :measured:`waiting`, the
-# loop inside one compiled call :measured:`scan`, and ``vmap``, which has no loop, :measured:`vmap`.
+# A loop of small calls has two suspects, the waiting and the calls themselves. Before you blame the
+# waiting, move the loop into one compiled call, which here was
+# :measured:`scan than a loop of calls`.
 #
 # Now try :doc:`exercise 4 </exercises/4_jit>`, which has you time such a loop yourself. Next:
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>`, for when

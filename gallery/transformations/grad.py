@@ -4,8 +4,9 @@ What does grad compute?
 
 :func:`jax.grad` takes a function and returns a function that computes its derivative. But how does
 it get there, and how far can you trust the result? This page looks at the operations behind a
-gradient, checks them against the textbook, and then asks which way of taking many gradients is
-fast, in JAX and in PyTorch, and which of the possible comparisons is fair.
+gradient, checks them against the textbook, and shows where the chain rule lets you down. Then it
+asks which way of taking many gradients is fast, in JAX and in PyTorch, and what makes such a
+comparison fair.
 """
 
 # %%
@@ -49,9 +50,9 @@ for order in range(1, 5):
 # %%
 # The chain rule, operation by operation
 # --------------------------------------
-# ``grad`` neither rearranges formulas nor takes small steps. It records the operations of your
-# function, looks up the derivative of each, and multiplies them by the chain rule, going from the
-# result back to the input. You can watch it at work on ``wave``, which is
+# How does ``grad`` know? It neither rearranges formulas nor takes small steps. It records the
+# operations of your function, looks up the derivative of each, and multiplies them by the chain
+# rule, going from the result back to the input. You can watch it at work on ``wave``, which is
 # :math:`0.2 x + \sin x + \cos 2x`:
 from jaxcap.kernels.elementwise import wave
 
@@ -66,7 +67,7 @@ value, slope_at_3 = map(float, jax.value_and_grad(wave)(3.0))
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
 # %%
-# Count the operations, and see what the value costs on top of the derivative:
+# How much does the value cost on top of the derivative? Count the operations:
 from jaxcap.measure.compilation import kernels_op_by_op
 
 print("value     ", kernels_op_by_op(wave, 3.0))
@@ -75,8 +76,10 @@ print("both      ", kernels_op_by_op(jax.value_and_grad(wave), 3.0))
 
 
 # %%
-# Several arguments, and dictionaries of them
-# -------------------------------------------
+# If the last two lines agree, the value is free.
+#
+# A gradient has the form of its argument
+# ---------------------------------------
 # Models have many parameters. By default ``grad`` differentiates with respect to the first
 # argument; ``argnums`` names others:
 def squared_error(slope, offset, x, y):
@@ -87,8 +90,8 @@ jax.grad(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
 
 
 # %%
-# Parameters that belong together are better kept in one argument. It can be a dictionary, a list, or
-# any nest of those (JAX calls it a *pytree*), and its gradient has the same form:
+# Parameters that belong together are better kept in one argument. It can be a dictionary, a list,
+# or any nest of those (JAX calls it a *pytree*), and its gradient has the same form:
 def error_of(params, x, y):
     return squared_error(params["slope"], params["offset"], x, y)
 
@@ -97,17 +100,23 @@ params = {"slope": 2.0, "offset": 1.0}
 jax.grad(error_of)(params, 3.0, 5.0)
 
 # %%
-# ``grad`` goes backwards from one number to all of its inputs, which is the cheap direction for a
-# loss with many parameters. :func:`jax.jvp` goes forwards, from one direction in the inputs to all
-# results. :func:`jax.hessian` puts the two together, and returns all second derivatives:
+# ``grad`` goes backwards, from one result to all of its inputs: one pass serves a loss, however
+# many parameters it has. :func:`jax.jvp` goes forwards, from one direction in the inputs to all
+# results. Give it a point and a direction, and it returns the value and the slope along that
+# direction:
+jax.jvp(wave, (3.0,), (1.0,))
+
+# %%
+# Up to rounding, the slope is the one that ``grad`` found, reached from the other end.
+# :func:`jax.hessian` puts the two directions together, and returns all second derivatives:
 second = jax.hessian(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
 jax.tree.map(float, second)
 
 # %%
-# Slopes at many points
-# ---------------------
-# What if you want the slope of ``wave`` at twenty points? ``grad`` insists on a single number as the
-# result, because only then is there a single gradient:
+# For slopes at many points, map grad over them
+# ---------------------------------------------
+# What if you want the slope of ``wave`` at twenty points? ``grad`` insists on a single number as
+# the result, because only then is there a single gradient:
 x = jnp.linspace(0.0, 4 * jnp.pi, 20)
 try:
     jax.grad(wave)(x)
@@ -120,16 +129,15 @@ slopes = jax.vmap(jax.grad(wave))(x)
 print(slopes)
 
 # %%
-# A document from 2023 printed the same twenty slopes, which another release of JAX had computed on a
-# GPU. How far are they from ours?
+# A document from 2023 printed the same twenty slopes, which another release of JAX had computed on
+# a GPU. How far are they from ours?
 from jaxcap.published.values import load_wave
 
 slopes_then = jnp.array(load_wave()["slope"])
 print(f"largest difference {abs(slopes - slopes_then).max():.1g}")
 
 # %%
-# Numbers of 32 bits leave the seventh digit open. Sine and cosine may round differently on another
-# device, and the points themselves carry a rounding error.
+# Numbers of 32 bits leave the seventh digit open.
 #
 # Now draw them as short tangents. They should touch the curve without crossing it, except where it
 # turns from bending one way to bending the other:
@@ -152,10 +160,10 @@ figures.label_ends(plt.gca())
 
 
 # %%
-# How far can you trust it?
-# -------------------------
-# The classic check of a derivative takes a small step and looks at what changes. There are two ways
-# to step:
+# Small steps lose digits, and grad takes none
+# --------------------------------------------
+# How far can you trust all this? The classic check of a derivative takes a small step and looks at
+# what changes. There are two ways to step:
 def forward_difference(function, x, step):
     return (function(x + step) - function(x)) / step
 
@@ -166,9 +174,9 @@ def central_difference(function, x, step):
 
 # %%
 # How small should the step be? Too long, and it misses how the curve bends. Too short, and two
-# nearly equal numbers are subtracted and their rounding error is divided by a tiny number. Somewhere
-# in between should be a best step. To find it, try all powers of two, which can be added to 3
-# without rounding as long as they are not too small:
+# nearly equal numbers are subtracted and their rounding error is divided by a tiny number.
+# Somewhere in between should be a best step. To find it, try all powers of two, which can be added
+# to 3 without rounding as long as they are not too small:
 steps = 2.0 ** -np.arange(1, 46)
 
 
@@ -202,9 +210,10 @@ plt.ylabel("absolute difference (lower is better)")
 figures.label_ends(plt.gca())
 
 # %%
-# Each line is a V. Right of its best step the error grows with the step itself if the difference
-# goes forward, and with its square if it is central. Left of it, rounding takes over. Even the best
-# step costs digits, and in 32 bits there are few to spare, which is why gradients are checked in 64.
+# Each line is a V. To the right of its best step, the curve bends away: the error grows with the
+# step if the difference goes forward, and with its square if it is central. To the left, rounding
+# takes over. So even the best step costs digits. In 32 bits there are few to spare, which is why
+# gradients are checked in 64. The lowest points of two of these Vs:
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"
@@ -213,8 +222,8 @@ print(f"64 bits: best step {best_step}, error {best_error}")
 print(f"32 bits: error at best {best_error_32}")
 
 # %%
-# ``grad`` takes no step, so it has no such price to pay. Compare both with the derivative worked out
-# by hand, :math:`0.2 + \cos x - 2 \sin 2x`, at all twenty points:
+# ``grad`` takes no step, so it has no such price to pay. Compare both with the derivative worked
+# out by hand, :math:`0.2 + \cos x - 2 \sin 2x`, at all twenty points:
 from jaxcap.kernels.autodiff import wave_derivative
 
 with jax.enable_x64(True):
@@ -262,11 +271,11 @@ print("slope", jax.grad(safe_root_or_zero)(0.0))
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__. To find out
 # where a NaN comes from, set ``jax_debug_nans`` to true.
 #
-# The same in PyTorch
-# -------------------
-# In PyTorch, you usually mark the input, compute, and go backwards from the result. To get all
-# slopes at once, go backwards from the sum: each term depends on one point only, so its gradient is
-# the slope there.
+# PyTorch goes backwards from a sum
+# ---------------------------------
+# How does this compare with other libraries? In PyTorch, you usually mark the input, compute, and
+# go backwards from the result. To get all slopes at once, go backwards from the sum: each term
+# depends on one point only, so its gradient is the slope there.
 import torch
 
 
@@ -290,12 +299,12 @@ for point in singles:
 torch.stack([point.grad for point in singles])[:5]
 
 # %%
-# Where does jit go?
-# ------------------
+# Around everything, jit leaves nothing for Python
+# ------------------------------------------------
 # JAX has three ways as well. They differ in where you put :func:`jax.jit`: nowhere, inside of
-# ``vmap``, or around everything. All three do the same arithmetic, so what is the difference? Look
-# at how much is left for Python. In ten calls, how often does the body of the function run? And how
-# many operations does JAX dispatch in a call?
+# ``vmap``, or around everything. All three do the same arithmetic, so does it matter? Look at how
+# much is left for Python. In ten calls, how often does the body of the function run? And how many
+# operations does JAX dispatch in a call?
 from jaxcap.experiments import gradients
 from jaxcap.results.tables import Table
 
@@ -339,8 +348,8 @@ Table("What is left for Python", headers, rows)
 #
 # Six ways to a thousand gradients
 # --------------------------------
-# Before we look at the clock, do all six ways agree with the formula? The unit is the gap between
-# neighbouring 32-bit numbers at the steepest slope:
+# That makes six ways in two libraries. Before we look at the clock, do they all agree with the
+# formula? The unit is the gap between neighbouring 32-bit numbers at the steepest slope:
 with jax.enable_x64(True):
     truth = np.asarray(wave_derivative(points.astype(float)))
 unit = np.spacing(np.float32(abs(truth).max()))
@@ -352,7 +361,7 @@ for name, call in gradients.prepare(points=1000, device="cpu").items():
 Table("Largest error, in units in the last place", ("way", "error"), rows)
 
 # %%
-# They do, up to rounding. Now all six take turns, in fresh processes:
+# A few units are rounding. Now all six take turns, in fresh processes:
 results = gradients.GRADIENTS.run(budget_s=0.05)
 on_cpu = results.select(device="cpu", points=1000)
 on_cpu
@@ -366,17 +375,16 @@ _ = figures.bars(
 )
 
 # %%
-# Which comparison is fair?
-# -------------------------
+# A fair opponent is the best that a library has
+# ----------------------------------------------
 # A thousand points is almost no work, so all of these times are mostly overhead, and the loop pays
-# it a thousand times. Setting PyTorch's loop against JAX's ``vmap`` compares a loop with an array
-# operation, and says little about either library: JAX has slow loops too, and the next page times
-# one.
+# it a thousand times. PyTorch's loop against JAX's ``vmap`` would make a bold headline, and say
+# little about either library: JAX has slow loops, too, and the next page times one.
 #
 # A fair comparison takes the way that each library recommends. For JAX that is ``jit`` around
 # everything, and for PyTorch the backward pass of the sum. PyTorch could compile as well, with
-# ``torch.compile``, which needs a C++ compiler on the machine and is left out here. So this is still
-# a compiled program against an uncompiled one, and the table says so:
+# ``torch.compile``, which needs a C++ compiler on the machine and is left out here. So this is
+# still a compiled program against an uncompiled one, and the table says so:
 unfair = on_cpu.speedup(gradients.INNER_JIT, over=gradients.LOOP)
 fair = on_cpu.speedup(gradients.JIT, over=gradients.BACKWARD)
 loop_cost = on_cpu.speedup(gradients.BACKWARD, over=gradients.LOOP)
@@ -398,8 +406,9 @@ headers = ("pair", "times as fast", fair.interval_name, "verdict")
 Table("Which way is faster", headers, rows)
 
 # %%
-# The first and the third row have the same loop in them. Where their numbers are of the same order,
-# the first tells you more about the loop than about JAX.
+# The headline would be the first row: JAX :measured:`unfair than PyTorch's loop`. Compare it with
+# the third, in which no JAX occurs: PyTorch itself was :measured:`loop_cost than its own loop`.
+# If the second number is as large as the first, or larger, the headline is about the loop.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jit_belongs_outside = claim(
@@ -426,8 +435,11 @@ jax_is_faster = claim(
 jax_is_faster
 
 # %%
-# On a GPU
-# --------
+# So without the loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`. Less
+# of a headline, but it says something about both libraries.
+#
+# A GPU needs more than a thousand points
+# ---------------------------------------
 # A thousand numbers can't keep a GPU busy, and every operation has to be launched. So don't expect
 # a GPU to help there. With ten million points, it has something to do:
 if (best_device := results.environment.device.platform) != "cpu":
@@ -439,16 +451,13 @@ else:
 # %%
 # Takeaway
 # --------
-# ``grad`` applies the chain rule to the operations that your function performs, and its result is
-# exact up to rounding: at 17 the slope of the polynomial is :measured:`gradient`. Difference
-# quotients are a check, in 64 bits and with a step near :measured:`best_step`, which here was still
-# off by :measured:`best_error`.
+# ``grad`` applies the chain rule to the operations that your function performs, so it is exact up
+# to rounding, except where a rule meets an infinite slope. Use difference quotients as a check, in
+# 64 bits and with a step near :measured:`best_step`.
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
-# came out :measured:`inner_jit` compared with ``jit`` inside, and :measured:`outer_jit` compared
-# with no ``jit``. Compared with PyTorch's backward pass, without ``torch.compile``, it came out
-# :measured:`fair`. PyTorch's loop is no fair opponent: compared with it, JAX with ``jit`` inside
-# came out :measured:`unfair`, and PyTorch itself, without the loop, :measured:`loop_cost`.
+# was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,
+# ask whether each of them does it the way that its authors recommend.
 #
 # Practise in :doc:`exercise 3 </exercises/3_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

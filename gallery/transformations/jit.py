@@ -9,11 +9,11 @@ compiling.
 """
 
 # %%
-# Four functions to compile
-# -------------------------
-# We need functions whose cost is easy to reason about, so all four treat each number by itself.
-# ``selu`` and ``sigmoid`` come from neural networks, ``wave`` you know from the introduction, and
-# ``add`` combines a sum with an exponential.
+# Four functions that take each number by itself
+# ----------------------------------------------
+# To work out what a compiler can save, we need functions whose cost is easy to reason about. In
+# these four, no number ever meets its neighbour. ``selu`` and ``sigmoid`` come from neural
+# networks, ``wave`` you know from the introduction, and ``add`` combines a sum with an exponential.
 from jaxcap.kernels.elementwise import FUNCTIONS, add, selu, sigmoid, wave
 from jaxcap.report.source import Source
 
@@ -38,9 +38,9 @@ figures.label_ends(plt.gca())
 # %%
 # Compiling may change the last digit
 # -----------------------------------
-# A fast function is worth nothing if it is wrong, so compare the answers before the times. We take
-# the answer in 64 bits as the truth, and measure how far the others are from it. The unit is the
-# gap between neighbouring numbers of the type, at the largest result:
+# A fast function is worth nothing if it is wrong, so compare the answers before the times. Take the
+# answer in 64 bits as the truth. How far from it are the others? The unit is the gap between
+# neighbouring numbers of the type, at the largest result:
 import numpy as np
 
 points = np.linspace(-4.0, 4.0, 100_000)
@@ -79,18 +79,18 @@ headers = ("function", "type", "op by op", "jit", "equal to the last bit")
 Table("Largest error, in units in the last place", headers, rows)
 
 # %%
-# Both columns show rounding errors, and they need not agree. Op by op, every intermediate result is
-# rounded to the type of the array before the next operation sees it. A compiled program keeps
-# intermediate results in registers. There it may carry more digits, or join a multiplication and an
-# addition into one instruction that rounds once. So compare compiled code with a tolerance, never
-# with ``==``.
+# Both columns show rounding errors, and nothing obliges them to agree. Op by op, every intermediate
+# result is rounded to the type of the array before the next operation sees it. A compiled program
+# keeps intermediate results in registers, where it may carry more digits, or join a multiplication
+# and an addition into one instruction that rounds once. So compare compiled code with a tolerance,
+# never with ``==``.
 #
-# What jit sees of your function
-# ------------------------------
+# Python runs the function once, to record it
+# -------------------------------------------
 # ``jax.jit(f)`` by itself does almost nothing: it returns a wrapper. The work begins when you call
 # the wrapper. JAX then runs your Python function with stand-ins for the arrays, records every
-# operation on them, and compiles the record. This is called *tracing*, and a ``print`` inside the
-# function shows when it happens:
+# operation on them (this is called *tracing*), and compiles the record. A ``print`` inside the
+# function shows when that happens. How often will you read its line in three calls?
 x = jnp.linspace(-10.0, 10.0, 1_000_000)
 
 
@@ -105,11 +105,11 @@ for size in (1_000_000, 1_000_000, 10):
     talkative(x[:size])
 
 # %%
-# The second call found a program for arrays of its shape and type, so Python never entered the
-# function. The third brought a new shape, and JAX traced and compiled again.
+# Twice. The second call found a program for arrays of its shape and type, so Python never entered
+# the function. The third brought a new shape, and JAX traced and compiled again.
 #
-# That is why functions for ``jit`` should be *pure*, which means that they compute their result
-# from their arguments and do nothing else. Whatever else they do happens during tracing only. A
+# That is why functions for ``jit`` should be *pure*: they compute their result from their
+# arguments, and do nothing else. Whatever else they do happens during tracing and never again. A
 # ``print`` falls silent, and a global variable keeps the value that tracing saw:
 tilt = 0.2
 
@@ -127,16 +127,16 @@ print(tilted(1.0))
 # No error, and an outdated answer: pass such a value as an argument instead. To print a value each
 # time the program runs, use :func:`jax.debug.print`.
 #
-# What the compiler can save
-# --------------------------
-# :func:`jax.make_jaxpr` shows the record that tracing makes:
+# Fusion saves trips through memory
+# ---------------------------------
+# What can a compiler do with such a record? :func:`jax.make_jaxpr` shows you the one of ``wave``:
 jax.make_jaxpr(wave)(x)
 
 # %%
 # Without ``jit``, each line is a *kernel* of its own. It is started from Python, reads a million
-# numbers from memory, and writes a million back, which the next line reads again. With ``jit``, the
-# compiler XLA gets to see the whole record. You can look at the program that it makes of it with
-# ``jax.jit(wave).lower(x).compile().as_text()``. This is the main part:
+# numbers from memory, and writes a million back, only for the next line to read them again. With
+# ``jit``, the compiler XLA gets to see the whole record. The program that it makes is yours to
+# read, with ``jax.jit(wave).lower(x).compile().as_text()``. This is the main part:
 from jaxcap.measure import compilation
 
 print(compilation.program(wave, x))
@@ -169,8 +169,8 @@ before, after = kernels["wave"]
 # with that count: memory traffic, which should matter most for large arrays, and the calls from
 # Python, which should matter most for small ones.
 #
-# Op by op against jit, on the clock
-# ----------------------------------
+# Does the time shrink with the number of kernels?
+# ------------------------------------------------
 # Make a guess before you read on: with :measured:`before` kernels replaced by :measured:`after`, by
 # what factor will the time for a million numbers change?
 #
@@ -186,8 +186,8 @@ on_device.select(function="wave")
 
 # %%
 # The column *until it returns* is the time after which Python could go on. JAX may return before
-# the result is computed, which is the subject of the next page. A clock that doesn't wait for the
-# result reads that column instead of *time*.
+# the result is computed, and a clock that doesn't wait reads that column instead of *time*. The
+# next page is about the gap between the two.
 _ = figures.scaling(
     on_device.select(function="wave"),
     x="size",
@@ -229,56 +229,59 @@ jit_pays_on_few = claim(
     results,
     speedup_of(COMPILED, **on_best, size=10_000),
 )
+wave_speedup, on_few = jit_pays.estimate, jit_pays_on_few.estimate
 jit_pays_on_few
 
 # %%
-# Does the kernel count predict the time?
-# ---------------------------------------
-# If memory traffic were the whole cost, the four functions would gain in proportion to their kernel
-# counts. Wherever the table above says otherwise, something else takes time, and the first suspect
-# is arithmetic. ``jit`` saves trips through memory and calls from Python. It can save arithmetic
-# where a function wastes some, by computing a thing twice, or one that nobody uses. Our four don't,
-# so each sine and each exponential remains to be computed.
+# Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
+# million numbers, and :measured:`on_few` on ten thousand. If the time shrank as the kernels did,
+# from :measured:`before` to :measured:`after`, the factor would be the same at every size. Where it
+# isn't, something other than kernels takes time.
+#
+# Arithmetic remains to be done
+# -----------------------------
+# The first suspect is arithmetic. ``jit`` saves trips through memory and calls from Python. It can
+# save arithmetic where a function wastes some, by computing a thing twice, or one that nobody uses.
+# Our four don't, so each sine and each exponential remains to be computed.
 #
 # To test the suspect, compile four functions that each become a single kernel. They read and write
 # the same amount of memory, and differ only in what they do in between:
-from timeit import repeat
-
-
-def best_of_twenty(function):
-    """Return the milliseconds of the quickest of twenty calls."""
-    compiled = jax.jit(function)
-
-    def call():
-        compiled(x).block_until_ready()
-
-    call()  # compiles
-    return 1000 * min(repeat(call, number=1, repeat=20))
-
+one_kernel_each = {
+    "x + 1": jax.jit(lambda x: x + 1),
+    "sin x": jax.jit(jnp.sin),
+    "cos 2x": jax.jit(lambda x: jnp.cos(2 * x)),
+    "wave": jax.jit(wave),
+}
 
 # %%
-one_kernel_each = {
-    "x + 1": lambda x: x + 1,
-    "sin x": jnp.sin,
-    "cos 2x": lambda x: jnp.cos(2 * x),
-    "wave": wave,
-}
-for name, function in one_kernel_each.items():
-    print(f"{name:6} {best_of_twenty(function):.3f} ms")
+# They take turns, twenty times, and the shortest time of each counts. The first turn compiles, so
+# it won't be that one:
+import time
+
+times_ms = {name: [] for name in one_kernel_each}
+for _ in range(20):
+    for name, compiled in one_kernel_each.items():
+        start = time.perf_counter()
+        compiled(x).block_until_ready()
+        times_ms[name].append(1000 * (time.perf_counter() - start))
+
+for name, times in times_ms.items():
+    print(f"{name:6} {min(times):.3f} ms")
 
 # %%
 # If moving numbers were all the work, the four lines would read alike. What a line shows beyond
 # ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
 # are. The larger it is, the less is left for ``jit`` to save. (A check: ``wave`` should take about
-# as long as its sine and its cosine together. Where it doesn't, other work got in the way: the
-# quickest of twenty calls in one process is a rough measure.)
+# as long as its sine and its cosine together. Where it doesn't, other work got in the way: a single
+# process gives a rough measure, good for a first look.)
 #
 # If you time this yourself on a CPU, beware of one more suspect. Op by op, each intermediate result
 # needs memory of its own, and getting that from the operating system can cost more than the kernel:
 # :doc:`the page on timing </tutorials/performance/timing>` has this trap as its ninth mistake.
 #
-# The same on the CPU beside a GPU
-# --------------------------------
+# Beside a GPU there is a CPU to compare
+# --------------------------------------
+# A GPU has a large memory bandwidth and dear calls, so it may gain at other sizes than a CPU.
 # Where this page was built with a GPU, these are the same functions on that machine's CPU:
 if best_device != "cpu":
     on_cpu = results.select(device="cpu")
@@ -291,8 +294,8 @@ else:
     )
 
 # %%
-# What the first call costs
-# -------------------------
+# The first call pays for the later ones
+# --------------------------------------
 # The first call of a compiled function traces and compiles. Op by op, the first call isn't free
 # either, since JAX compiles a small kernel for each operation. In a real program, though, some
 # earlier line has probably compiled those kernels already.
@@ -322,15 +325,12 @@ first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
 #
 # Takeaway
 # --------
-wave_speedup = jit_pays.estimate
-
-# %%
 # ``jit`` traces a function once for each shape and type, fuses the operations that it recorded, and
 # from then on runs the result without going through your Python code. That can save memory traffic
-# and calls, but seldom arithmetic. Compared with op by op, ``wave`` on a million numbers came out
-# :measured:`wave_speedup` on this page's device. Weigh such a number against the first call, which
-# took as long as :measured:`first_call_in_calls` later ones: compiling is for pure functions that
-# you call often with the same shapes.
+# and calls, but seldom arithmetic. On a million numbers, the compiled ``wave`` was
+# :measured:`wave_speedup than op by op` on this page's device. Weigh such a number against the
+# first call, which took as long as :measured:`first_call_in_calls` later ones: compiling is for
+# pure functions that you call often with the same shapes.
 #
 # Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
 # need to know before you time anything yourself. After that,

@@ -10,8 +10,8 @@ argument static and pay with compilations, or rewrite the function so that it ne
 
 
 # %%
-# A loop over a traced number
-# ---------------------------
+# A loop needs a number, and tracing has none
+# -------------------------------------------
 # This function counts, and returns its other argument. Python runs it without complaint:
 def empty_loop(x, num_loops):
     for _ in range(num_loops):
@@ -54,8 +54,8 @@ def look(n):
 look(1_000_000)
 
 # %%
-# Now the error makes sense: ``range`` asks for a number, and the tracer has none to give. An array's
-# shape runs into the same problem, since a program is compiled for fixed shapes:
+# Now the error makes sense: ``range`` asks for a number, and the tracer has none to give. An
+# array's shape runs into the same problem, since a program is compiled for fixed shapes:
 try:
     jax.jit(lambda n: jnp.full((2, n), 5))(5)
 except TypeError as error:
@@ -64,9 +64,9 @@ except TypeError as error:
 
 
 # %%
-# A branch on a traced number
+# A branch needs a value, too
 # ---------------------------
-# ``if`` asks for a value, too. Which branch should it take, when the number isn't known yet?
+# Which branch should ``if`` take, when the number isn't known yet?
 def leaky(x):
     if x > 0:
         return x
@@ -80,9 +80,10 @@ except jax.errors.TracerBoolConversionError as error:
 
 
 # %%
-# There are two ways to put the choice into the program itself. :func:`jax.numpy.where` computes both
-# sides and picks one, number by number. :func:`jax.lax.cond` picks one of two functions and, outside
-# of ``vmap``, runs only that one, which is worth its longer form when the branches are expensive:
+# There are two ways to put the choice into the program itself. :func:`jax.numpy.where` computes
+# both sides and picks one, number by number. :func:`jax.lax.cond` picks one of two functions and,
+# outside of ``vmap``, runs only that one, which is worth its longer form when the branches are
+# expensive:
 @jax.jit
 def leaky_where(x):
     return jnp.where(x > 0, x, 0.01 * x)
@@ -96,11 +97,11 @@ def leaky_cond(x):
 print(leaky_where(-2.0), leaky_cond(-2.0))
 
 # %%
-# Static arguments
-# ----------------
-# The message about shapes ended with another remedy. An argument that is *static* is not replaced by
-# a tracer: the function sees its value while it is traced. You can name it by position or, more
-# safely, by name:
+# A static argument keeps its value
+# ---------------------------------
+# For a loop or a shape there is no such choice to make, but the message about shapes ended with
+# another remedy. An argument that is *static* is not replaced by a tracer: the function sees its
+# value while it is traced. You can say which one by its position or, more safely, by its name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
 
 
@@ -115,8 +116,8 @@ jax.jit(fives, static_argnames="columns")(columns=5)
 # The price: every new value compiles
 # -----------------------------------
 # A program that was traced with one static value is good for that value only. How can you tell when
-# JAX compiles again? Your Python code runs while it is traced, and not when the compiled program
-# runs. So a function that counts its own runs counts compilations:
+# JAX compiles again? Your Python code runs while it is traced, and never when the compiled program
+# does. So a function that counts its own runs counts compilations:
 from functools import wraps
 
 
@@ -161,7 +162,7 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 
 # %%
 # When the second call runs, where is the loop? It has already happened. Python counted to a million
-# during tracing, and because counting left nothing to record, the program returns its
+# during tracing, and because counting left nothing to record, the program just returns its
 # argument. For shapes it is the same story:
 fast_fives = jax.jit(fives, static_argnums=0)
 for columns in (5, 5, 6):
@@ -185,9 +186,10 @@ jax.make_jaxpr(cosines_unrolled, static_argnums=1)(x, 4)
 
 
 # %%
-# With a million steps, JAX would have a million lines to trace, optimise and translate. The
-# alternative is a loop that runs on the device. :func:`jax.lax.fori_loop` takes the function that
-# does one step. To the compiler it is one operation, and the number of steps may be traced:
+# Four steps, four lines. With a million, JAX would have a million lines to trace, optimise and
+# translate. The alternative is a loop that runs on the device: :func:`jax.lax.fori_loop` takes the
+# function that does one step. To the compiler it is one operation, and the number of steps may be
+# traced:
 def cosines(x, steps):
     return jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
 
@@ -206,8 +208,8 @@ float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
 
 # %%
-# If you don't know the number of steps beforehand, :func:`jax.lax.while_loop` goes on for as long as
-# a condition holds. This one stops when a step no longer changes much:
+# If you don't know the number of steps beforehand, :func:`jax.lax.while_loop` goes on for as long
+# as a condition holds. This one stops when a step no longer changes much:
 def still_moving(x):
     return abs(jnp.cos(x) - x) > 1e-5
 
@@ -222,7 +224,7 @@ print(f"{settle(0.5):.3f}")
 # %%
 # What does each kind of loop cost? An unrolled program grows with every step, so its first call
 # should take longer and longer; that of ``fori_loop`` shouldn't care. Later calls are harder to
-# guess: unrolled, the compiler sees all steps at once and there is no loop to run. Several fresh
+# guess. Unrolled, the compiler sees all steps at once, and there is no loop to run. Several fresh
 # processes measure both for more and more steps:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
@@ -236,6 +238,10 @@ results
 # %%
 from jaxcap.report import figures
 
+largest = max(result.parameters["steps"] for result in results)
+at_largest = results.select(steps=largest)
+first_unrolled = at_largest.only(UNROLLED).first_call
+first_rolled = at_largest.only(ROLLED).first_call
 _ = figures.scaling(
     results,
     x="steps",
@@ -245,8 +251,10 @@ _ = figures.scaling(
 )
 
 # %%
-# Even with a single step, where there is nothing to unroll yet, a new static value costs a
-# compilation. Compare it with a call whose value is known:
+# With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
+# :measured:`first_rolled` with ``fori_loop``. Yet even with a single step, where there is nothing
+# to unroll yet, a new static value costs a compilation. Compare it with a call whose value is
+# known:
 one_step = results.only(UNROLLED, steps=1)
 new_value = one_step.first_call
 known_value = one_step.time
@@ -261,23 +269,25 @@ _ = figures.scaling(
 
 # %%
 # A static number of steps pays only where the unrolled loop is ahead in this picture, by enough to
-# make up for its first call, and where the number rarely changes. Is it ahead here?
+# make up for its first call, and where the number rarely changes. Is it ahead here, at the end of
+# the lines?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
-largest = max(result.parameters["steps"] for result in results)
-at_largest = results.select(steps=largest)
-first_unrolled = at_largest.only(UNROLLED).first_call
-first_rolled = at_largest.only(ROLLED).first_call
 unrolling_pays = claim(
     "later calls are faster unrolled than with fori_loop, for the most steps "
     "measured",
     results,
     speedup_of(UNROLLED, over=ROLLED, steps=LARGEST),
 )
+later_unrolled = unrolling_pays.estimate
 unrolling_pays
 
 # %%
-# There is one more reason for a static number of steps. :func:`jax.grad` goes through a loop
+# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`. All that unrolling can
+# save is the loop's own bookkeeping, and the trips of a thousand numbers through memory between two
+# steps. The cosines have to be computed either way.
+#
+# But speed isn't the only reason for a static number of steps. :func:`jax.grad` goes through a loop
 # backwards and needs a value from each step. With a traced bound, JAX can't know how much memory to
 # set aside for them:
 try:
@@ -294,8 +304,9 @@ print(slope(0.5, steps=3), jax.grad(cosines_unrolled)(0.5, 3))
 # %%
 # When shapes keep changing, pad to a few
 # ---------------------------------------
-# A loop can move into the program, but a shape can't: each new shape of an argument compiles, static
-# or not. Suppose that measurements arrive in arrays of all lengths, and you want their means:
+# A loop can move into the program, but a shape can't: each new shape of an argument compiles,
+# static or not. Suppose that measurements arrive in arrays of all lengths, and you want their
+# means:
 from jaxcap.kernels import loops
 
 arrays = loops.measurements(20)
@@ -313,8 +324,8 @@ from jaxcap.report.source import Source
 Source(loops.padded, loops.mean_of_first, loops.means_padded)
 
 # %%
-# At worst, this computes with almost twice as many numbers as needed. How many programs does it
-# take?
+# At worst, this computes with almost twice as many numbers as needed. In return, how many programs
+# does it take?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
 means = loops.means_padded(fast_mean_padded, arrays)
@@ -354,8 +365,8 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# The experiment measured the same stream in each of its processes, the first time (*first call*)
-# and again:
+# Where a line jumps, JAX compiled. The experiment measured the same stream in each of its
+# processes, the first time (*first call*) and again:
 from jaxcap.experiments.static_arguments import EXACT, PADDED
 
 stream = loops_and_means.select(of=experiments.MEANS)
@@ -366,8 +377,9 @@ first_exact = stream.only(EXACT).first_call
 first_padded = stream.only(PADDED).first_call
 
 # %%
-# Once every length has been seen, there is no compilation left to save, and padding still takes its
-# time:
+# The first pass took :measured:`first_exact` with exact shapes, and :measured:`first_padded`
+# padded. Once every length has been seen, though, there is no compilation left to save, and padding
+# still takes its time:
 padding_costs = claim(
     "padding makes a stream slower whose lengths have all been seen",
     stream,
@@ -377,8 +389,7 @@ padding_costs = claim(
 padding_costs
 
 # %%
-# So padding is for data that keeps bringing new lengths. What it saves is compilations, and nothing
-# else.
+# So padding is for data that keeps bringing new lengths. It saves compilations, and nothing else.
 #
 # Static arguments must be hashable
 # ---------------------------------
@@ -435,21 +446,14 @@ for kind in (Frozen, Plain):
 #
 # Takeaway
 # --------
-later_unrolled = unrolling_pays.estimate
-
-# %%
 # Make an argument static if it decides what the program is: a shape, an axis, or a switch between
 # two methods. Leave it traced if it is a number to compute with. A call with a new static value
-# took :measured:`new_value` here, as long as :measured:`new_in_calls` calls with a known one, so
-# let new values be rare.
+# took as long as :measured:`new_in_calls` calls with a known one here, so let new values be rare.
 #
 # Often you needn't make an argument static at all. Choose between two values with ``where`` or
-# ``cond``, and let ``fori_loop`` or ``while_loop`` take the number of steps. With
-# :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Compared with ``fori_loop``, later calls came out
-# :measured:`later_unrolled` unrolled. Lengths that keep changing can be padded to a few:
-# :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`, and a first pass
-# that took :measured:`first_padded` instead of :measured:`first_exact`.
+# ``cond``, let ``fori_loop`` or ``while_loop`` take the number of steps, and pad lengths that keep
+# changing to a few. That took :measured:`compiled_padded` compilations instead of
+# :measured:`compiled_exact`.
 #
 # Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.
