@@ -27,6 +27,15 @@ SETTINGS = (
 DEADLINE_S = 300.0
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compile_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let all processes share what they compile, which takes most of their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        yield
+
+
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Starts processes of a job, and leaves none behind."""
