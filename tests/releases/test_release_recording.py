@@ -266,3 +266,13 @@ def test_the_oldest_release_on_the_index_is_measured(tmp_path: Path) -> None:
     assert results is not None
     assert results.environment.versions["jax"] == oldest
     assert f"jaxlib=={oldest}\n" in ReleaseFiles.of(tmp_path).requirements(oldest)
+
+
+def test_a_second_recording_belongs_to_the_same_machine(
+    tmp_path: Path, measured: list[tuple[str, list[str]]]
+) -> None:
+    files = ReleaseFiles.of(tmp_path)
+    confirmation = Recording(files.again, tmp_path, "3.12", processes=1, benchmarks=[SCAN])
+    confirmation.run(made(tmp_path, "0.5.0"))
+    environments_written = list(tmp_path.rglob("environment.json"))
+    assert environments_written == [tmp_path / "environment.json"]

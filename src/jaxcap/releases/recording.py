@@ -151,7 +151,7 @@ class Recording:
                 f"{self.files.folder} holds results of another machine ({recorded.device}), which can't "
                 "be mixed with those of this one: choose another folder"
             )
-        machine_file = self.files.folder.with_name(ENVIRONMENT_FILE)
+        machine_file = self.files.machine_folder / ENVIRONMENT_FILE
         if not machine_file.exists():
             write_atomically(machine_file, now.model_dump_json(indent=1) + "\n")
 
