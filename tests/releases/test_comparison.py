@@ -21,7 +21,7 @@ from jaxcap.releases.comparison import (
     adjust,
     causes,
 )
-from jaxcap.releases.files import ReleaseFiles
+from jaxcap.releases.files import TWIN, ReleaseFiles
 from jaxcap.results.statistics import Estimate
 
 
@@ -75,6 +75,14 @@ def test_a_change_that_is_not_seen_again_is_left_out(
     assert not releases.changes
     (change,) = releases.not_seen_again
     assert change.series.benchmark == REGRESSES
+
+
+def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases")
+    record(files.again.folder, names=NAMES[:2], seed=1, processes=1)
+    releases = load(files)
+    (change,) = releases.changes
+    assert releases.is_seen_again(change) is None
 
 
 def test_modes_are_no_change(releases: Releases) -> None:
@@ -146,6 +154,14 @@ def test_slower_than_ever_compares_with_the_best_release(releases: Releases) -> 
 def test_release_and_twin_do_not_differ(releases: Releases) -> None:
     assert len(releases.without_cause) == 4
     assert not [one for one in releases.without_cause if one.is_change]
+
+
+def test_twins_of_older_releases_do_not_count(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases", names=NAMES[:-1])
+    record(files.folder, names=NAMES[-1:]).path(f"{NAMES[-1]}{TWIN}").unlink()
+    releases = load(files)
+    assert (releases.newest, releases.twin) == (NAMES[-1], None)
+    assert not releases.without_cause
 
 
 def test_one_process_decides_nothing(tmp_path: Path) -> None:

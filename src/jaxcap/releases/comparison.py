@@ -258,7 +258,8 @@ class Releases:
     @property
     def twin(self) -> str | None:
         """The newest release as it was measured once more, if it was."""
-        return next((name for name in self.sets if name.endswith(TWIN)), None)
+        twin = f"{self.newest}{TWIN}"
+        return twin if twin in self.sets else None
 
     @property
     def processes(self) -> tuple[int, int]:
@@ -346,9 +347,9 @@ class Releases:
         return None
 
     def is_seen_again(self, change: Comparison) -> bool | None:
-        """Tell whether a second recording shows a change too; None if it didn't measure it."""
+        """Tell whether a second recording shows a change too; None if it can't tell."""
         second = self.second(change)
-        if second is None:
+        if second is None or isnan(second.p):
             return None
         same_direction = (second.ratio > 1) == (change.ratio > 1)
         return same_direction and second.factor >= LEAST_CHANGE and second.p <= FALSE_SHARE
@@ -397,11 +398,9 @@ class Releases:
         """The newest release and its twin, which differ by chance alone."""
         twin = self.twin
         return adjust(
-            series.compare(twin.removesuffix(TWIN), twin)
+            series.compare(self.newest, twin)
             for series in self.of_jax()
-            if twin
-            and {twin, twin.removesuffix(TWIN)} <= series.estimates.keys()
-            and not series.is_exact
+            if twin and {self.newest, twin} <= series.estimates.keys() and not series.is_exact
         )
 
 
