@@ -11,8 +11,8 @@ import pytest
 from fakes import make_result, make_run, make_set
 
 from jaxcap.releases.benchmarks import BENCHMARKS, prepare
-from jaxcap.releases.benchmarks.benchmark import JAX, NUMPY
 from jaxcap.releases.benchmarks.issues import BENCHMARKS as OF_ISSUES
+from jaxcap.releases.quantities import JAX, NUMPY
 from jaxcap.releases.replays import REPLAYS, Replay, Verdict, judge, summary
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import Speedup

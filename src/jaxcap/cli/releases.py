@@ -20,10 +20,10 @@ from jaxcap.results import ResultsError
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
-    from jaxcap.releases.benchmarks.benchmark import Quantity
     from jaxcap.releases.comparison import Comparison, Releases
     from jaxcap.releases.environments import ReleaseEnvironment
     from jaxcap.releases.files import ReleaseFiles
+    from jaxcap.releases.quantities import Quantity
 
 _folder = click.option(
     "--folder",

@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 
 import scipy
 
-from jaxcap.releases.benchmarks.benchmark import JAX, Quantity
+from jaxcap.releases.quantities import JAX, LEAST, Quantity, estimate_of
 from jaxcap.results import ResultSet
 from jaxcap.results.base import FrozenModel
 
@@ -192,15 +192,10 @@ def changed_benchmarks(
 def _values_by_benchmark(results: ResultSet, quantity: Quantity) -> dict[str, list[float]]:
     values = {}
     for result in results:
-        if result.variant == JAX:
-            match quantity:
-                case "time":
-                    measured = result.time.medians
-                case "first call":
-                    measured = result.first_call.medians
-                case "temporary memory":
-                    measured = (max(result.temporary_bytes or 0, 1),) * len(result.runs)
-            values[str(result.parameters["benchmark"])] = [v for v in measured if v > 0]
+        if result.variant == JAX and (estimate := estimate_of(result, quantity)):
+            measured = estimate.medians or (estimate.value,) * len(result.runs)
+            least = LEAST[estimate.unit]
+            values[str(result.parameters["benchmark"])] = [max(v, least) for v in measured]
     return values
 
 

@@ -9,21 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
-from typing import TYPE_CHECKING
 
 from jaxcap.releases.comparison import (
     FALSE_SHARE,
-    JAX,
-    NUMPY,
     Releases,
     Series,
     compare_logs,
     false_discovery_control,
 )
+from jaxcap.releases.quantities import JAX, NUMPY, Quantity
 from jaxcap.report.claims import Outcome
-
-if TYPE_CHECKING:  # the benchmarks import JAX
-    from jaxcap.releases.benchmarks.benchmark import Quantity
 
 # With more changes of the outcome than this, a list of spans says less than a count.
 _MOST_SPANS = 3

@@ -17,20 +17,15 @@ from functools import cached_property
 from itertools import pairwise
 from math import exp, inf, isnan, log, nan, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
 
 from jaxcap.releases.files import TWIN, ReleaseFiles, version_key
-from jaxcap.results import Result, ResultSet
+from jaxcap.releases.quantities import JAX, NUMPY, QUANTITIES, Quantity, estimate_of
+from jaxcap.results import ResultSet
 from jaxcap.results.statistics import CONFIDENCE, Estimate
-
-if TYPE_CHECKING:  # the benchmarks import JAX
-    from jaxcap.releases.benchmarks.benchmark import Quantity
-
-#: What is compared of a benchmark.
-QUANTITIES: tuple[Quantity, ...] = ("time", "first call", "temporary memory")
 
 #: Smaller differences don't count, however certain they are.
 LEAST_CHANGE = 1.1
@@ -43,7 +38,6 @@ MODE_FACTOR = 1.5
 # Deviation of logarithms below which no clock can see: equal numbers would have no deviation at all.
 _LEAST_DEVIATION = 1e-3
 
-JAX, NUMPY = "JAX", "NumPy"
 #: The topic of benchmarks that the package doesn't have any more.
 OTHER = "others"
 
@@ -274,7 +268,9 @@ class Releases:
         for release, results in self.sets.items():
             for result in results:
                 for quantity in QUANTITIES:
-                    if estimate := _estimate(result, quantity):
+                    estimate = estimate_of(result, quantity)
+                    # Zeros have no logarithm: most programs need no temporary memory.
+                    if estimate and min(estimate.value, *estimate.medians) > 0:
                         key = str(result.parameters["benchmark"]), result.variant, quantity
                         found.setdefault(key, {})[release] = estimate
         order = list(self.topics)
@@ -444,16 +440,6 @@ def causes() -> list[Cause]:
     path = Path(__file__).with_name("causes.csv")
     with path.open(encoding="utf-8", newline="") as file:
         return [Cause(**row) for row in csv.DictReader(file)]
-
-
-def _estimate(result: Result, quantity: Quantity) -> Estimate | None:
-    """Return a quantity of a result, if it was measured and a logarithm can be taken of it."""
-    if quantity == "temporary memory":
-        if not result.temporary_bytes or result.variant != JAX:
-            return None  # most need none, which is nothing to compare
-        return Estimate(*3 * (float(result.temporary_bytes),), 1.0, "bytes", "counted")
-    estimate = result.time if quantity == "time" else result.first_call
-    return estimate if min(estimate.medians) > 0 else None
 
 
 def compare_logs(

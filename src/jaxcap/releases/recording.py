@@ -24,9 +24,9 @@ from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.turns import measure_each_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.benchmarks.benchmark import JAX
 from jaxcap.releases.environments import InstallationError, ReleaseEnvironment, folder_of, install
 from jaxcap.releases.files import ALL, EXPERIMENT, TWIN, ReleaseFiles
+from jaxcap.releases.quantities import JAX
 from jaxcap.results import Device, ProcessSamples, Result, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE

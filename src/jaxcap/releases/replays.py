@@ -13,8 +13,8 @@ from math import sqrt
 from typing import Literal
 
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.benchmarks.benchmark import JAX, NUMPY
 from jaxcap.releases.files import TWIN, version_key
+from jaxcap.releases.quantities import JAX, NUMPY
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Speedup
 

@@ -22,8 +22,9 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.published import NEAREST_BENCHMARKS
 from jaxcap.releases import claims, comparison, figures
 from jaxcap.releases.claims import CheckedClaim
-from jaxcap.releases.comparison import JAX, Comparison, Releases, Series
+from jaxcap.releases.comparison import Comparison, Releases, Series
 from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+from jaxcap.releases.quantities import JAX
 from jaxcap.releases.recorded import TOPICS, load
 from jaxcap.results import ResultsError
 from jaxcap.results.files import slug
