@@ -17,7 +17,7 @@ no second GPU to follow.
 # run on a cluster. The number has to be known before JAX first looks for devices. So this page
 # starts other Python processes, and sets ``JAX_PLATFORMS`` to ``cpu`` and ``JAX_NUM_CPU_DEVICES`` to
 # the number in their environment:
-from jaxcap.report.pretended import run_python, start_python
+from jaxcap.report.virtual_devices import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
 print(run_python("-c", count, devices=8))
@@ -51,7 +51,7 @@ Source(sharding.by_pmap)
 
 # %%
 # Do all three get the gradient that one device gets?
-print(run_python("-m", "jaxcap.kernels.sharding", devices=8))
+print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
 # In ``by_compiler``, nobody wrote an *all-reduce*, which adds up numbers from all devices and gives
