@@ -58,6 +58,13 @@ def test_trend_says_by_how_much_at_both_ends() -> None:
     )
 
 
+@pytest.mark.parametrize("between", [UNSURE, SLOWER])
+def test_trend_that_comes_back_says_that_it_was_gone(between: Speedup) -> None:
+    assert trend(FASTER, between, FASTER) == (
+        "jit is 3.0 times faster than NumPy at size 1 million, but not at every smaller one"
+    )
+
+
 def test_trend_claims_nothing_that_is_undecided() -> None:
     assert trend(UNSURE, UNSURE) == "No clear difference between jit and NumPy"
     assert trend(FASTER, EQUAL, UNSURE) == (

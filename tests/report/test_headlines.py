@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from jaxcap.report.headlines import Mistake, Mistakes, Overtaking, count
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import DRIFT_OF_RATIOS, Estimate
 
 SIZES = (16, 256, 4096)
 STEADY, VARIED = (0.99, 1.0, 1.01, 0.98, 1.02, 1.0), (0.2, 1.0, 5.0, 0.3, 3.0, 1.0)
@@ -114,6 +114,16 @@ def test_worst_mistake_makes_the_call_look_too_slow_or_too_fast() -> None:
     wild, alone = mistake("wild", 10.0, VARIED), mistake("alone", 10.0, (1.0,))
     assert Mistakes([wild, alone, too_slow]).finding == f"{text}: off by a factor of up to 3"
     assert Mistakes([wild, alone]).finding == text
+
+
+def test_a_factor_lies_in_its_own_interval() -> None:
+    """The processes that are slow at one are fast at the other, so the medians say something else."""
+    wrong = Estimate.from_runs([[seconds] for seconds in (1.0, 1.0, 9.0)], unit="s")
+    right = Estimate.from_runs([[seconds] for seconds in (1.0, 9.0, 9.0)], unit="s")
+    factor = Mistake("mixed", wrong, right).factor
+    assert factor.value == 1
+    assert factor.low <= factor.value <= factor.high
+    assert factor._drift == DRIFT_OF_RATIOS
 
 
 def test_mistakes_are_named_with_the_times_that_are_settled() -> None:

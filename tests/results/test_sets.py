@@ -112,6 +112,13 @@ class TestSelecting:
         with pytest.raises(ResultsError, match=r"size 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\.$"):
             many.select(size=20)
 
+    def test_a_boolean_is_no_number(self) -> None:
+        flagged = make_set(make_result(parameters={"flag": True, "size": 1}))
+        assert len(flagged.select(flag=True, size=1.0)) == 1
+        for criteria in {"flag": 1}, {"size": True}:
+            with pytest.raises(ResultsError, match="no result has"):
+                flagged.select(**criteria)
+
     @pytest.mark.parametrize("device", [GPU, "gpu"])
     def test_finds_a_device_or_its_platform(self, device: Any) -> None:
         both = make_set(make_result(), make_result(device=GPU))

@@ -17,11 +17,13 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import experiments, rooflines
+from jaxcap_docs.read.trust import published_values
 from jaxcap_docs.run import gallery, playback, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
 
+from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
@@ -250,3 +252,17 @@ def test_files_that_are_written_again_keep_their_dates(
         gallery.restore_dates([same, changed])
     assert same.stat().st_mtime_ns == len("first")
     assert changed.stat().st_mtime_ns == len("second")
+
+
+def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
+    assessments = [published.assess(value, []) for value in published.load().values()]
+    refuted = [
+        a
+        for a in assessments
+        if a.conclusion is published.Conclusion.MISTAKE and not a.recomputation
+    ]
+    checked, outcome = published_values(assessments)
+    computed = sum(a.recomputation is not None for a in assessments)
+    assert checked == f"{computed} published figures measured again"
+    assert outcome.endswith(f"; {len(refuted)} more can't be right by a data sheet")
+    assert refuted

@@ -16,15 +16,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from jaxcap.report import figures, findings
-from jaxcap.results import Result, ResultSet, models, statistics
+import jaxcap
+from jaxcap.report import figures
+from jaxcap.results import Result, ResultSet
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
+_DRAWING = (Path(jaxcap.__file__).with_name(name) for name in ("report", "results"))
 # Figures of the same results look the same as long as none of these files changes.
 CODE = (
-    *(Path(__file__), figures.STYLE_FILE, *sorted(Path(figures.__file__).parent.glob("*.py"))),
-    *(Path(module.__file__) for module in (findings, models, statistics) if module.__file__),
+    Path(__file__),
+    *sorted(p for folder in _DRAWING for p in folder.rglob("*.*") if p.suffix != ".pyc"),
 )
 
 

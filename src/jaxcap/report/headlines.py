@@ -7,7 +7,7 @@ otherwise says less. Plots have no title, because the sentence stands above them
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 
@@ -134,13 +134,9 @@ class Mistake:
 
     @property
     def factor(self) -> Estimate:
-        """How many times too long or too short the wrong time is, whichever is above 1.
-
-        It is the ratio of the two times, with the interval of the processes' ratios.
-        """
+        """How many times too long or too short the wrong time is, whichever is above 1."""
         pairs = zip(self.wrong.medians, self.right.medians, strict=True)
-        ratios = Estimate.from_runs([[wrong / right] for wrong, right in pairs])
-        ratio = replace(ratios, value=self.wrong.value / self.right.value)
+        ratio = Speedup.from_runs([[wrong / right] for wrong, right in pairs])
         return ratio if ratio.value >= 1 else ratio.ratio_of(1)
 
     @property

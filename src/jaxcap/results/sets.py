@@ -15,7 +15,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.base import FrozenModel
 from jaxcap.results.environment import Environment
 from jaxcap.results.files import SCHEMA_VERSION, load_results
-from jaxcap.results.models import Result, ResultsError, not_in_turns
+from jaxcap.results.models import Result, ResultsError, is_same, not_in_turns
 from jaxcap.results.statistics import Speedup
 from jaxcap.results.tables import Table
 from jaxcap.results.tabulation import (
@@ -116,7 +116,10 @@ class ResultSet(FrozenModel):
         chosen = tuple(
             result
             for result in self.results
-            if all(value in _facts(result, name) for name, value in wanted.items())
+            if all(
+                any(is_same(value, fact) for fact in _facts(result, name))
+                for name, value in wanted.items()
+            )
         )
         if not chosen:
             asked = ", ".join(f"{name} {value}" for name, value in wanted.items())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
-from jaxcap.published import Conclusion
+from jaxcap.published import Assessment, Conclusion
 from jaxcap.releases.files import EXPERIMENT
 from jaxcap.report.claims import WORDS
 from jaxcap.report.precision import false_alarms
@@ -54,14 +54,7 @@ def _findings() -> Iterator[tuple[str, str, str]]:
     assessments = [
         published.assess(value, page_records.recordings()) for value in published.load().values()
     ]
-    counts = Counter(assessment.conclusion for assessment in assessments)
-    compared = len(assessments) - counts[Conclusion.NOT_COMPARABLE]
-    reproduced, mistaken = counts[Conclusion.REPRODUCED], counts[Conclusion.MISTAKE]
-    yield (
-        "results/then_and_now",
-        f"{compared} published figures measured again",
-        f"{reproduced} reproduced, {mistaken} had been measured wrongly",
-    )
+    yield "results/then_and_now", *published_values(assessments)
     for of_machine in releases.recorded()[:1]:
         yield (
             "releases/index",
@@ -71,6 +64,20 @@ def _findings() -> Iterator[tuple[str, str, str]]:
     alarms = false_alarms(audit.recorded(), audit.JAXCAP, audit.QUIET)
     audited = f"a call compared with itself {alarms.total} times: {alarms.hits} false alarms"
     yield "measuring", "How the numbers come about", audited if alarms.total else ""
+
+
+def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
+    """Say how many published values were measured again, and how those and others came out."""
+    measured = [a for a in assessments if a.replications or a.recomputation]
+    counts = Counter(assessment.conclusion for assessment in measured)
+    outcome = (
+        f"{counts[Conclusion.REPRODUCED]} reproduced, "
+        f"{counts[Conclusion.MISTAKE]} had been measured wrongly"
+    )
+    mistakes = sum(assessment.conclusion is Conclusion.MISTAKE for assessment in assessments)
+    if refuted := mistakes - counts[Conclusion.MISTAKE]:
+        outcome += f"; {refuted} more can't be right by a data sheet"
+    return f"{len(measured)} published figures measured again", outcome
 
 
 def _listed(counts: Counter[str]) -> str:

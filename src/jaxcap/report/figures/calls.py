@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import cast
 
@@ -32,8 +33,10 @@ from jaxcap.report.figures.values import (
     TIME,
     limits_of,
     paired,
+    positive_range,
 )
-from jaxcap.results import ResultSet
+from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results.statistics import Estimate
 from jaxcap.results.tabulation import devices_of
 
 
@@ -65,8 +68,7 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
     for name, total in totals.items():
         axes.plot(calls, total, color=colours[name], label=escape_math(name))
     log_axis(axes.xaxis, 1, most, EngFormatter(sep=""))
-    low, high = min(map(min, totals.values())), max(map(max, totals.values()))
-    log_axis(axes.yaxis, low, high, EngFormatter(unit="s"))
+    log_axis(axes.yaxis, *positive_range(np.concatenate([*totals.values()])), EngFormatter("s"))
     for estimate in after:
         height = estimate.value * other.time.value
         axes.plot(estimate.value, height, "o", color=INK, markersize=9, fillstyle="none")
@@ -81,7 +83,13 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
 
 @redrawable
 def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
-    """Draw when a call returns and when its result is ready, against ``x``: a panel for each variant."""
+    """Draw when a call returns and when its result is ready, against ``x``: a panel for each variant.
+
+    Raises
+    ------
+    ResultsError
+        If a variant has several results with the same ``x``.
+    """
     figure = plt.figure(figsize=(6.0, 1.1 + 2.3 * len(results.variants)))
     below = cast(SubFigure, figure.subfigures())
     grid = below.subplots(len(results.variants), sharex=True, sharey=True, squeeze=False)
@@ -90,8 +98,7 @@ def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     words, described = [], []
     for axes, name in zip(grid.flat, results.variants, strict=True):
         part = results.select(variant=name)
-        xs = {k: series_of(part, x, map(get, part)) for k, get in moments.items()}
-        series = {moment: points for moment, lines in xs.items() for points in lines.values()}
+        series = {moment: _line(part, x, map(get, part)) for moment, get in moments.items()}
         draw_series(axes, series, dict(zip(moments, (ORANGE, BLUE), strict=True)))
         log_axes(axes, series, limits=ends)
         axes.set_title(escape_math(name))
@@ -105,3 +112,14 @@ def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
         label_ends(axes)
     figure.set_label(". ".join([title or devices_of(results.results), *described]))
     return figure
+
+
+def _line(
+    results: ResultSet, x: str, estimates: Iterable[Estimate]
+) -> list[tuple[float, Estimate]]:
+    """Return the points of the only line of results."""
+    lines = series_of(results, x, estimates)
+    if len(lines) > 1:
+        raise ResultsError(f"there are lines for {', '.join(lines)}: select one of them")
+    (points,) = lines.values()
+    return points
