@@ -136,3 +136,11 @@ def test_times_that_cannot_be_compared_are_told() -> None:
 )
 def test_sizes_in_words(number: float, words: str) -> None:
     assert findings.in_words(number) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(65_536, "65,536"), (1_048_576, "1 million"), (2.5e6, "2.5 million"), (3e9, "3,000 million")],
+)
+def test_large_sizes_in_few_digits(number: float, words: str) -> None:
+    assert findings.in_words(number, digits=2) == words

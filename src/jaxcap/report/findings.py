@@ -186,8 +186,18 @@ def name_of(results: ResultSet, result: Result, x: str | None = None) -> str:
     return ", ".join(named + values)
 
 
-def in_words(number: float) -> str:
-    """Write a size as prose does, such as ``"10,000"`` or ``"1 million"``."""
+def in_words(number: float, *, digits: int = 10) -> str:
+    """Write a size as prose does, with at most so many digits from a million on.
+
+    Examples
+    --------
+    >>> in_words(65_536), in_words(1_000_000)
+    ('65,536', '1 million')
+    >>> in_words(1_048_576), in_words(1_048_576, digits=2)
+    ('1,048,576', '1 million')
+    """
+    if number >= _MILLION:
+        number = float(f"{number:.{digits}g}")
     if number >= _MILLION and number % (_MILLION / 10) == 0:
         return f"{number / _MILLION:,.10g} million"
     return f"{number:,.10g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from textwrap import fill
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import offset_copy
 from scipy.optimize import isotonic_regression
 
-from jaxcap.report.figures.style import STYLE, escape_math
+from jaxcap.report.figures.style import escape_math
 
 # How much higher than its letters a line of text is, and the distance of a label from its line.
 _LINE_HEIGHT, _GAP_PT = 1.25, 10.0
@@ -62,7 +63,7 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
     texts = {str(line.get_label()): str(line.get_label()) for line in lines} | dict(texts or {})
     words = [texts[str(line.get_label())] for line in lines]
     ends = np.array([axes.transData.transform(_end(axes, line)) for line in lines])
-    height_pt = STYLE["font.size"] * _LINE_HEIGHT
+    height_pt = plt.rcParams["font.size"] * _LINE_HEIGHT
     heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1) for text in words]
     bottom, top = axes.bbox.y0, axes.bbox.y1
     places = spread(ends[:, 1], heights, bottom, top)
