@@ -38,7 +38,7 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     monkeypatch.setattr(environments, "available_releases", lambda _: available)
     monkeypatch.setattr(recording, "install", install)
     monkeypatch.setattr(environments, "python_version", lambda _: "3.12.1")
-    monkeypatch.setattr(recording.Recording, "_measure_in_processes", measure)
+    monkeypatch.setattr(recording.ReleaseRecorder, "_measure_in_processes", measure)
     monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
     monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
     return available
@@ -201,7 +201,7 @@ def test_the_largest_changes_are_measured_again(
             for name, results in sets.items()
         ]
 
-    monkeypatch.setattr(recording.Recording, "_measure_in_processes", measure_again)
+    monkeypatch.setattr(recording.ReleaseRecorder, "_measure_in_processes", measure_again)
     result = releases("confirm", "--folder", recorded, "--environments", recorded)
     assert result.exit_code == 0, result.output
     folder = recorded / "test-cpu" / "releases" / "again"

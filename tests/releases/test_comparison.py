@@ -15,7 +15,7 @@ from jaxcap.releases.comparison import (
     FALSE_SHARE,
     OTHER,
     Cause,
-    Comparison,
+    ReleaseChange,
     Releases,
     Series,
     adjust,
@@ -101,10 +101,10 @@ def test_equal_modes_in_all_processes_of_a_release_are_no_change() -> None:
 
 def test_range_of_modes_has_to_be_left() -> None:
     series = series_of([[1.0, 1.0, 1.0, 9.0], [3.0, 3.0, 3.0, 3.0]])
-    overlapping = Comparison(series, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0)
+    overlapping = ReleaseChange(series, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0)
     assert not overlapping.is_change
     apart = series_of([[1.0, 1.6], [3.0, 3.1]])
-    assert Comparison(apart, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0).is_change
+    assert ReleaseChange(apart, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0).is_change
 
 
 def test_small_differences_do_not_count() -> None:

@@ -20,7 +20,7 @@ from jaxcap.releases import environments, recording
 from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
 from jaxcap.releases.files import ALL, EXPERIMENT, ReleaseFiles
-from jaxcap.releases.recording import PROGRAMS, Recording
+from jaxcap.releases.recording import PROGRAMS, ReleaseRecorder
 from jaxcap.results import ResultSet
 
 Measure = Callable[..., list[ResultSet]]
@@ -88,8 +88,8 @@ def made(folder: Path, *releases: str) -> dict[str, ReleaseEnvironment]:
 
 def recorder(
     folder: Path, *, processes: int = 3, benchmarks: Sequence[str] = (SCAN, SORT)
-) -> Recording:
-    return Recording(
+) -> ReleaseRecorder:
+    return ReleaseRecorder(
         ReleaseFiles.of(folder), folder, "3.12", processes=processes, benchmarks=benchmarks
     )
 
@@ -303,7 +303,7 @@ def test_the_oldest_release_on_the_index_is_measured(tmp_path: Path) -> None:
     except InstallationError as error:
         pytest.skip(f"the package index can't be reached: {error}")
     oldest = next(r for r in reversed(releases) if tuple(map(int, r.split("."))) >= (0, 4, 18))
-    recording_ = Recording(
+    recording_ = ReleaseRecorder(
         ReleaseFiles.of(tmp_path), tmp_path / "made", sys.executable, processes=1, benchmarks=[SCAN]
     )
     recording_.run(recording_.install([oldest]))
@@ -318,7 +318,7 @@ def test_a_second_recording_belongs_to_the_same_machine(
     tmp_path: Path, measured: list[tuple[str, list[str]]]
 ) -> None:
     files = ReleaseFiles.of(tmp_path)
-    confirmation = Recording(files.again, tmp_path, "3.12", processes=1, benchmarks=[SCAN])
+    confirmation = ReleaseRecorder(files.again, tmp_path, "3.12", processes=1, benchmarks=[SCAN])
     confirmation.run(made(tmp_path, "0.5.0"))
     environments_written = list(tmp_path.rglob("environment.json"))
     assert environments_written == [tmp_path / "environment.json"]

@@ -98,15 +98,15 @@ def save_drawing(
     list
         As from `save`.
     """
-    source, noted = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
-    if drawn is None and noted.exists():
-        last = json.loads(noted.read_text(encoding="utf-8"))
+    source, sidecar = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
+    if drawn is None and sidecar.exists():
+        last = json.loads(sidecar.read_text(encoding="utf-8"))
         if last["source"] == source:
             images: list[dict[str, Any]] = last["images"]
             return images
-    noted.unlink(missing_ok=True)  # from here on the images are not those of the note
+    sidecar.unlink(missing_ok=True)  # from here on the images are others than it says
     images = save(drawn or drawing.draw(results, among=among), path, root, raster=drawn is not None)
-    write_atomically(noted, json.dumps({"source": source, "images": images}))
+    write_atomically(sidecar, json.dumps({"source": source, "images": images}))
     return images
 
 

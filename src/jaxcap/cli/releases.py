@@ -20,7 +20,7 @@ from jaxcap.results import ResultsError
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
-    from jaxcap.releases.comparison import Comparison, Releases
+    from jaxcap.releases.comparison import ReleaseChange, Releases
     from jaxcap.releases.environments import ReleaseEnvironment
     from jaxcap.releases.files import ReleaseFiles
     from jaxcap.releases.quantities import Quantity
@@ -218,7 +218,7 @@ def _record(
     from jaxcap.releases.environments import default_folder
 
     failures: list[str] = []
-    recorder = recording.Recording(
+    recorder = recording.ReleaseRecorder(
         *(files, environments or default_folder(), python, extra, processes, benchmarks),
         on_failure=failures.append,
     )
@@ -263,9 +263,9 @@ def show(
     headers = ("release", series.quantity, "processes", f"ratio to {newest}")
     rows, records = [], []
     for release, estimate in series.estimates.items():
-        beside = series.compare(newest, release)
+        change = series.compare(newest, release)
         processes = len(estimate.medians)
-        rows.append((release, estimate.short, str(processes), _ratio(beside)))
+        rows.append((release, estimate.short, str(processes), _ratio(change)))
         records.append(
             {
                 "release": release,
@@ -273,7 +273,7 @@ def show(
                 "low": estimate.low,
                 "high": estimate.high,
                 "processes": processes,
-                **_ratios(beside),
+                **_ratios(change),
             }
         )
     _show(kind, Table(caption, headers, rows), records)
@@ -317,32 +317,32 @@ def compare(
     caption = f"JAX {after} beside {before}"
     headers = ("benchmark", "quantity", f"ratio to {before}", "conclusion")
     rows, records = [], []
-    for beside in comparisons:
-        name, about = beside.series.benchmark, beside.series.quantity
+    for change in comparisons:
+        name, about = change.series.benchmark, change.series.quantity
         rows.append(
-            (name, about, _ratio(beside), beside.words if beside.is_change else "undecided")
+            (name, about, _ratio(change), change.words if change.is_change else "undecided")
         )
         records.append(
             {
                 "benchmark": name,
                 "quantity": about,
-                **_ratios(beside),
-                "adjusted_p": beside.adjusted_p,
-                "is_change": beside.is_change,
+                **_ratios(change),
+                "adjusted_p": change.adjusted_p,
+                "is_change": change.is_change,
             }
         )
     _show(kind, Table(caption, headers, rows), records)
 
 
-def _ratio(beside: Comparison) -> str:
-    interval = beside.interval
-    return f"{beside.ratio:.3g} ({interval})" if interval else f"{beside.ratio:.3g}"
+def _ratio(change: ReleaseChange) -> str:
+    interval = change.interval
+    return f"{change.ratio:.3g} ({interval})" if interval else f"{change.ratio:.3g}"
 
 
-def _ratios(beside: Comparison) -> Mapping[str, float | None]:
+def _ratios(change: ReleaseChange) -> Mapping[str, float | None]:
     """Return the ratio and its interval, whose ends are None if there was only one process."""
-    ends = (beside.low, beside.high) if beside.interval else (None, None)
-    return dict(zip(("ratio", "ratio_low", "ratio_high"), (beside.ratio, *ends), strict=True))
+    ends = (change.low, change.high) if change.interval else (None, None)
+    return dict(zip(("ratio", "ratio_low", "ratio_high"), (change.ratio, *ends), strict=True))
 
 
 def _show(kind: str, table: Table, records: Sequence[Mapping[str, object]]) -> None:

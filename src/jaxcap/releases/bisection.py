@@ -182,7 +182,7 @@ def changed_benchmarks(
     names = [name for name in sets[0] if all(len(values.get(name, ())) > 1 for values in sets)]
     ratios = {}
     for name in names:
-        comparison = _Comparison(ERROR_RATE / len(names))
+        comparison = _SequentialTest(ERROR_RATE / len(names))
         comparison.add({"older": sets[0][name], "newer": sets[1][name]})
         ratios[name] = comparison.ratio("older", "newer")
     changed = {name: ratio for name, ratio in ratios.items() if ratio.is_beyond(threshold)}
@@ -200,7 +200,7 @@ def _values_by_benchmark(results: ResultSet, quantity: Quantity) -> dict[str, li
 
 
 @dataclass(frozen=True)
-class _Comparison:
+class _SequentialTest:
     """What processes measured, by release, and the error rate of each interval.
 
     The ``logs`` are logarithms relative to the other processes of the same time, so that a machine that
@@ -302,7 +302,7 @@ class _Search:
         return self._outcome("gradual" if verdict == "no change" else verdict, older, newer, ratio)
 
     def _compare_pair(self, older: str, newer: str) -> tuple[Verdict, Ratio]:
-        def verdict(comparison: _Comparison) -> Verdict:
+        def verdict(comparison: _SequentialTest) -> Verdict:
             ratio = comparison.ratio(older, newer)
             if ratio.is_beyond(self.threshold):
                 return "found"
@@ -324,10 +324,10 @@ class _Search:
         return step, is_certain or several, comparison.ratio(older, newer)
 
     def _compare(
-        self, releases: Sequence[str], is_decided: Callable[[_Comparison], bool]
-    ) -> _Comparison:
+        self, releases: Sequence[str], is_decided: Callable[[_SequentialTest], bool]
+    ) -> _SequentialTest:
         self.on_comparison(releases)
-        comparison = _Comparison(ERROR_RATE / self.comparisons / LOOKS)
+        comparison = _SequentialTest(ERROR_RATE / self.comparisons / LOOKS)
         for _ in range(LOOKS):
             comparison.add(self.measure(releases, PROCESSES))
             if is_decided(comparison):
@@ -335,7 +335,7 @@ class _Search:
         return comparison
 
     def _note(
-        self, comparison: _Comparison, followed: tuple[str, str], several: bool = False
+        self, comparison: _SequentialTest, followed: tuple[str, str], several: bool = False
     ) -> Step:
         values = {release: tuple(values) for release, values in comparison.values.items()}
         step = Step(values=values, followed=followed, has_several_changes=several)

@@ -102,18 +102,18 @@ class Series:
         ranges = [np.ptp(logs) for logs in self.logs.values() if len(logs)]
         return max(ranges, default=0.0) >= log(MODE_FACTOR)
 
-    def compare(self, before: str, after: str) -> Comparison:
+    def compare(self, before: str, after: str) -> ReleaseChange:
         """Compare two releases that measured it."""
         ratio = self.estimates[after].value / self.estimates[before].value
         if self.is_exact:
-            return Comparison(self, before, after, ratio, ratio, ratio, float(ratio == 1))
+            return ReleaseChange(self, before, after, ratio, ratio, ratio, float(ratio == 1))
         low, high, p = compare_logs(self.logs[before], self.logs[after], *self.deviation)
         # With few processes the median may lie beside the mean that the interval is about.
-        return Comparison(self, before, after, ratio, min(low, ratio), max(high, ratio), p)
+        return ReleaseChange(self, before, after, ratio, min(low, ratio), max(high, ratio), p)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ReleaseChange:
     """A benchmark under two releases.
 
     Attributes
@@ -185,7 +185,7 @@ class Comparison:
         return f"{self.low:.3g} to {self.high:.3g}"
 
 
-def adjust(comparisons: Iterable[Comparison]) -> list[Comparison]:
+def adjust(comparisons: Iterable[ReleaseChange]) -> list[ReleaseChange]:
     """Correct the p-values of comparisons for their number."""
     comparisons = list(comparisons)
     corrected = false_discovery_control([comparison.p for comparison in comparisons])
@@ -250,6 +250,11 @@ class Releases:
         return self.names[-1]
 
     @property
+    def device(self) -> str:
+        """Where the newest release was measured."""
+        return str(self.sets[self.newest].environment.device)
+
+    @property
     def twin(self) -> str | None:
         """The newest release as it was measured once more, if it was."""
         twin = f"{self.newest}{TWIN}"
@@ -264,23 +269,21 @@ class Releases:
     @cached_property
     def series(self) -> list[Series]:
         """All quantities of all benchmarks and variants, by topic."""
-        found: dict[tuple[str, str, Quantity], dict[str, Estimate]] = {}
+        estimates: dict[tuple[str, str, Quantity], dict[str, Estimate]] = {}
         for release, results in self.sets.items():
             for result in results:
                 for quantity in QUANTITIES:
                     estimate = estimate_of(result, quantity)
                     # Zeros have no logarithm: most programs need no temporary memory.
-                    if estimate and min(estimate.value, *estimate.medians) > 0:
+                    if estimate and min((estimate.value, *estimate.medians)) > 0:
                         key = str(result.parameters["benchmark"]), result.variant, quantity
-                        found.setdefault(key, {})[release] = estimate
-        order = list(self.topics)
+                        estimates.setdefault(key, {})[release] = estimate
         series = [
-            Series(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, estimates)
-            for (benchmark, variant, quantity), estimates in found.items()
+            Series(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, by_release)
+            for (benchmark, variant, quantity), by_release in estimates.items()
         ]
-        known = [one for one in series if one.benchmark in self.topics]
-        known.sort(key=lambda one: order.index(one.benchmark))
-        return known + [one for one in series if one.benchmark not in self.topics]
+        places = {benchmark: place for place, benchmark in enumerate(self.topics)}
+        return sorted(series, key=lambda s: places.get(s.benchmark, len(places)))
 
     def of_jax(self, quantity: Quantity | None = None) -> list[Series]:
         """Return the series of JAX of a quantity, or of what each benchmark is about."""
@@ -307,7 +310,7 @@ class Releases:
         return topics
 
     @cached_property
-    def steps(self) -> list[Comparison]:
+    def steps(self) -> list[ReleaseChange]:
         """Each benchmark under each two releases that follow each other."""
         return adjust(
             series.compare(before, after)
@@ -316,7 +319,7 @@ class Releases:
         )
 
     @cached_property
-    def changes(self) -> list[Comparison]:
+    def changes(self) -> list[ReleaseChange]:
         """The steps that count as changes and are JAX's own, the largest first.
 
         Those that a second recording doesn't show are left out.
@@ -329,11 +332,11 @@ class Releases:
         return sorted(changes, key=lambda c: c.factor, reverse=True)
 
     @property
-    def not_seen_again(self) -> list[Comparison]:
+    def not_seen_again(self) -> list[ReleaseChange]:
         """The steps that would count as changes if a second recording had shown them as well."""
         return [c for c in self.steps if c.is_change and self.is_seen_again(c) is False]
 
-    def second(self, change: Comparison) -> Comparison | None:
+    def second(self, change: ReleaseChange) -> ReleaseChange | None:
         """Return what a second recording says about a change; None if it didn't measure it."""
         wanted = change.series
         for series in self.again.of_jax(wanted.quantity) if self.again else ():
@@ -342,7 +345,7 @@ class Releases:
                 return series.compare(change.before, change.after)
         return None
 
-    def is_seen_again(self, change: Comparison) -> bool | None:
+    def is_seen_again(self, change: ReleaseChange) -> bool | None:
         """Tell whether a second recording shows a change too; None if it can't tell."""
         second = self.second(change)
         if second is None or isnan(second.p):
@@ -351,11 +354,11 @@ class Releases:
         return same_direction and second.factor >= LEAST_CHANGE and second.p <= FALSE_SHARE
 
     @property
-    def moved_with_control(self) -> list[Comparison]:
+    def moved_with_control(self) -> list[ReleaseChange]:
         """The steps that would count as changes if the same work without JAX hadn't changed as well."""
         return [c for c in self.steps if c.is_change and self._control_moved(c)]
 
-    def _control_moved(self, change: Comparison) -> bool:
+    def _control_moved(self, change: ReleaseChange) -> bool:
         """Tell whether NumPy's time changed there too: in the same direction, and half as much."""
         control = self.control_of(change.series)
         if not control or not {change.before, change.after} <= control.estimates.keys():
@@ -364,23 +367,23 @@ class Releases:
         return same.p <= FALSE_SHARE and log(same.ratio) / log(change.ratio) >= 0.5
 
     @cached_property
-    def regressions(self) -> list[Comparison]:
+    def regressions(self) -> list[ReleaseChange]:
         """The newest release beside the best earlier one, where it is slower; the worst first."""
-        everything = adjust(
+        changes = adjust(
             series.compare(release, self.newest)
             for series in self.of_jax()
             if self.newest in series.estimates
             for release in series.releases[:-1]
         )
-        worst: dict[str, Comparison] = {}
-        for one in everything:
-            name = one.series.benchmark
-            if one.ratio > 1 and one.is_change and not self._control_moved(one):
-                worst[name] = max(one, worst.get(name, one), key=lambda c: c.ratio)
+        worst: dict[str, ReleaseChange] = {}
+        for change in changes:
+            name = change.series.benchmark
+            if change.ratio > 1 and change.is_change and not self._control_moved(change):
+                worst[name] = max(change, worst.get(name, change), key=lambda c: c.ratio)
         return sorted(worst.values(), key=lambda c: c.ratio, reverse=True)
 
     @cached_property
-    def then_and_now(self) -> list[Comparison]:
+    def then_and_now(self) -> list[ReleaseChange]:
         """Each benchmark under the oldest and under the newest release."""
         oldest = self.names[0]
         return adjust(
@@ -390,7 +393,7 @@ class Releases:
         )
 
     @cached_property
-    def without_cause(self) -> list[Comparison]:
+    def without_cause(self) -> list[ReleaseChange]:
         """The newest release and its twin, which differ by chance alone."""
         twin = self.twin
         return adjust(
@@ -424,7 +427,7 @@ class Cause:
     cause: str
     link: str
 
-    def explains(self, change: Comparison) -> bool:
+    def explains(self, change: ReleaseChange) -> bool:
         """Tell whether a change is of this kind, and the release lies between those compared."""
         series = change.series
         is_meant = series.benchmark == self.benchmark or series.topic == self.topic

@@ -48,7 +48,7 @@ PROGRAMS = {
 
 
 @dataclass
-class Recording:
+class ReleaseRecorder:
     """A recording of releases, which may have been begun earlier.
 
     Attributes

@@ -6,7 +6,7 @@ than most reports had, and on another machine. So a report that is not seen here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import sqrt
@@ -15,10 +15,11 @@ from typing import Literal
 from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.files import TWIN, version_key
 from jaxcap.releases.quantities import JAX, NUMPY
+from jaxcap.releases.spans import name_span
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Speedup
 
-Word = Literal["reproduced", "smaller", "not seen", "undecided"]
+ReplayOutcome = Literal["reproduced", "smaller", "not seen", "undecided"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ class Replay:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReplayVerdict:
     """Whether a release shows what was reported.
 
     Attributes
@@ -84,7 +85,7 @@ class Verdict:
     threshold: float
 
     @property
-    def word(self) -> Word:
+    def outcome(self) -> ReplayOutcome:
         """The verdict, which holds for the whole interval of the speed-up.
 
         ``"smaller"`` is less than the threshold, though at least a quarter of the reported factor on
@@ -98,7 +99,7 @@ class Verdict:
         return "smaller" if least >= max(sqrt(self.threshold), NO_DIFFERENCE) else "not seen"
 
 
-def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, Verdict]:
+def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, ReplayVerdict]:
     """Compare all releases with what was reported.
 
     Parameters
@@ -129,7 +130,9 @@ def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, Verdic
         fast = dict.fromkeys(releases, slow[good[-1]] if good else None)
     is_first_call = BENCHMARKS[replay.benchmark].quantity == "first call"
     return {
-        release: Verdict(_speedup(result, other, is_first_call=is_first_call), replay.threshold)
+        release: ReplayVerdict(
+            _speedup(result, other, is_first_call=is_first_call), replay.threshold
+        )
         for release, result in slow.items()
         if result and (other := fast[release])
     }
@@ -160,7 +163,7 @@ def _speedup(result: Result, other: Result, *, is_first_call: bool) -> Speedup:
     return Speedup.from_runs(ratios, devices=(result.device,))
 
 
-def summary(verdicts: Mapping[str, Verdict]) -> str:
+def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
     """Say in which releases it shows, such as ``"reproduced from 0.4.32 to 0.5.0, fixed in 0.5.3"``.
 
     Undecided releases between others with the same verdict are passed over.
@@ -171,15 +174,17 @@ def summary(verdicts: Mapping[str, Verdict]) -> str:
         By release, oldest first.
     """
     releases = list(verdicts)
-    decided = [(r, verdict.word) for r, verdict in verdicts.items() if verdict.word != "undecided"]
+    decided = [
+        (r, verdict.outcome) for r, verdict in verdicts.items() if verdict.outcome != "undecided"
+    ]
     if not decided:
         return "undecided" if verdicts else "not measured"
     phrases: list[str] = []
-    for word, group in groupby(decided, key=lambda item: item[1]):
+    for outcome, group in groupby(decided, key=lambda item: item[1]):
         span = [release for release, _ in group]
-        if word != "not seen":
-            what = "reproduced" if word == "reproduced" else "smaller than reported"
-            phrases.append(f"{what} {_span(span, releases)}")
+        if outcome != "not seen":
+            what = "reproduced" if outcome == "reproduced" else "smaller than reported"
+            phrases.append(f"{what} {name_span(span, releases)}")
         elif phrases:
             # Where the release before is undecided, it may have been fixed there already.
             before = releases[releases.index(span[0]) - 1]
@@ -189,20 +194,8 @@ def summary(verdicts: Mapping[str, Verdict]) -> str:
     return f"not seen in {len(decided)} of {len(releases)} releases, undecided in the others"
 
 
-def _span(span: Sequence[str], releases: Sequence[str]) -> str:
-    """Say where a span of releases begins and ends, if not with all releases."""
-    begins, ends = span[0] == releases[0], span[-1] == releases[-1]
-    if begins and ends:
-        return "in all releases"
-    if len(span) == 1:
-        return f"in {span[0]}"
-    if ends:
-        return f"since {span[0]}"
-    return f"up to {span[-1]}" if begins else f"from {span[0]} to {span[-1]}"
-
-
-def _in_or_by(before: str, verdicts: Mapping[str, Verdict]) -> str:
-    return "by" if verdicts[before].word == "undecided" else "in"
+def _in_or_by(before: str, verdicts: Mapping[str, ReplayVerdict]) -> str:
+    return "by" if verdicts[before].outcome == "undecided" else "in"
 
 
 REPLAYS = (

@@ -16,9 +16,9 @@ from jaxcap.report.precision import false_alarms
 from jaxcap.results import audit
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
-from jaxcap_docs.read import releases
 from jaxcap_docs.read.dependencies import note_all_results, note_files
 from jaxcap_docs.read.elements import reference
+from jaxcap_docs.release_records import recorded
 
 
 class Trust(SphinxDirective):
@@ -43,10 +43,10 @@ class Trust(SphinxDirective):
 def _findings() -> Iterator[tuple[str, str, str]]:
     """Yield a page, what was checked, and how that came out."""
     claims = [
-        claim.statement.check(record.shown(claim.results)).outcome
+        claim.outcome
         for tutorial in TUTORIALS
         if (record := page_records.load(tutorial))
-        for claim in record.claims
+        for claim in record.checked_claims()
     ]
     if claims:
         outcomes = Counter(WORDS[outcome] for outcome in claims)
@@ -55,7 +55,7 @@ def _findings() -> Iterator[tuple[str, str, str]]:
         published.assess(value, page_records.recordings()) for value in published.load().values()
     ]
     yield "results/then_and_now", *published_values(assessments)
-    for of_machine in releases.recorded()[:1]:
+    for of_machine in recorded()[:1]:
         yield (
             "releases/index",
             f"{len(of_machine.names)} releases of JAX compared",
