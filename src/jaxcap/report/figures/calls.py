@@ -14,27 +14,9 @@ from matplotlib.ticker import EngFormatter
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import headline, label_ends
-from jaxcap.report.figures.series import (
-    describe_ends,
-    draw_series,
-    log_axes,
-    series_of,
-)
-from jaxcap.report.figures.style import (
-    BLUE,
-    INK,
-    ORANGE,
-    STYLE,
-    escape_math,
-    log_axis,
-    palette,
-)
-from jaxcap.report.figures.values import (
-    TIME,
-    limits_of,
-    paired,
-    positive_range,
-)
+from jaxcap.report.figures.series import describe_ends, draw_series, log_axes, series_of
+from jaxcap.report.figures.style import BLUE, INK, ORANGE, STYLE, escape_math, log_axis, palette
+from jaxcap.report.figures.values import TIME, limits_of, paired, positive_range
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tabulation import devices_of
@@ -74,8 +56,7 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
         axes.plot(estimate.value, height, "o", color=INK, markersize=9, fillstyle="none")
     axes.set(xlabel="calls", ylabel="time of all calls so far\n(lower is better)")
     finding = "; ".join(findings.pay_off(name, over, *paid[name]) for name in paid)
-    subject = title or devices_of(results.results)
-    headline(figure, finding, subject)
+    headline(figure, finding, subject := title or devices_of(results))
     figure.set_label(subject)
     label_ends(axes)
     return figure
@@ -107,10 +88,10 @@ def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
         described.append(f"{name}, {describe_ends(x, series)}")
     below.supylabel(TIME, fontsize=STYLE["font.size"])
     figure.axes[-1].set_xlabel(escape_math(x))
-    headline(figure, f"At the largest {x}, {' and '.join(words)}")
+    finding, subject = f"At the largest {x}, {' and '.join(words)}", title or devices_of(results)
+    headline(figure, finding, subject, ". ".join(described))
     for axes in figure.axes:
         label_ends(axes)
-    figure.set_label(". ".join([title or devices_of(results.results), *described]))
     return figure
 
 

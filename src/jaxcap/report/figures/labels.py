@@ -21,8 +21,8 @@ _LINE_HEIGHT, _GAP_PT = 1.25, 10.0
 _INCHES_PER_LETTER = 0.118  # of a title
 
 
-def headline(figure: Figure, finding: str, subject: str = "") -> None:
-    """Put what was found above a figure.
+def headline(figure: Figure, finding: str, subject: str = "", words: str = "") -> None:
+    """Put what was found above a figure, and describe it to those who can't see it.
 
     Parameters
     ----------
@@ -32,11 +32,15 @@ def headline(figure: Figure, finding: str, subject: str = "") -> None:
         A sentence, made from the results.
     subject
         What the figure is about.
+    words
+        Its main numbers.
     """
     width = figure.get_figwidth()
     figure.suptitle(wrap(finding, width), x=0.01, ha="left")
     if subject and len(figure.axes) == 1:
         figure.axes[0].set_title(wrap(subject, 0.85 * width))
+    if words:
+        figure.set_label(f"{subject}. {words}")
 
 
 def wrap(text: str, inches: float) -> str:

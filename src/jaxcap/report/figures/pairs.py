@@ -10,14 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from jaxcap.report.figures.labels import headline
-from jaxcap.report.figures.style import (
-    GREEN,
-    GRID,
-    ORANGE,
-    STYLE,
-    escape_math,
-    log_axis,
-)
+from jaxcap.report.figures.style import GREEN, GRID, ORANGE, STYLE, escape_math, log_axis
 from jaxcap.results.statistics import Estimate
 
 #: The colours of the first and of the second number of a pair.

@@ -13,17 +13,8 @@ from matplotlib.transforms import Transform, offset_copy
 
 from jaxcap.report import findings
 from jaxcap.report.figures.labels import label_ends
-from jaxcap.report.figures.style import (
-    MARKERS,
-    escape_math,
-    log_axis,
-    size_axis,
-)
-from jaxcap.report.figures.values import (
-    PROCESS,
-    describe,
-    limits_of,
-)
+from jaxcap.report.figures.style import MARKERS, escape_math, log_axis, size_axis
+from jaxcap.report.figures.values import PROCESS, describe, limits_of
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 
