@@ -57,11 +57,11 @@ as_fast
 #
 # All that takes far too long for a build. The numbers from here on were recorded, on the machine
 # and on the day that the tables name:
-from jaxcap.report import precision
+from jaxcap.report import reliability
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 
 audit = recorded()
-precision.table_of_verdicts(audit)
+reliability.table_of_verdicts(audit)
 
 # %%
 # A *false alarm* is a kernel that a tool told from itself. Two of the tools give no verdict, so we
@@ -80,7 +80,7 @@ from jaxcap.results.statistics import CONFIDENCE
 figure, axes = plt.subplots(figsize=(6, 3))
 for load, colour, shift in zip(LOADS, figures.COLOURS, (-0.12, 0.12)):
     for row, tool in enumerate(TOOLS):
-        share = precision.false_alarms(audit, tool, load).interval
+        share = reliability.false_alarms(audit, tool, load).interval
         label = load if row == 0 else None
         place = row + shift
         axes.hlines(place, share.low, share.high, color=colour)
@@ -109,7 +109,7 @@ _ = figure.legend(loc="outside right center")
 # as the confidence says. Meanwhile the interval has to stay narrow, since nobody is helped by
 # hearing that a call takes between a second and an hour. The *width* is how many times as large the
 # upper end is as the lower one, in the median.
-precision.table_of_intervals(audit)
+reliability.table_of_intervals(audit)
 
 # %%
 # In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
@@ -122,8 +122,8 @@ figure, panels = plt.subplots(
     1, len(TOOLS), figsize=(6, 3), sharex=True, sharey=True
 )
 for axes, tool in zip(panels, TOOLS):
-    runs = precision.waves(audit, tool, QUIET)
-    given = [precision.speedup(tool, pair) for pair in runs.values()]
+    runs = reliability.waves(audit, tool, QUIET)
+    given = [reliability.speedup(tool, pair) for pair in runs.values()]
     axes.vlines(list(runs), [i.low for i in given], [i.high for i in given])
     axes.plot(list(runs), [i.value for i in given], "o", markersize=4)
     axes.set_title(tool, fontsize=10)
@@ -145,7 +145,7 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # that will matter. We can at least see how much changes within minutes. This table splits the
 # variation of times into what differs between the processes of a run, and what differs between runs
 # beyond that:
-precision.table_of_deviations(audit)
+reliability.table_of_deviations(audit)
 
 # %%
 # The second kind is invisible from inside a run, however many processes it has. So each interval on
@@ -171,12 +171,12 @@ precision.table_of_deviations(audit)
 # Takeaway
 # --------
 as_itself = twice.speedup("B", over="A", kernel="matrix product, jit")
-alarms = str(precision.false_alarms(audit, JAXCAP, QUIET))
-alarms_when_busy = str(precision.false_alarms(audit, JAXCAP, BUSY))
-times = precision.times(audit, JAXCAP, QUIET)
-speedups = precision.speedups(audit, JAXCAP, QUIET)
-next_time = str(precision.next_inside(times))
-next_ratio = str(precision.next_inside(speedups))
+alarms = str(reliability.false_alarms(audit, JAXCAP, QUIET))
+alarms_when_busy = str(reliability.false_alarms(audit, JAXCAP, BUSY))
+times = reliability.times(audit, JAXCAP, QUIET)
+speedups = reliability.speedups(audit, JAXCAP, QUIET)
+next_time = str(reliability.next_inside(times))
+next_ratio = str(reliability.next_inside(speedups))
 
 # %%
 # Compared with itself, a matrix product came out :measured:`as_itself` in this build. In the audit,

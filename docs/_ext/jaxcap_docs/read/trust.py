@@ -12,7 +12,7 @@ from jaxcap import published
 from jaxcap.published import Assessment, Conclusion
 from jaxcap.releases.files import EXPERIMENT
 from jaxcap.report.claims import WORDS
-from jaxcap.report.precision import false_alarms
+from jaxcap.report.reliability import false_alarms
 from jaxcap.results import audit
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
