@@ -76,6 +76,25 @@ def test_all_releases_are_recorded_and_the_newest_twice(tmp_path: Path) -> None:
     assert result.stdout == f"recorded 4 releases in {files.folder}\n"
 
 
+def test_an_older_release_is_recorded_once(tmp_path: Path) -> None:
+    record(tmp_path, "0.10.0")
+    record(tmp_path, "0.5.0", "0.6.0")
+    files = ReleaseFiles.of(tmp_path / "test-cpu")
+    assert files.releases() == ["0.5.0", "0.6.0", "0.10.0", "0.10.0 twin"]
+
+
+def test_a_list_of_failures_that_cannot_be_read_is_said_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
+    files = ReleaseFiles.of(tmp_path / "test-cpu")
+    files.folder.mkdir(parents=True)
+    (files.folder / "failures.csv").write_text("no list", encoding="utf-8")
+    result = record(tmp_path, "0.5.0")
+    assert result.exit_code == 2
+    assert "can't be read as a list of failures" in result.stderr
+    assert not files.releases()
+
+
 def test_the_list_says_what_is_recorded(tmp_path: Path) -> None:
     record(tmp_path, "0.6.0", "0.4.0")
     lines = releases("list", "--folder", tmp_path).stdout.splitlines()
