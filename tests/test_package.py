@@ -10,6 +10,8 @@ from importlib.resources import files
 import pytest
 
 import jaxcap
+from jaxcap import measure
+from jaxcap.measure import experiment, sampling, timing
 
 
 def test_version_is_that_of_the_installed_package() -> None:
@@ -25,6 +27,7 @@ def test_package_is_typed() -> None:
     [
         ("jaxcap", {"jax", "numpy", "torch", "flax", "matplotlib", "pandas"}),
         ("jaxcap.cli", {"jax", "torch", "flax", "optax", "orbax", "pooch", "matplotlib"}),
+        ("jaxcap.measure", {"jax", "numpy", "torch", "flax", "matplotlib", "rich"}),
         ("jaxcap.measure.timing", {"torch", "flax", "matplotlib", "pandas", "rich"}),
         ("jaxcap.results", {"jax", "torch", "flax", "optax", "matplotlib"}),
         ("jaxcap.report.exports", {"jax", "torch", "flax", "optax", "matplotlib"}),
@@ -46,3 +49,14 @@ def test_importing_brings_along_no_library_that_is_not_needed(
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in report.splitlines()}
     assert "jaxcap" in imported
     assert imported & absent == set()
+
+
+def test_what_most_programs_measure_with_is_in_one_place() -> None:
+    assert measure.compare is timing.compare
+    assert measure.measure is timing.measure
+    assert measure.sweep is timing.sweep
+    assert measure.Experiment is experiment.Experiment
+    assert measure.grid is experiment.grid
+    assert measure.Variants is sampling.Variants
+    with pytest.raises(AttributeError, match=r"'jaxcap\.measure' has no attribute 'clock'"):
+        measure.clock  # noqa: B018

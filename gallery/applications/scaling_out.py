@@ -17,7 +17,7 @@ don't even need a first.
 # is going to run on a cluster. JAX has to know the number before it first looks for devices, and in
 # this process it may have looked already. So this page starts others. Their environment sets
 # ``JAX_PLATFORMS`` to ``cpu``, and ``JAX_NUM_CPU_DEVICES`` to the number:
-from jaxcap.report.pretended import run_python, start_python
+from jaxcap.report.virtual_devices import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
 print(run_python("-c", count, devices=8))
@@ -52,7 +52,7 @@ Source(sharding.by_pmap)
 
 # %%
 # Do all three get the gradient that one device gets?
-print(run_python("-m", "jaxcap.kernels.sharding", devices=8))
+print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
 # They do, but for rounding. And the last line says how the devices talk: by an *all-reduce*, which

@@ -58,11 +58,11 @@ as_fast
 #
 # An audit of this kind takes far too long for a build. So the numbers from here on were recorded,
 # on the machine and on the day that the tables name:
-from jaxcap.report import precision
+from jaxcap.report import reliability
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 
 audit = recorded()
-precision.table_of_verdicts(audit)
+reliability.table_of_verdicts(audit)
 
 # %%
 # A *false alarm* is a kernel that a tool told from itself. (Two of the tools give no verdict, so we
@@ -82,7 +82,7 @@ from jaxcap.results.statistics import CONFIDENCE
 figure, axes = plt.subplots(figsize=(6, 3))
 for load, colour, shift in zip(LOADS, figures.COLOURS, (-0.12, 0.12)):
     for row, tool in enumerate(TOOLS):
-        share = precision.false_alarms(audit, tool, load).interval
+        share = reliability.false_alarms(audit, tool, load).interval
         label = load if row == 0 else None
         place = row + shift
         axes.hlines(place, share.low, share.high, color=colour)
@@ -114,7 +114,7 @@ _ = figure.legend(loc="outside right center")
 # as the confidence says. Meanwhile the interval has to stay narrow, since nobody is helped by
 # hearing that a call takes between a second and an hour. The *width* is how many times as large the
 # upper end is as the lower one, in the median.
-precision.table_of_intervals(audit)
+reliability.table_of_intervals(audit)
 
 # %%
 # On the quiet machine, the next time lay inside this site's interval in :measured:`next_time` of
@@ -130,8 +130,8 @@ figure, panels = plt.subplots(
     1, len(TOOLS), figsize=(6, 3), sharex=True, sharey=True
 )
 for axes, tool in zip(panels, TOOLS):
-    runs = precision.waves(audit, tool, QUIET)
-    given = [precision.speedup(tool, pair) for pair in runs.values()]
+    runs = reliability.waves(audit, tool, QUIET)
+    given = [reliability.speedup(tool, pair) for pair in runs.values()]
     axes.vlines(list(runs), [i.low for i in given], [i.high for i in given])
     axes.plot(list(runs), [i.value for i in given], "o", markersize=4)
     axes.set_title(tool, fontsize=10)
@@ -153,7 +153,7 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # and the neighbours on the machine will be different, and no measurement of today knows how much
 # that will matter. But we can see how much changes within minutes. Part of the variation lies
 # between the processes of one run. The rest lies between runs:
-precision.table_of_deviations(audit)
+reliability.table_of_deviations(audit)
 
 # %%
 # The rest is invisible from inside a run, however many processes it has. So each interval on this
@@ -178,13 +178,13 @@ precision.table_of_deviations(audit)
 #
 # Takeaway
 # --------
-alarms = str(precision.false_alarms(audit, JAXCAP, QUIET))
-alarms_when_busy = str(precision.false_alarms(audit, JAXCAP, BUSY))
-found = str(precision.detections(audit, JAXCAP, QUIET))
-times = precision.times(audit, JAXCAP, QUIET)
-speedups = precision.speedups(audit, JAXCAP, QUIET)
-next_time = str(precision.next_inside(times))
-next_ratio = str(precision.next_inside(speedups))
+alarms = str(reliability.false_alarms(audit, JAXCAP, QUIET))
+alarms_when_busy = str(reliability.false_alarms(audit, JAXCAP, BUSY))
+found = str(reliability.detections(audit, JAXCAP, QUIET))
+times = reliability.times(audit, JAXCAP, QUIET)
+speedups = reliability.speedups(audit, JAXCAP, QUIET)
+next_time = str(reliability.next_inside(times))
+next_ratio = str(reliability.next_inside(speedups))
 
 # %%
 # How far can you trust a verdict on this site? In the audit, on a quiet machine, it cried wolf in

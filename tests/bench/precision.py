@@ -31,7 +31,7 @@ from jaxcap.measure.machine.description import capture
 from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.processes import ProcessError
 from jaxcap.measure.progress import progress_bar
-from jaxcap.report import precision
+from jaxcap.report import reliability
 from jaxcap.results import audit
 from jaxcap.results.audit import (
     BUSY,
@@ -243,9 +243,9 @@ def main() -> None:
         measured.save(output)
         console.print(f"saved as {output}")
     for tabulate in (
-        precision.table_of_verdicts,
-        precision.table_of_intervals,
-        precision.table_of_deviations,
+        reliability.table_of_verdicts,
+        reliability.table_of_intervals,
+        reliability.table_of_deviations,
     ):
         console.print(tabulate(measured))
 

@@ -38,7 +38,7 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     monkeypatch.setattr(environments, "available_releases", lambda _: available)
     monkeypatch.setattr(recording, "install", install)
     monkeypatch.setattr(environments, "python_version", lambda _: "3.12.1")
-    monkeypatch.setattr(recording.Recording, "_measure_in_processes", measure)
+    monkeypatch.setattr(recording.ReleaseRecorder, "_measure_in_processes", measure)
     monkeypatch.setattr(description, "capture", lambda: ENVIRONMENT)
     monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
     return available
@@ -74,6 +74,25 @@ def test_all_releases_are_recorded_and_the_newest_twice(tmp_path: Path) -> None:
     files = ReleaseFiles.of(tmp_path / "test-cpu")
     assert files.releases() == ["0.5.0", "0.6.0", "0.10.0", "0.10.0 twin"]
     assert result.stdout == f"recorded 4 releases in {files.folder}\n"
+
+
+def test_an_older_release_is_recorded_once(tmp_path: Path) -> None:
+    record(tmp_path, "0.10.0")
+    record(tmp_path, "0.5.0", "0.6.0")
+    files = ReleaseFiles.of(tmp_path / "test-cpu")
+    assert files.releases() == ["0.5.0", "0.6.0", "0.10.0", "0.10.0 twin"]
+
+
+def test_a_list_of_failures_that_cannot_be_read_is_said_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
+    files = ReleaseFiles.of(tmp_path / "test-cpu")
+    files.folder.mkdir(parents=True)
+    (files.folder / "failures.csv").write_text("no list", encoding="utf-8")
+    result = record(tmp_path, "0.5.0")
+    assert result.exit_code == 2
+    assert "can't be read as a list of failures" in result.stderr
+    assert not files.releases()
 
 
 def test_the_list_says_what_is_recorded(tmp_path: Path) -> None:
@@ -201,7 +220,7 @@ def test_the_largest_changes_are_measured_again(
             for name, results in sets.items()
         ]
 
-    monkeypatch.setattr(recording.Recording, "_measure_in_processes", measure_again)
+    monkeypatch.setattr(recording.ReleaseRecorder, "_measure_in_processes", measure_again)
     result = releases("confirm", "--folder", recorded, "--environments", recorded)
     assert result.exit_code == 0, result.output
     folder = recorded / "test-cpu" / "releases" / "again"

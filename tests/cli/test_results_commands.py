@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from fakes import GPU, make_result, make_run, make_set
+from releases_made_up import record
 
 from jaxcap.cli import cli
 
@@ -232,3 +233,19 @@ def test_a_variant_that_is_not_there_is_refused(folder: Path) -> None:
     result = results("show", folder / "a.json", "--variant", "none")
     assert result.exit_code == 2
     assert "available: variant op by op, jit" in result.stderr
+
+
+def test_the_recordings_of_this_repository_are_valid() -> None:
+    result = results("validate", Path(__file__).parents[2] / "docs" / "recorded")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_a_release_recorded_on_a_machine_must_be_named_in_its_files(tmp_path: Path) -> None:
+    (tmp_path / "environment.json").touch()
+    files = record(tmp_path / "releases", names=["0.5.0"])
+    again = record(files.again.folder, names=["0.5.0"])
+    assert results("validate", tmp_path / "releases").exit_code == 0
+    again.path("0.5.0").rename(again.path("0.6.0"))
+    result = results("validate", tmp_path / "releases")
+    assert result.exit_code == 2
+    assert "measured with jaxlib 0.6.0" in result.stderr

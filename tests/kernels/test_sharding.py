@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from jaxcap.kernels import sharding
-from jaxcap.report.pretended import run_python
+from jaxcap.report import virtual_devices
+from jaxcap.report.virtual_devices import run_python
 
 EPSILON = float(np.finfo(np.float32).eps)
 
@@ -23,7 +24,7 @@ def test_each_way_gives_the_gradient_of_the_mean_square(way: sharding.Way) -> No
 
 
 def test_four_devices_share_a_batch_and_agree() -> None:
-    *ways, lies, message = run_python("-m", sharding.__name__, devices=4).splitlines()
+    *ways, lies, message = run_python("-m", virtual_devices.__name__, devices=4).splitlines()
     assert lies == "of a batch of (8, 3), each device has (2, 3)"
     assert message == "XLA's program has an all-reduce: True"
     off = dict(line.split(" off by ") for line in ways)

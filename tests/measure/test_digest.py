@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from textwrap import dedent
 import pytest
 from sample_experiments import SUMS
 
+import jaxcap.kernels as kernels_package
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 
@@ -118,6 +120,8 @@ COMPUTATIONS = {
 def test_all_computations_are_listed() -> None:
     kernels = {f"kernels/{path.name}" for path in (digest.ROOT / "kernels").glob("*.py")}
     assert kernels == {file for file in COMPUTATIONS if file.startswith("kernels/")}
+    described = set(re.findall(r"``(\w+)``", kernels_package.__doc__ or ""))
+    assert {f"kernels/{name}.py" for name in (*described, "__init__")} == kernels
 
 
 @pytest.mark.parametrize(

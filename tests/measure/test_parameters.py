@@ -27,6 +27,12 @@ def test_other_values_are_refused(value: Any) -> None:
         validate_labels({"size": value}, experiment="test")
 
 
+@pytest.mark.parametrize("name", ["variant", "experiment", "allocator", "over"])
+def test_a_parameter_that_could_not_be_selected_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"no parameter can be named '{name}'"):
+        validate_labels({"size": 1, name: "a"}, experiment="test")
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [

@@ -10,7 +10,7 @@ import pytest
 from fakes import FakeClock
 
 from jaxcap.measure import sampling
-from jaxcap.measure.sampling import Comparison, _KernelCounts, wait_until_idle
+from jaxcap.measure.sampling import InterleavedSampler, _KernelCounts, wait_until_idle
 
 MS = 1e-3
 
@@ -23,42 +23,42 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return events
 
 
-def prepared(durations_s: Iterator[float], events: list[str]) -> Comparison:
+def prepared(durations_s: Iterator[float], events: list[str]) -> InterleavedSampler:
     clock = FakeClock()
 
     def call() -> None:
         events.append("call")
         clock.advance(next(durations_s))
 
-    comparison = Comparison({"a": call}, clock=clock)
-    comparison.call_first(empty_caches=False)
-    comparison.calibrate(MS)
+    sampler = InterleavedSampler({"a": call}, clock=clock)
+    sampler.call_first(empty_caches=False)
+    sampler.calibrate(MS)
     events.clear()
-    return comparison
+    return sampler
 
 
 def test_one_slow_call_does_not_make_samples_short(idle: list[str]) -> None:
-    comparison = prepared(chain([MS, 100 * MS], repeat(0.25 * MS)), idle)
-    comparison.sample()
+    sampler = prepared(chain([MS, 100 * MS], repeat(0.25 * MS)), idle)
+    sampler.sample()
     assert idle == ["call"] * 4
 
 
 def test_long_calls_are_not_repeated_to_count_them(idle: list[str]) -> None:
     durations_s = iter([1.0] * 3)
-    comparison = prepared(durations_s, idle)
-    comparison.sample()
+    sampler = prepared(durations_s, idle)
+    sampler.sample()
     assert next(durations_s, None) is None  # a first call, one to count, and a sample
 
 
 def test_short_calls_are_warmed_up_among_other_processes(idle: list[str]) -> None:
-    comparison = prepared(repeat(2 * MS), idle)
-    assert comparison.sample(among_others=True) == {"a": pytest.approx(2 * MS)}
+    sampler = prepared(repeat(2 * MS), idle)
+    assert sampler.sample(among_others=True) == {"a": pytest.approx(2 * MS)}
     assert idle == ["call", "call", "idle"]
 
 
 def test_long_calls_need_no_warm_up_among_other_processes(idle: list[str]) -> None:
-    comparison = prepared(repeat(20 * MS), idle)
-    comparison.sample(among_others=True)
+    sampler = prepared(repeat(20 * MS), idle)
+    sampler.sample(among_others=True)
     assert idle == ["call", "idle"]
 
 
@@ -67,10 +67,10 @@ def test_counts_how_often_a_sample_was_interrupted(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         sampling, "_kernel_counts", lambda: _KernelCounts(0, involuntary_switches=len(events))
     )
-    comparison = prepared(repeat(0.25 * MS), events)  # samples of four calls
-    comparison.sample()
-    comparison.sample()
-    (result,) = comparison.results("test", {}, "steady")
+    sampler = prepared(repeat(0.25 * MS), events)  # samples of four calls
+    sampler.sample()
+    sampler.sample()
+    (result,) = sampler.results("test", {}, "steady")
     assert result.runs[0].involuntary_switches == (4, 4)
 
 

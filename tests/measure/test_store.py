@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import ENVIRONMENT, GPU, make_result, make_run
+from fakes import ENVIRONMENT, GPU, make_result, make_run, make_set
 from sample_experiments import SUMS
 
 from jaxcap.experiments import catalogue
@@ -192,6 +192,13 @@ def test_more_than_was_measured_is_measured(
     assert len(machine.measured) == 1 + is_measured
     wanted = plan.get("points", SUMS.points)
     assert [result.parameters for result in results] == list(map(dict, wanted))
+
+
+def test_a_point_with_a_boolean_is_not_one_with_a_number() -> None:
+    kept = make_set(make_result(parameters={"flag": True}))
+    assert SUMS.plan([{"flag": True}]).choose(kept) == kept
+    assert SUMS.plan([{"flag": 1}]).choose(kept) is None
+    assert SUMS.plan([{"flag": True, "size": 1}]).choose(kept) is None
 
 
 def test_a_part_is_kept_beside_the_whole(machine: Machine, tmp_path: Path) -> None:

@@ -332,6 +332,14 @@ def test_an_impossible_time_is_a_mistake_even_if_the_work_cannot_be_repeated() -
     )
 
 
+def test_a_mean_with_the_first_call_has_no_processes_of_the_first_call() -> None:
+    alone = result(COMPILING, 1e-3, first_call_s=1.0)
+    measured = alone.model_copy(update={"runs": alone.runs * 3})
+    (replication,) = find_replications(COMPILING, [recording(measured)])
+    mean = replication.mistaken_time
+    assert mean.low <= mean.observed[0] <= mean.observed[1] <= mean.high < 1.0
+
+
 def test_the_mistake_named_is_the_one_that_changes_the_time_in_that_direction() -> None:
     too_long = result(COMPILING, 2.7e-3, first_call_s=80e-3, dispatch_s=1e-3)
     assert assess(COMPILING, [recording(too_long)]).mistake == FIRST_COUNTED
@@ -539,13 +547,13 @@ def test_published_work_is_done_in_the_published_type() -> None:
 
 
 @pytest.mark.parametrize("recordings", MADE_UP.values(), ids=MADE_UP)
-def test_the_chart_counts_conclusions_and_draws_what_was_measured(
+def test_the_chart_draws_and_counts_what_was_measured(
     recordings: list[Recording],
 ) -> None:
     assessments = [assess(value, recordings) for value in VALUES.values()]
     plot = published.chart(assessments)
     (axes,) = plot.axes
-    counts = Counter(each.conclusion for each in assessments)
+    counts = Counter(each.conclusion for each in assessments if each.replications)
     labels = [str(line.get_label()) for line in axes.lines]
     seen = {each.conclusion for each in assessments if each.replications}
     for conclusion in Conclusion:

@@ -236,7 +236,7 @@ def test_an_interval_is_a_change_only_as_a_whole(
 
 
 def recorded(
-    benchmarks: Mapping[str, Callable[[int], float]], *, temporary_bytes: int = 8
+    benchmarks: Mapping[str, Callable[[int], float]], *, temporary_bytes: int | None = 8
 ) -> ResultSet:
     return make_set(
         *(
@@ -267,3 +267,7 @@ def test_recorded_benchmarks_that_changed_are_named_largest_first() -> None:
     more = recorded(before, temporary_bytes=80)
     in_memory = changed_benchmarks(older, more, quantity="temporary memory", threshold=1.1)
     assert in_memory["loop"].value == pytest.approx(10)
+    unknown = recorded(before, temporary_bytes=None)
+    assert not changed_benchmarks(unknown, more, quantity="temporary memory", threshold=1.1), (
+        "not known is not nothing"
+    )

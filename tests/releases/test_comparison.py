@@ -15,13 +15,13 @@ from jaxcap.releases.comparison import (
     FALSE_SHARE,
     OTHER,
     Cause,
-    Comparison,
+    ReleaseChange,
     Releases,
     Series,
     adjust,
     causes,
 )
-from jaxcap.releases.files import ReleaseFiles
+from jaxcap.releases.files import TWIN, ReleaseFiles
 from jaxcap.results.statistics import Estimate
 
 
@@ -77,6 +77,14 @@ def test_a_change_that_is_not_seen_again_is_left_out(
     assert change.series.benchmark == REGRESSES
 
 
+def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases")
+    record(files.again.folder, names=NAMES[:2], seed=1, processes=1)
+    releases = load(files)
+    (change,) = releases.changes
+    assert releases.is_seen_again(change) is None
+
+
 def test_modes_are_no_change(releases: Releases) -> None:
     (series,) = (one for one in releases.of_jax() if one.benchmark == MODES)
     assert series.has_modes
@@ -93,10 +101,10 @@ def test_equal_modes_in_all_processes_of_a_release_are_no_change() -> None:
 
 def test_range_of_modes_has_to_be_left() -> None:
     series = series_of([[1.0, 1.0, 1.0, 9.0], [3.0, 3.0, 3.0, 3.0]])
-    overlapping = Comparison(series, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0)
+    overlapping = ReleaseChange(series, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0)
     assert not overlapping.is_change
     apart = series_of([[1.0, 1.6], [3.0, 3.1]])
-    assert Comparison(apart, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0).is_change
+    assert ReleaseChange(apart, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0).is_change
 
 
 def test_small_differences_do_not_count() -> None:
@@ -146,6 +154,14 @@ def test_slower_than_ever_compares_with_the_best_release(releases: Releases) -> 
 def test_release_and_twin_do_not_differ(releases: Releases) -> None:
     assert len(releases.without_cause) == 4
     assert not [one for one in releases.without_cause if one.is_change]
+
+
+def test_twins_of_older_releases_do_not_count(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases", names=NAMES[:-1])
+    record(files.folder, names=NAMES[-1:]).path(f"{NAMES[-1]}{TWIN}").unlink()
+    releases = load(files)
+    assert (releases.newest, releases.twin) == (NAMES[-1], None)
+    assert not releases.without_cause
 
 
 def test_one_process_decides_nothing(tmp_path: Path) -> None:

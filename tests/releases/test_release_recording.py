@@ -13,14 +13,15 @@ import pytest
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 
 from jaxcap.measure.digest import digest
+from jaxcap.measure.interpreter import Interpreter
 from jaxcap.measure.machine import description, lock
-from jaxcap.measure.processes import Interpreter, ProcessError
+from jaxcap.measure.processes import ProcessError
 from jaxcap.measure.worker import Task
 from jaxcap.releases import environments, recording
 from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
 from jaxcap.releases.files import ALL, EXPERIMENT, ReleaseFiles
-from jaxcap.releases.recording import PROGRAMS, Recording
+from jaxcap.releases.recording import PROGRAMS, ReleaseRecorder
 from jaxcap.results import ResultSet
 
 Measure = Callable[..., list[ResultSet]]
@@ -88,8 +89,8 @@ def made(folder: Path, *releases: str) -> dict[str, ReleaseEnvironment]:
 
 def recorder(
     folder: Path, *, processes: int = 3, benchmarks: Sequence[str] = (SCAN, SORT)
-) -> Recording:
-    return Recording(
+) -> ReleaseRecorder:
+    return ReleaseRecorder(
         ReleaseFiles.of(folder), folder, "3.12", processes=processes, benchmarks=benchmarks
     )
 
@@ -194,6 +195,52 @@ def test_a_release_at_which_all_fails_is_left_out(
     assert files.releases() == ["0.4.31", "0.6.0"]
 
 
+def test_failures_of_other_releases_and_benchmarks_stay(
+    tmp_path: Path, measured: list[tuple[str, list[str]]]
+) -> None:
+    files = ReleaseFiles.of(tmp_path)
+    failures = {"0.4.31": {ALL: "killed"}, "0.5.0": {SCAN: "killed", SORT: "killed"}}
+    files.note_failures(failures)
+    recorder(tmp_path, benchmarks=[SORT]).run(made(tmp_path, "0.5.0", "0.6.0"))
+    assert files.failures() == {"0.4.31": {ALL: "killed"}, "0.5.0": {SCAN: "killed"}}
+
+
+def test_a_program_that_fails_spoils_nothing_else(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def time_program(interpreter: Interpreter, name: str) -> float:
+        if release_of(interpreter) == "0.5.0":
+            raise ProcessError("no module named jax")
+        return 1.0
+
+    program = next(iter(PROGRAMS))
+    monkeypatch.setattr(recording, "_time_program", time_program)
+    recorder(tmp_path, benchmarks=[program, SCAN]).run(made(tmp_path, *RELEASES))
+    assert ReleaseFiles.of(tmp_path).failures() == {"0.5.0": {program: "no module named jax"}}
+    assert runs(tmp_path, "0.5.0") == {SCAN: 3}
+    assert runs(tmp_path, "0.4.31") == runs(tmp_path, "0.6.0") == {SCAN: 3, program: 3}
+
+
+def test_what_has_no_results_yet_is_analysed(
+    tmp_path: Path, measured: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works: Measure = getattr(recording, "measure_each_in_turns")  # noqa: B009
+    analysed: list[str] = []
+
+    def measure(task: Task, interpreters: Sequence[Interpreter], **options: Any) -> list[ResultSet]:
+        analysed.append(task.analysed)
+        return works(task, interpreters, **options)
+
+    monkeypatch.setattr(recording, "measure_each_in_turns", measure)
+    recorder(tmp_path, processes=2, benchmarks=[SCAN]).run(made(tmp_path, "0.5.0"))
+    assert analysed == ["all", "none"]
+    recorder(tmp_path, processes=2).run(made(tmp_path, "0.5.0"))
+    assert analysed[2:] == ["all", "none"], "another benchmark"
+    monkeypatch.setattr(recording, "digest", lambda _: "new")
+    recorder(tmp_path, processes=2).run(made(tmp_path, "0.5.0"))
+    assert analysed[4:] == ["all", "none"], "changed benchmarks"
+
+
 def test_a_release_that_cannot_be_installed_is_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +304,7 @@ def test_the_oldest_release_on_the_index_is_measured(tmp_path: Path) -> None:
     except InstallationError as error:
         pytest.skip(f"the package index can't be reached: {error}")
     oldest = next(r for r in reversed(releases) if tuple(map(int, r.split("."))) >= (0, 4, 18))
-    recording_ = Recording(
+    recording_ = ReleaseRecorder(
         ReleaseFiles.of(tmp_path), tmp_path / "made", sys.executable, processes=1, benchmarks=[SCAN]
     )
     recording_.run(recording_.install([oldest]))
@@ -266,3 +313,13 @@ def test_the_oldest_release_on_the_index_is_measured(tmp_path: Path) -> None:
     assert results is not None
     assert results.environment.versions["jax"] == oldest
     assert f"jaxlib=={oldest}\n" in ReleaseFiles.of(tmp_path).requirements(oldest)
+
+
+def test_a_second_recording_belongs_to_the_same_machine(
+    tmp_path: Path, measured: list[tuple[str, list[str]]]
+) -> None:
+    files = ReleaseFiles.of(tmp_path)
+    confirmation = ReleaseRecorder(files.again, tmp_path, "3.12", processes=1, benchmarks=[SCAN])
+    confirmation.run(made(tmp_path, "0.5.0"))
+    environments_written = list(tmp_path.rglob("environment.json"))
+    assert environments_written == [tmp_path / "environment.json"]

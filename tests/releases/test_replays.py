@@ -11,9 +11,9 @@ import pytest
 from fakes import make_result, make_run, make_set
 
 from jaxcap.releases.benchmarks import BENCHMARKS, prepare
-from jaxcap.releases.benchmarks.benchmark import JAX, NUMPY
 from jaxcap.releases.benchmarks.issues import BENCHMARKS as OF_ISSUES
-from jaxcap.releases.replays import REPLAYS, Replay, Verdict, judge, summary
+from jaxcap.releases.quantities import JAX, NUMPY
+from jaxcap.releases.replays import REPLAYS, Replay, ReplayVerdict, judge, summary
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import Speedup
 
@@ -53,8 +53,8 @@ def in_releases(**times_s: Sequence[float]) -> dict[str, ResultSet]:
     }
 
 
-def words(verdicts: Mapping[str, Verdict]) -> list[str]:
-    return [verdict.word for verdict in verdicts.values()]
+def words(verdicts: Mapping[str, ReplayVerdict]) -> list[str]:
+    return [verdict.outcome for verdict in verdicts.values()]
 
 
 @pytest.mark.parametrize("name", [benchmark.name for benchmark in OF_ISSUES])
@@ -123,11 +123,11 @@ class TestReleases:
         # In each round all take twice as long as in the one before.
         drift = np.array([1, 2, 4, 8]) * MS
         recorded = in_releases(**{"0_4_31": list(drift), "0_4_33": list(5 * drift)})
-        assert judge(IN_LOOP, recorded)["0.4.33"].word == "reproduced"
+        assert judge(IN_LOOP, recorded)["0.4.33"].outcome == "reproduced"
 
     def test_may_have_fewer_processes(self) -> None:
         recorded = in_releases(**{"0_4_31": [MS] * 5, "0_4_33": [9 * MS] * 2})
-        assert judge(IN_LOOP, recorded)["0.4.33"].word == "reproduced"
+        assert judge(IN_LOOP, recorded)["0.4.33"].outcome == "reproduced"
 
     def test_twins_are_left_out(self) -> None:
         recorded = in_releases(**{"0_4_31": [MS] * 3, "0_4_31 twin": [MS] * 3})
@@ -136,14 +136,14 @@ class TestReleases:
 
 class TestAlternatives:
     @pytest.mark.parametrize(
-        ("time_s", "word"),
+        ("time_s", "outcome"),
         [(9 * MS, "reproduced"), (2.2 * MS, "smaller"), (MS, "not seen"), (0.1 * MS, "not seen")],
     )
-    def test_are_compared_in_the_same_process(self, time_s: float, word: str) -> None:
+    def test_are_compared_in_the_same_process(self, time_s: float, outcome: str) -> None:
         name = BESIDE_NUMPY.benchmark
         results = make_set(measured(name, *[time_s] * 3), measured(name, *[MS] * 3, variant=NUMPY))
         verdicts = judge(BESIDE_NUMPY, {"0.4.31": results})
-        assert verdicts["0.4.31"].word == word
+        assert verdicts["0.4.31"].outcome == outcome
         assert verdicts["0.4.31"].speedup.value == pytest.approx(MS / time_s)
 
     def test_that_were_not_measured_have_no_verdict(self) -> None:
@@ -169,9 +169,9 @@ class TestAlternatives:
         assert words(judge(COMPILING, {"0.4.31": results})) == ["undecided"]
 
 
-def verdict(slowdown: float, *, spread: float = 1.01) -> Verdict:
+def verdict(slowdown: float, *, spread: float = 1.01) -> ReplayVerdict:
     ratios = [[1 / slowdown * spread**n] for n in (-1, 0, 1)]
-    return Verdict(Speedup.from_runs(ratios), threshold=4)
+    return ReplayVerdict(Speedup.from_runs(ratios), threshold=4)
 
 
 # Reproduced, smaller, not seen and undecided.
@@ -185,7 +185,7 @@ R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
         ([N, R, N], "reproduced in 0.2, fixed in 0.3"),
         ([R, R, N], "reproduced up to 0.2, fixed in 0.3"),
         ([N, R, R], "reproduced since 0.2"),
-        ([N, N, R], "reproduced in 0.3"),
+        ([N, N, R], "reproduced since 0.3"),
         ([R, R, R], "reproduced in all releases"),
         ([R, U, R], "reproduced in all releases"),
         ([N, R, U, N], "reproduced in 0.2, fixed by 0.4"),
@@ -196,6 +196,6 @@ R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
         ([U, U], "undecided"),
     ],
 )
-def test_a_summary_names_the_releases(sequence: Sequence[Verdict], expected: str) -> None:
+def test_a_summary_names_the_releases(sequence: Sequence[ReplayVerdict], expected: str) -> None:
     verdicts = {f"0.{number}": each for number, each in enumerate(sequence, start=1)}
     assert summary(verdicts) == expected

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from jaxcap.measure.processes import Interpreter
+from jaxcap.measure.interpreter import Interpreter
 from jaxcap.releases import environments, trials
-from jaxcap.releases.benchmarks.benchmark import Quantity
 from jaxcap.releases.bisection import ReleaseError
 from jaxcap.releases.environments import InstallationError
 from jaxcap.releases.functions import VARIANT, prepare
+from jaxcap.releases.quantities import Quantity
 from jaxcap.releases.trials import FunctionTrials
 
 SCRIPT = """

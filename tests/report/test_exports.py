@@ -118,6 +118,17 @@ def test_separate_times_are_divided_end_by_opposite_end() -> None:
     assert Speedup.from_separate_times(slow, over=fast).high == 0.5
 
 
+def test_a_ratio_is_a_prediction_only_if_both_times_are() -> None:
+    median = Estimate(2.0, 1.0, 4.0, 0.95, "s", "one process", "median")
+    prediction = Estimate(2.0, 1.0, 4.0, 0.95, "s", "6 processes", "prediction")
+    for time, over, kind in (
+        (prediction, prediction, "prediction"),
+        (prediction, median, "median"),
+        (median, prediction, "median"),
+    ):
+        assert Speedup.from_separate_times(time, over=over).kind == kind
+
+
 def test_ratios_can_be_left_out() -> None:
     sets = {"here": pair(10, 1.0), "there": pair(10, 0.25)}
     (with_ratios,) = side_by_side(sets)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from jaxcap.report import figures
-from jaxcap.report.figures import INK, bars, scaling, speedups
+from jaxcap.report.figures import INK, bars, drawing, scaling, speedups
 from jaxcap.report.figures.labels import spread
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
@@ -258,7 +258,17 @@ def test_a_call_returns_before_its_result_is_ready(results: ResultSet) -> None:
     assert "jit returns after 100.0 µs of" in figure.get_suptitle().replace("\n", " ")
 
 
+def test_a_line_of_moments_must_be_the_only_one() -> None:
+    results = make_set(sized("wave", 10), sized("wave", 100), sized("selu", 10))
+    with pytest.raises(ResultsError, match="lines for wave, selu: select one"):
+        figures.returns(results, x="size")
+
+
 class TestRunningTotal:
+    def test_a_clock_that_saw_no_time_leaves_an_axis(self) -> None:
+        coarse = make_pair([MS] * 6, [0.0] * 6)
+        assert figures.running_total(coarse, over="op by op").axes
+
     def test_lines_cross_where_the_first_call_is_paid_off(self, results: ResultSet) -> None:
         chosen = results.select(size=1000)
         figure = figures.running_total(chosen, over="op by op")
@@ -463,6 +473,23 @@ def test_what_cannot_be_imported_any_more_is_named(
     drawing = figures.Drawing(function=function, options=dict(options))
     with pytest.raises(ValueError, match=f"{function} can't draw .*(pie|gone)"):
         drawing.draw(make_set(sized("wave", 10)))
+
+
+def test_a_fault_of_the_drawing_is_not_taken_for_a_lack_of_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def faulty(_: ResultSet) -> Figure:
+        raise KeyError("a fault")
+
+    monkeypatch.setitem(drawing._functions, "faulty", faulty)
+    with pytest.raises(KeyError, match="a fault"):
+        figures.Drawing(function="faulty", options={}).draw(make_set(sized("wave", 10)))
+
+
+def test_lines_need_the_parameter_along_the_axis() -> None:
+    results = make_set(sized("wave", 10), make_result("alone"))
+    with pytest.raises(ResultsError, match="result of 'alone' has no size"):
+        figures.Drawing(function="scaling", options={"x": "size"}).draw(results)
 
 
 def test_a_figure_that_was_changed_later_is_stale() -> None:

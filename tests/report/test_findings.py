@@ -58,6 +58,13 @@ def test_trend_says_by_how_much_at_both_ends() -> None:
     )
 
 
+@pytest.mark.parametrize("between", [UNSURE, SLOWER])
+def test_trend_that_comes_back_says_that_it_was_gone(between: Speedup) -> None:
+    assert trend(FASTER, between, FASTER) == (
+        "jit is 3.0 times faster than NumPy at size 1 million, but not at every smaller one"
+    )
+
+
 def test_trend_claims_nothing_that_is_undecided() -> None:
     assert trend(UNSURE, UNSURE) == "No clear difference between jit and NumPy"
     assert trend(FASTER, EQUAL, UNSURE) == (
@@ -129,3 +136,11 @@ def test_times_that_cannot_be_compared_are_told() -> None:
 )
 def test_sizes_in_words(number: float, words: str) -> None:
     assert findings.in_words(number) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(65_536, "65,536"), (1_048_576, "1 million"), (2.5e6, "2.5 million"), (3e9, "3,000 million")],
+)
+def test_large_sizes_in_few_digits(number: float, words: str) -> None:
+    assert findings.in_words(number, digits=2) == words

@@ -112,6 +112,13 @@ class TestSelecting:
         with pytest.raises(ResultsError, match=r"size 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\.$"):
             many.select(size=20)
 
+    def test_a_boolean_is_no_number(self) -> None:
+        flagged = make_set(make_result(parameters={"flag": True, "size": 1}))
+        assert len(flagged.select(flag=True, size=1.0)) == 1
+        for criteria in {"flag": 1}, {"size": True}:
+            with pytest.raises(ResultsError, match="no result has"):
+                flagged.select(**criteria)
+
     @pytest.mark.parametrize("device", [GPU, "gpu"])
     def test_finds_a_device_or_its_platform(self, device: Any) -> None:
         both = make_set(make_result(), make_result(device=GPU))
@@ -139,6 +146,11 @@ class TestSelecting:
         assert self.four[0] == self.four.results[0]
         assert self.four[-1].experiment == "other"
         assert self.four.variants == ("op by op", "jit")
+
+    def test_slices_are_sets(self) -> None:
+        assert self.four[1:3].results == self.four.results[1:3]
+        with pytest.raises(ResultsError, match="can't be empty"):
+            self.four[5:]
 
     def test_a_subset_holds_at_least_one(self) -> None:
         with pytest.raises(ResultsError, match="a set of results can't be empty"):
@@ -195,6 +207,12 @@ class TestSpeedup:
         over = make_result("op by op").model_copy(update=change)
         with pytest.raises(ResultsError, match=expected):
             make_result("jit").speedup(over)
+
+    def test_of_a_result_takes_no_criteria(self) -> None:
+        pair = make_pair([1e-3] * 6, [2e-3] * 6, parameters={"size": 1})
+        assert pair.speedup(pair.only("jit"), over="op by op").value == 2
+        with pytest.raises(TypeError, match="chosen already: leave out size"):
+            pair.speedup(pair.only("jit"), over="op by op", size=1)
 
     def test_needs_both_variants(self) -> None:
         with pytest.raises(ResultsError, match="no result has variant op by op"):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from jaxcap.results.tables import Table
+from jaxcap.results.tables import Link, Table
 
 TABLE = Table(
     "On <Test CPU>",
@@ -30,6 +30,17 @@ def test_columns_of_text_start_at_the_left() -> None:
     assert re.findall(r"<td>(.*?)</td>", html) == ["", "1.2", "3.4"], "the first heads nothing"
     *_, first, second = repr(table).splitlines()
     assert first.index(text) == second.index("Any")
+
+
+def test_a_link_leads_somewhere_on_a_page_and_is_text_elsewhere() -> None:
+    table = Table("", ("name", "n"), [(Link("<b>", "a.html?x=1&y=2"), "1")])
+    assert '<a href="a.html?x=1&amp;y=2">&lt;b&gt;</a>' in table._repr_html_()
+    assert "a.html" not in repr(table) + table.markdown()
+
+
+def test_columns_can_be_said_to_hold_text() -> None:
+    html = Table("", ("a", "b", "c"), [("1", "2", "3")], text_columns=[0, 2])._repr_html_()
+    assert re.findall(r'class="jaxcap-text">([^<]*)<', html) == ["a", "c", "1", "3"]
 
 
 def test_html_can_be_scrolled_from_the_keyboard() -> None:

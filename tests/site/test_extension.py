@@ -18,11 +18,13 @@ from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import experiments, rooflines
 from jaxcap_docs.read.quotes import comparative
+from jaxcap_docs.read.trust import published_values
 from jaxcap_docs.run import gallery, playback, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
 
+from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
@@ -267,3 +269,17 @@ def test_files_that_are_written_again_keep_their_dates(
 )
 def test_comparison_reads_on_whatever_was_measured(words: str, expected: str) -> None:
     assert comparative(words, "NumPy") == expected
+
+
+def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
+    assessments = [published.assess(value, []) for value in published.load().values()]
+    refuted = [
+        a
+        for a in assessments
+        if a.conclusion is published.Conclusion.MISTAKE and not a.recomputation
+    ]
+    checked, outcome = published_values(assessments)
+    computed = sum(a.recomputation is not None for a in assessments)
+    assert checked == f"{computed} published figures measured again"
+    assert outcome.endswith(f"; {len(refuted)} more can't be right by a data sheet")
+    assert refuted

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from fakes import make_pair
-from jaxcap_docs import page_records
+from jaxcap_docs import build_entry, page_records
 from jaxcap_docs.lessons import TUTORIALS
-from jaxcap_docs.read import history
 from made_up import CLAIMING_PAGE
 from sites import ROOT, Read
 
@@ -27,33 +26,35 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_headlines_are_those_of_the_home_page() -> None:
     home = " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
-    for variable, text in history.HEADLINES.items():
+    for variable, text in build_entry.HEADLINES.items():
         assert f": {text}: {{settled}}`{variable}`" in home
 
 
 def test_entry_has_headlines_and_claims_with_their_intervals() -> None:
     speedup = PAIR.speedup("jit", over="op by op")
     claimed = claim("jit is much faster", PAIR, speedup_of("jit", over="op by op"), above=100)
-    variable, text = next(iter(history.HEADLINES.items()))
+    variable, text = next(iter(build_entry.HEADLINES.items()))
     page, _, name = variable.partition("#")
     other = next(tutorial for tutorial in TUTORIALS if tutorial != page)
     page_records.save(page, 1.0, {name: speedup, "unshown": speedup}, {}, [])
     page_records.save(other, 1.0, {"claimed": claimed}, {}, [])
-    entry = history.entry_of_build()
+    entry = build_entry.entry_of_build()
     assert entry is not None
     here = page_records.load(page)
     assert here is not None
     assert entry.machine == str(here.environment.device)
     interval = page_records.Interval(value=speedup.value, low=speedup.low, high=speedup.high)
     assert entry.findings == (
-        history.Finding(page=page, text=text, outcome=None, interval=interval),
-        history.Finding(page=other, text="Jit is much faster", outcome="fails", interval=interval),
+        build_entry.Finding(page=page, text=text, outcome=None, interval=interval),
+        build_entry.Finding(
+            page=other, text="Jit is much faster", outcome="fails", interval=interval
+        ),
     )
-    assert history.BuildEntry.model_validate_json(entry.model_dump_json()) == entry
+    assert build_entry.BuildEntry.model_validate_json(entry.model_dump_json()) == entry
 
 
 def test_a_build_without_tutorials_leaves_nothing() -> None:
-    assert history.entry_of_build() is None
+    assert build_entry.entry_of_build() is None
 
 
 def test_site_serves_its_entry_and_shows_it(small_site: Path, read_small: Read) -> None:

@@ -73,6 +73,13 @@ def test_figure_is_drawn_again_only_if_something_has_changed(
     assert len(drawn) == 4
 
 
+def test_all_that_decides_how_figures_look_is_watched() -> None:
+    watched = {path.name for path in image_files.CODE}
+    assert {"image_files.py", "jaxcap.mplstyle", "rows.py"} <= watched
+    assert {"headlines.py", "roofline.py", "agreement.py", "sets.py", "tabulation.py"} <= watched
+    assert all(path.is_file() for path in image_files.CODE)
+
+
 def test_figure_of_results_is_described_by_its_title_and_its_finding() -> None:
     figure = figures.bars(make_pair([1e-3] * 6, [2e-3] * 6), title="A title")
     assert image_files.describe(figure) == (

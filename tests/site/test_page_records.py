@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fakes import ENVIRONMENT, make_pair
-from jaxcap_docs import page_records
+from jaxcap_docs import page_records, sources
 from jaxcap_docs.lessons import TUTORIALS
 from jaxcap_docs.page_records import PageRecord, ShownFigure
 from jaxcap_docs.read import elements
@@ -107,11 +107,11 @@ def test_what_a_page_shows_is_kept_with_its_results_in_their_order() -> None:
 
 def test_file_that_would_not_change_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file"
-    page_records.write_if_changed(path, "one")
+    sources.write_if_changed(path, "one")
     os.utime(path, ns=(0, 0))
-    page_records.write_if_changed(path, "one")
+    sources.write_if_changed(path, "one")
     assert path.stat().st_mtime_ns == 0
-    page_records.write_if_changed(path, "two")
+    sources.write_if_changed(path, "two")
     assert path.read_text("utf-8") == "two"
     assert path.stat().st_mtime_ns > 0
 

@@ -16,15 +16,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from jaxcap.report import figures, findings
-from jaxcap.results import Result, ResultSet, models, statistics
+import jaxcap
+from jaxcap.report import figures
+from jaxcap.results import Result, ResultSet
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
+_DRAWING = (Path(jaxcap.__file__).with_name(name) for name in ("report", "results"))
 # Figures of the same results look the same as long as none of these files changes.
 CODE = (
-    *(Path(__file__), figures.STYLE_FILE, *sorted(Path(figures.__file__).parent.glob("*.py"))),
-    *(Path(module.__file__) for module in (findings, models, statistics) if module.__file__),
+    Path(__file__),
+    *sorted(p for folder in _DRAWING for p in folder.rglob("*.*") if p.suffix != ".pyc"),
 )
 
 
@@ -96,15 +98,15 @@ def save_drawing(
     list
         As from `save`.
     """
-    source, noted = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
-    if drawn is None and noted.exists():
-        last = json.loads(noted.read_text(encoding="utf-8"))
+    source, sidecar = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
+    if drawn is None and sidecar.exists():
+        last = json.loads(sidecar.read_text(encoding="utf-8"))
         if last["source"] == source:
             images: list[dict[str, Any]] = last["images"]
             return images
-    noted.unlink(missing_ok=True)  # from here on the images are not those of the note
+    sidecar.unlink(missing_ok=True)  # from here on the images are others than it says
     images = save(drawn or drawing.draw(results, among=among), path, root, raster=drawn is not None)
-    write_atomically(noted, json.dumps({"source": source, "images": images}))
+    write_atomically(sidecar, json.dumps({"source": source, "images": images}))
     return images
 
 

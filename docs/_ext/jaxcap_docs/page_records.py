@@ -26,11 +26,11 @@ from jaxcap.measure.store import shown_machine
 from jaxcap.report.claims import Claim, Statement
 from jaxcap.report.figures import Drawing
 from jaxcap.results import Environment, Result, ResultSet, ResultTable
-from jaxcap.results.atomic import write_atomically
 from jaxcap.results.base import FrozenModel
 from jaxcap.results.recordings import Recording, changes_since, load_all
 from jaxcap.results.statistics import Estimate
 from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.sources import write_if_changed
 
 BUILD = Path(__file__).parents[2] / "_build"
 RECORDS = BUILD / "records"
@@ -144,6 +144,10 @@ class PageRecord(FrozenModel):
         everything = self.results + self.other_results
         return self._set(tuple(everything[position] for position in positions))
 
+    def checked_claims(self) -> list[Claim]:
+        """Check the claims on the results that the page shows, in the order of the page."""
+        return [claim.statement.check(self.shown(claim.results)) for claim in self.claims]
+
     def by_experiment(self) -> dict[str, ResultSet]:
         """Split the results among the variables by experiment."""
         names = dict.fromkeys(result.experiment for result in self.results)
@@ -209,8 +213,8 @@ def save(
     environments = {result.experiment: part.environment for part in sets for result in part}
     places = {key: place for place, key in enumerate(everything)}
 
-    def positions(some: ResultSet) -> Positions:
-        return tuple(places[id(result)] for result in some)
+    def positions(shown: ResultSet) -> Positions:
+        return tuple(places[id(result)] for result in shown)
 
     record = PageRecord(
         environment=environment,
@@ -240,12 +244,6 @@ def save(
         ),
     )
     write_if_changed(record_path(page), record.model_dump_json(indent=1))
-
-
-def write_if_changed(path: Path, text: str) -> None:
-    """Write a file unless it holds this text, because pages are read again when files are newer."""
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        write_atomically(path, text)
 
 
 @cache  # all scripts have run before the first page is read
@@ -289,11 +287,11 @@ def other_recordings() -> list[Recording]:
 
     Warns of each file that can't be used.
     """
-    found = load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
+    recordings = load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
     own = shown_machine()
     here = {results[0].comparison for _, results in results_of_build().values()}
     others = []
-    for machine in found:
+    for machine in recordings:
         sets = {n: part for n, part in machine.sets.items() if part[0].comparison not in here}
         if sets and not (own and own.is_same_hardware(machine.environment)):
             others.append(replace(machine, sets=sets))

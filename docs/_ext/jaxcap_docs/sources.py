@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 import jaxcap
 from jaxcap.measure.machine.description import capture
 from jaxcap.measure.settings import MACHINE, QUICK
+from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import slug
 
 PACKAGE = Path(jaxcap.__file__).parent
@@ -41,6 +42,24 @@ def surroundings() -> str:
         [os.environ.get(name, "") for name in (MACHINE, QUICK, MNIST_FOLDER)],
     )
     return repr(facts)
+
+
+def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
+    """Write pages in Markdown by name, and remove all others.
+
+    Those that stay the same are left alone, or Sphinx would read them again.
+    """
+    files = {folder / f"{name}.md": text for name, text in pages.items()}
+    for removed in set(folder.glob("*.md")).difference(files):
+        removed.unlink()
+    for path, text in files.items():
+        write_if_changed(path, text)
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Write a file unless it holds this text, because pages are read again when files are newer."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        write_atomically(path, text)
 
 
 def make_if_changed(

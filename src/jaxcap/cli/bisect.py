@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from rich.filesize import decimal
 
-from jaxcap.cli.options import DASH, Function, InputError, quiet_option, require_writable
+from jaxcap.cli.options import (
+    DASH,
+    Function,
+    InputError,
+    environments_option,
+    python_option,
+    quiet_option,
+    require_writable,
+)
 from jaxcap.cli.output import write
 from jaxcap.cli.run import CommandRun
 from jaxcap.measure.machine.lock import measuring_alone
@@ -100,17 +108,8 @@ def _require_factor(_: click.Context, __: click.Parameter, factor: float) -> flo
     multiple=True,
     help="Package that the function needs besides JAX, NumPy and SciPy. Can be repeated.",
 )
-@click.option(
-    "--python",
-    default="3.12",
-    show_default=True,
-    help="Python to run the releases with: a version, or the path of an interpreter.",
-)
-@click.option(
-    "--environments",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where to install the releases; by default, in your cache folder.",
-)
+@python_option
+@environments_option
 @click.option(
     "--limit",
     "limit_s",

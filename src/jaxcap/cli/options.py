@@ -44,6 +44,17 @@ json_option = click.option(
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     help="Save the results in FILE, for jaxcap results to read; - means standard output.",
 )
+python_option = click.option(
+    "--python",
+    default="3.12",
+    show_default=True,
+    help="Python to run the releases with: a version, or the path of an interpreter.",
+)
+environments_option = click.option(
+    "--environments",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to install the releases; by default, in your cache folder.",
+)
 quiet_option = click.option("--quiet", is_flag=True, help="Print only errors.")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.options import InputError, quiet_option
+from jaxcap.cli.options import InputError, environments_option, python_option, quiet_option
 from jaxcap.cli.output import display
 from jaxcap.cli.run import CommandRun, start_backend
 from jaxcap.measure.progress import progress_bar
@@ -20,10 +20,10 @@ from jaxcap.results import ResultsError
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
-    from jaxcap.releases.benchmarks.benchmark import Quantity
-    from jaxcap.releases.comparison import Comparison, Releases
+    from jaxcap.releases.comparison import ReleaseChange, Releases
     from jaxcap.releases.environments import ReleaseEnvironment
     from jaxcap.releases.files import ReleaseFiles
+    from jaxcap.releases.quantities import Quantity
 
 _folder = click.option(
     "--folder",
@@ -37,12 +37,6 @@ _folder_to_read = click.option(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of recordings, with a folder for each device. By default recorded, or if that holds "
     "no releases, the recordings that come with jaxcap.",
-)
-_python = click.option(
-    "--python",
-    default="3.12",
-    show_default=True,
-    help="Python to run the releases with: a version, or the path of an interpreter.",
 )
 _machine = click.option(
     "--machine",
@@ -76,11 +70,6 @@ _processes = click.option(
     show_default=True,
     help="Number of fresh processes in which to measure each release.",
 )
-_environments = click.option(
-    "--environments",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where to install the releases; by default, in your cache folder.",
-)
 _extra = click.option(
     "--extra", default="", help="Extra to install JAX with, such as cuda12 for a GPU."
 )
@@ -88,7 +77,7 @@ _extra = click.option(
 
 @releases.command("list", epilog="Example: jaxcap releases list --python 3.12")
 @_folder
-@_python
+@python_option
 def list_(folder: Path, python: str) -> None:
     """List the releases that the package index offers, and what has been recorded of each."""
     from jaxcap.releases.files import version_key
@@ -114,7 +103,7 @@ def list_(folder: Path, python: str) -> None:
 @releases.command(epilog="Example: jaxcap releases record --folder recorded 0.4.31 0.5.0")
 @click.argument("names", nargs=-1, metavar="[RELEASE]...")
 @_folder
-@_python
+@python_option
 @_processes
 @click.option(
     "--benchmark",
@@ -122,7 +111,7 @@ def list_(folder: Path, python: str) -> None:
     multiple=True,
     help="Run only benchmarks whose names match this pattern, such as 'scan*'. Can be repeated.",
 )
-@_environments
+@environments_option
 @_extra
 @quiet_option
 def record(
@@ -138,27 +127,26 @@ def record(
     """Record the releases that you name, or all that the package index offers.
 
     uv makes an environment for each release, and fresh processes of all of them take turns. Forty
-    releases take an hour or two, in which nothing else should run. The newest release is installed
-    and measured twice: whatever differs between these two is noise. You can interrupt the command
-    and run it again to continue.
+    releases take an hour or two, in which nothing else should run. The newest release of all is
+    installed and measured twice: whatever differs between these two is noise. You can interrupt the
+    command and run it again to continue.
     """
     run = CommandRun(quiet=quiet)
     files = _files(folder)
     from jaxcap.releases.files import TWIN, version_key
 
     chosen = sorted(_choose(names, python), key=version_key)
+    newest = max((*chosen, *files.releases()), key=version_key).removesuffix(TWIN)
+    if newest in chosen:
+        chosen.append(newest + TWIN)
     benchmarks = _benchmarks(patterns)
-    _record(
-        run,
-        (*chosen, chosen[-1] + TWIN),
-        *(files, environments, python, extra, processes, benchmarks),
-    )
+    _record(run, chosen, files, environments, python, extra, processes, benchmarks)
     run.show(f"recorded {len(files.releases())} releases in {files.folder}")
 
 
 @releases.command(epilog="Example: jaxcap releases confirm --largest 10")
 @_folder
-@_python
+@python_option
 @_processes
 @click.option(
     "--largest",
@@ -167,7 +155,7 @@ def record(
     show_default=True,
     help="Number of changes to measure again.",
 )
-@_environments
+@environments_option
 @_extra
 @quiet_option
 def confirm(
@@ -218,10 +206,13 @@ def _record(
     from jaxcap.releases.environments import default_folder
 
     failures: list[str] = []
-    recorder = recording.Recording(
-        *(files, environments or default_folder(), python, extra, processes, benchmarks),
-        on_failure=failures.append,
-    )
+    try:
+        recorder = recording.ReleaseRecorder(
+            *(files, environments or default_folder(), python, extra, processes, benchmarks),
+            on_failure=failures.append,
+        )
+    except ResultsError as error:
+        raise InputError(str(error)) from error
     with progress_bar(hidden=run.quiet) as bar:
         made: dict[str, ReleaseEnvironment] = {}
         task = bar.add_task("installing", total=len(chosen))
@@ -263,9 +254,9 @@ def show(
     headers = ("release", series.quantity, "processes", f"ratio to {newest}")
     rows, records = [], []
     for release, estimate in series.estimates.items():
-        beside = series.compare(newest, release)
+        change = series.compare(newest, release)
         processes = len(estimate.medians)
-        rows.append((release, estimate.short, str(processes), _ratio(beside)))
+        rows.append((release, estimate.short, str(processes), _ratio(change)))
         records.append(
             {
                 "release": release,
@@ -273,7 +264,7 @@ def show(
                 "low": estimate.low,
                 "high": estimate.high,
                 "processes": processes,
-                **_ratios(beside),
+                **_ratios(change),
             }
         )
     _show(kind, Table(caption, headers, rows), records)
@@ -317,32 +308,32 @@ def compare(
     caption = f"JAX {after} beside {before}"
     headers = ("benchmark", "quantity", f"ratio to {before}", "conclusion")
     rows, records = [], []
-    for beside in comparisons:
-        name, about = beside.series.benchmark, beside.series.quantity
+    for change in comparisons:
+        name, about = change.series.benchmark, change.series.quantity
         rows.append(
-            (name, about, _ratio(beside), beside.words if beside.is_change else "undecided")
+            (name, about, _ratio(change), change.words if change.is_change else "undecided")
         )
         records.append(
             {
                 "benchmark": name,
                 "quantity": about,
-                **_ratios(beside),
-                "adjusted_p": beside.adjusted_p,
-                "is_change": beside.is_change,
+                **_ratios(change),
+                "adjusted_p": change.adjusted_p,
+                "is_change": change.is_change,
             }
         )
     _show(kind, Table(caption, headers, rows), records)
 
 
-def _ratio(beside: Comparison) -> str:
-    interval = beside.interval
-    return f"{beside.ratio:.3g} ({interval})" if interval else f"{beside.ratio:.3g}"
+def _ratio(change: ReleaseChange) -> str:
+    interval = change.interval
+    return f"{change.ratio:.3g} ({interval})" if interval else f"{change.ratio:.3g}"
 
 
-def _ratios(beside: Comparison) -> Mapping[str, float | None]:
+def _ratios(change: ReleaseChange) -> Mapping[str, float | None]:
     """Return the ratio and its interval, whose ends are None if there was only one process."""
-    ends = (beside.low, beside.high) if beside.interval else (None, None)
-    return dict(zip(("ratio", "ratio_low", "ratio_high"), (beside.ratio, *ends), strict=True))
+    ends = (change.low, change.high) if change.interval else (None, None)
+    return dict(zip(("ratio", "ratio_low", "ratio_high"), (change.ratio, *ends), strict=True))
 
 
 def _show(kind: str, table: Table, records: Sequence[Mapping[str, object]]) -> None:

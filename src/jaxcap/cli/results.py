@@ -12,6 +12,7 @@ import click
 
 from jaxcap.cli.options import DASH, InputError, require_writable
 from jaxcap.cli.output import display, write
+from jaxcap.releases.files import ReleaseFiles, release_of
 from jaxcap.report.exports import FORMATS, side_by_side
 from jaxcap.results import ResultsError, ResultSet, json_schema
 from jaxcap.results.environment import provenance
@@ -117,14 +118,13 @@ def validate(paths: Sequence[Path]) -> None:
     """Check that files of results are valid.
 
     A recording, which is a file with an environment.json beside it, must also be named after its
-    experiment, and lie in the folder named after its device. If a file isn't valid, says why and
-    exits with 2.
+    experiment, and lie in the folder named after its device. A file in that folder's releases must
+    be named after its release. If a file isn't valid, says why and exits with 2.
     """
     is_valid = True
     for path in _expand(paths):
-        is_recording = path != DASH and path.with_name(ENVIRONMENT_FILE).exists()
         try:
-            loaded = _load(path, read=load_recording if is_recording else ResultSet.load)
+            loaded = _load(path, read=ResultSet.load if path == DASH else _load_in_place)
         except InputError as error:
             is_valid = False
             click.echo(f"Error: {error.message}", err=True)
@@ -160,6 +160,17 @@ def _load(
         raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from error
+
+
+def _load_in_place(path: Path) -> ResultSet:
+    """Read a file, which must be where it belongs if it lies in the folder of a machine."""
+    files = ReleaseFiles.around(path)
+    if files and (files.machine_folder / ENVIRONMENT_FILE).exists():
+        results = files.load(release_of(path))
+        assert results, "the file exists"
+        return results
+    is_recording = path.with_name(ENVIRONMENT_FILE).exists()
+    return load_recording(path) if is_recording else ResultSet.load(path)
 
 
 def _load_all(

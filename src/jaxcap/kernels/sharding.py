@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax import Array
-from jax.sharding import AxisType, Mesh
+from jax.sharding import Mesh
 
 Way = Callable[[Mesh], Any]
 
@@ -44,22 +43,3 @@ def by_pmap(mesh: Mesh) -> Any:
 
     mapped = jax.pmap(part_of_gradient, "data", in_axes=(None, 0))
     return lambda weights, batch: mapped(weights, batch.reshape(mesh.size, -1, batch.shape[1]))[0]
-
-
-def compare() -> None:
-    """Print how far each way is from the gradient on one device, with all devices that there are."""
-    mesh = jax.make_mesh((jax.device_count(),), ("data",), (AxisType.Auto,))
-    weights = jnp.ones(3)
-    batch = jnp.linspace(0.0, 1.0, 2 * mesh.size * 3).reshape(-1, 3)
-    alone = jax.grad(loss)(weights, batch)
-    for way in (by_compiler, by_shard_map, by_pmap):
-        off = abs(way(mesh)(weights, batch) - alone).max()
-        print(f"{way.__name__:12} off by {off:.1g}")
-    program = by_compiler(mesh).lower(weights, batch).compile()
-    part = program.input_shardings[0][1].shard_shape(batch.shape)
-    print(f"of a batch of {batch.shape}, each device has {part}")
-    print("XLA's program has an all-reduce:", "all-reduce(" in program.as_text())
-
-
-if __name__ == "__main__":
-    compare()

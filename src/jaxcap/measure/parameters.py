@@ -13,6 +13,8 @@ from jaxcap.results.base import PrintableText
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _NAME = TypeAdapter(PrintableText, config=_STRICT)
+# `ResultSet.select` and `ResultSet.speedup` have arguments of these names.
+_RESERVED = {"variant", "experiment", "allocator", "over"}
 _PARAMETER = TypeAdapter(tuple[PrintableText, Parameter], config=_STRICT)
 
 
@@ -24,14 +26,15 @@ def validate_labels(
     Parameters
     ----------
     parameters
-        Values by name. Scalars of NumPy are converted.
+        Values by name. Scalars of NumPy are converted. No name may be that of a criterion, by
+        which results are selected, except for ``device``.
     experiment, variants
         Names. That of the experiment must have no slash, because files are named after it.
 
     Raises
     ------
     ValueError
-        If a result could not record one of them.
+        If a result could not record one of them, or it could not be selected.
     """
     if not _is_valid(_NAME, experiment) or {"/", "\\"} & set(experiment):
         raise ValueError(
@@ -40,6 +43,11 @@ def validate_labels(
     for variant in variants:
         if not _is_valid(_NAME, variant):
             raise ValueError(f"variants cannot be named {variant!r}: choose printable text")
+    if reserved := _RESERVED & parameters.keys():
+        raise ValueError(
+            f"no parameter can be named {min(reserved)!r}, because results are selected by what that "
+            "means for all of them: choose another name"
+        )
     plain = {}
     for name, value in parameters.items():
         plain[name] = value.item() if isinstance(value, np.generic) else value

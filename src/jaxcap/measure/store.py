@@ -22,6 +22,7 @@ from jaxcap.measure.settings import MACHINE, STORE, quick_is_on, reuse_is_on, se
 from jaxcap.results import Environment, Parameter, Result, ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE, load_environment, recording_path, slug
+from jaxcap.results.models import is_same
 from jaxcap.results.recordings import changes_since, load_recording
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class Plan:
         """Return the results that were asked for, in the order of the points, if all are there."""
         chosen: list[Result] = []
         for point in self.points:
-            at_point = [result for result in kept if dict(result.parameters) == dict(point)]
+            at_point = [result for result in kept if _is_at(result, point)]
             if not at_point:
                 return None
             chosen += at_point
@@ -235,3 +236,9 @@ def _recorded(folder: Path, plan: Plan) -> ResultSet:
 def tell_source(experiment: str, path: Path) -> None:
     """Log which file results come from, for a build that keeps what it made from them."""
     logger.info("results of %r are in %s", experiment, path, extra={"results_file": path})
+
+
+def _is_at(result: Result, point: Mapping[str, Parameter]) -> bool:
+    return result.parameters.keys() == point.keys() and all(
+        is_same(value, point[name]) for name, value in result.parameters.items()
+    )

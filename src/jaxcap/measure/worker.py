@@ -23,7 +23,7 @@ from jaxcap.measure.compilation import persistent_cache_disabled
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.allocator import use_allocator
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.sampling import Comparison
+from jaxcap.measure.sampling import InterleavedSampler
 from jaxcap.results import Allocator, Environment, Parameter, ResultSet
 from jaxcap.results.base import FrozenModel
 
@@ -69,14 +69,14 @@ class Answer(FrozenModel):
 
 
 class Worker:
-    """A task in this process, with one comparison for each point that has been prepared."""
+    """A task in this process, with a sampler for each point that has been prepared."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._allocator = use_allocator(task.allocator)
         self._environment: Environment | None = None
         self._prepare = resolve_name(task.reference)
-        self._comparisons: list[Comparison] = []
+        self._samplers: list[InterleavedSampler] = []
 
     def handle(self, request: Request) -> Answer:
         """Do what is requested."""
@@ -84,20 +84,20 @@ class Worker:
             case "prepare":
                 return self.answer(variants=self._prepare_point(self._task.points[request.point]))
             case "compile":
-                for comparison in self._comparisons:
-                    comparison.compile()
+                for sampler in self._samplers:
+                    sampler.compile()
             case "analyse":
-                for comparison in self._comparisons:
-                    comparison.analyse()
+                for sampler in self._samplers:
+                    sampler.analyse()
             case "calibrate":
-                for comparison in self._comparisons:
-                    comparison.calibrate(self._task.sample_s)
+                for sampler in self._samplers:
+                    sampler.calibrate(self._task.sample_s)
                 gc.collect()
                 gc.disable()
             case "measure":
-                comparison = self._comparisons[request.point]
-                samples_s = comparison.sample(among_others=True)
-                return self.answer(samples_s=samples_s, slow=comparison.slow)
+                sampler = self._samplers[request.point]
+                samples_s = sampler.sample(among_others=True)
+                return self.answer(samples_s=samples_s, slow=sampler.slow)
             case "report":
                 return self.answer(results=self._results())
         return self.answer()
@@ -113,16 +113,16 @@ class Worker:
         # Not earlier, because it starts JAX's backend, and the function may choose its devices.
         self._environment = self._environment or description.capture()
         validate_labels(point, experiment=self._task.name, variants=variants)
-        comparison = Comparison(variants)
+        sampler = InterleavedSampler(variants)
         with persistent_cache_disabled():
-            comparison.call_first(empty_caches=self._task.empty_caches)
-        self._comparisons.append(comparison)
+            sampler.call_first(empty_caches=self._task.empty_caches)
+        self._samplers.append(sampler)
         return tuple(variants)
 
     def _results(self) -> ResultSet:
         results = (
-            comparison.results(self._task.name, point, self._allocator)
-            for comparison, point in zip(self._comparisons, self._task.points, strict=True)
+            sampler.results(self._task.name, point, self._allocator)
+            for sampler, point in zip(self._samplers, self._task.points, strict=True)
         )
         assert self._environment, "nothing was prepared"
         return ResultSet(environment=self._environment, results=sum(results, ()))

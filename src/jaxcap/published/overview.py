@@ -19,7 +19,7 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
     """Draw our times against the published ones, coloured and marked by conclusion.
 
     A hollow marker shows what we measured with the document's mistake, where that is the conclusion.
-    Conclusions about values that we have no time for have no entry in the legend.
+    The legend counts the markers: there are none for values that we have no time for.
     """
     counts = Counter(assessment.conclusion for assessment in assessments)
     finding = (
@@ -36,13 +36,14 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
 
 
 def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> agreement.Group:
-    members = [assessment for assessment in assessments if assessment.conclusion is conclusion]
     measured = [
         (assessment.published.time_s, assessment.replications[0])
-        for assessment in members
-        if assessment.published.time_s and assessment.replications
+        for assessment in assessments
+        if assessment.conclusion is conclusion
+        and assessment.published.time_s
+        and assessment.replications
     ]
-    label = f"{conclusion} ({len(members)})"
+    label = f"{conclusion} ({len(measured)})"
     xs = [published_s for published_s, _ in measured]
     ys = [replication.correct_time.value for _, replication in measured]
     if conclusion is not Conclusion.MISTAKE:

@@ -88,7 +88,7 @@ def _time_with_mistakes(published: PublishedValue, result: Result) -> Estimate:
         name: (getattr(first, name) + (calls - 1) * getattr(later, name)) / calls
         for name in ("value", "low", "high")
     }
-    return replace(first, **means)
+    return replace(first, **means, medians=())  # which are those of the first calls alone
 
 
 def _reference_ratio(

@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 
 import scipy
 
-from jaxcap.releases.benchmarks.benchmark import JAX, Quantity
+from jaxcap.releases.quantities import JAX, LEAST, Quantity, estimate_of
 from jaxcap.results import ResultSet
 from jaxcap.results.base import FrozenModel
 
@@ -182,7 +182,7 @@ def changed_benchmarks(
     names = [name for name in sets[0] if all(len(values.get(name, ())) > 1 for values in sets)]
     ratios = {}
     for name in names:
-        comparison = _Comparison(ERROR_RATE / len(names))
+        comparison = _SequentialTest(ERROR_RATE / len(names))
         comparison.add({"older": sets[0][name], "newer": sets[1][name]})
         ratios[name] = comparison.ratio("older", "newer")
     changed = {name: ratio for name, ratio in ratios.items() if ratio.is_beyond(threshold)}
@@ -192,20 +192,15 @@ def changed_benchmarks(
 def _values_by_benchmark(results: ResultSet, quantity: Quantity) -> dict[str, list[float]]:
     values = {}
     for result in results:
-        if result.variant == JAX:
-            match quantity:
-                case "time":
-                    measured = result.time.medians
-                case "first call":
-                    measured = result.first_call.medians
-                case "temporary memory":
-                    measured = (max(result.temporary_bytes or 0, 1),) * len(result.runs)
-            values[str(result.parameters["benchmark"])] = [v for v in measured if v > 0]
+        if result.variant == JAX and (estimate := estimate_of(result, quantity)):
+            measured = estimate.medians or (estimate.value,) * len(result.runs)
+            least = LEAST[estimate.unit]
+            values[str(result.parameters["benchmark"])] = [max(v, least) for v in measured]
     return values
 
 
 @dataclass(frozen=True)
-class _Comparison:
+class _SequentialTest:
     """What processes measured, by release, and the error rate of each interval.
 
     The ``logs`` are logarithms relative to the other processes of the same time, so that a machine that
@@ -307,7 +302,7 @@ class _Search:
         return self._outcome("gradual" if verdict == "no change" else verdict, older, newer, ratio)
 
     def _compare_pair(self, older: str, newer: str) -> tuple[Verdict, Ratio]:
-        def verdict(comparison: _Comparison) -> Verdict:
+        def verdict(comparison: _SequentialTest) -> Verdict:
             ratio = comparison.ratio(older, newer)
             if ratio.is_beyond(self.threshold):
                 return "found"
@@ -329,10 +324,10 @@ class _Search:
         return step, is_certain or several, comparison.ratio(older, newer)
 
     def _compare(
-        self, releases: Sequence[str], is_decided: Callable[[_Comparison], bool]
-    ) -> _Comparison:
+        self, releases: Sequence[str], is_decided: Callable[[_SequentialTest], bool]
+    ) -> _SequentialTest:
         self.on_comparison(releases)
-        comparison = _Comparison(ERROR_RATE / self.comparisons / LOOKS)
+        comparison = _SequentialTest(ERROR_RATE / self.comparisons / LOOKS)
         for _ in range(LOOKS):
             comparison.add(self.measure(releases, PROCESSES))
             if is_decided(comparison):
@@ -340,7 +335,7 @@ class _Search:
         return comparison
 
     def _note(
-        self, comparison: _Comparison, followed: tuple[str, str], several: bool = False
+        self, comparison: _SequentialTest, followed: tuple[str, str], several: bool = False
     ) -> Step:
         values = {release: tuple(values) for release, values in comparison.values.items()}
         step = Step(values=values, followed=followed, has_several_changes=several)

@@ -9,21 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
-from typing import TYPE_CHECKING
 
 from jaxcap.releases.comparison import (
     FALSE_SHARE,
-    JAX,
-    NUMPY,
     Releases,
     Series,
     compare_logs,
     false_discovery_control,
 )
+from jaxcap.releases.quantities import JAX, NUMPY, Quantity
+from jaxcap.releases.spans import name_span
 from jaxcap.report.claims import Outcome
-
-if TYPE_CHECKING:  # the benchmarks import JAX
-    from jaxcap.releases.benchmarks.benchmark import Quantity
 
 # With more changes of the outcome than this, a list of spans says less than a count.
 _MOST_SPANS = 3
@@ -142,11 +138,9 @@ class CheckedClaim:
         """What became of it, such as ``"holds up to 0.4.31 and since 0.6.0"``."""
         releases = list(self.outcomes)
         outcomes: tuple[Outcome, ...] = ("holds", "fails", "undecided")
-        spans = {
-            outcome: self._spans(outcome)
-            for outcome in outcomes
-            if outcome in self.outcomes.values()
-        }
+        spans: dict[Outcome, list[str]] = {o: [] for o in outcomes if o in self.outcomes.values()}
+        for outcome, span in groupby(releases, key=self.outcomes.__getitem__):
+            spans[outcome].append(name_span(list(span), releases))
         if len(spans) == 1:
             (outcome,) = spans
             return f"{outcome} under all {len(releases)} releases"
@@ -157,46 +151,29 @@ class CheckedClaim:
             )
         return "; ".join(f"{outcome} {' and '.join(texts)}" for outcome, texts in spans.items())
 
-    def _spans(self, wanted: Outcome) -> list[str]:
-        """Name the releases, one after another, that have an outcome."""
-        releases = list(self.outcomes)
-        texts = []
-        for outcome, group in groupby(releases, key=self.outcomes.__getitem__):
-            span = list(group)
-            first, last = span[0], span[-1]
-            if outcome != wanted:
-                continue
-            if last == releases[-1]:
-                texts.append(f"since {first}")
-            elif first == releases[0]:
-                texts.append(f"up to {last}")
-            else:
-                texts.append(f"in {first}" if first == last else f"from {first} to {last}")
-        return texts
-
 
 def check(releases: Releases) -> list[CheckedClaim]:
     """Check all claims under each release, correcting for how many checks that makes.
 
     Claims are left out whose benchmarks weren't recorded.
     """
-    series = {(one.benchmark, one.variant, one.quantity): one for one in releases.series}
+    series = {(s.benchmark, s.variant, s.quantity): s for s in releases.series}
     pairs = {
         claim: (quicker, slower)
         for claim in CLAIMS
         if (quicker := series.get((*claim.quicker, claim.quantity)))
         and (slower := series.get((*claim.slower, claim.quantity)))
     }
-    found = {
+    comparisons = {
         (claim, release): _compare(quicker, slower, release)
         for claim, (quicker, slower) in pairs.items()
         for release in quicker.releases
         if release in slower.estimates
     }
-    corrected = false_discovery_control([p for _, p in found.values()])
+    corrected = false_discovery_control([p for _, p in comparisons.values()])
     outcomes: dict[ReleaseClaim, dict[str, Outcome]] = {claim: {} for claim in pairs}
     ratios: dict[ReleaseClaim, dict[str, float]] = {claim: {} for claim in pairs}
-    for ((claim, release), (ratio, _)), p in zip(found.items(), corrected, strict=True):
+    for ((claim, release), (ratio, _)), p in zip(comparisons.items(), corrected, strict=True):
         ratios[claim][release] = ratio
         outcomes[claim][release] = _outcome(ratio, p)
     return [CheckedClaim(claim, outcomes[claim], ratios[claim]) for claim in pairs if ratios[claim]]

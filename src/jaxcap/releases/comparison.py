@@ -17,20 +17,15 @@ from functools import cached_property
 from itertools import pairwise
 from math import exp, inf, isnan, log, nan, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
 
 from jaxcap.releases.files import TWIN, ReleaseFiles, version_key
-from jaxcap.results import Result, ResultSet
+from jaxcap.releases.quantities import JAX, NUMPY, QUANTITIES, Quantity, estimate_of
+from jaxcap.results import ResultSet
 from jaxcap.results.statistics import CONFIDENCE, Estimate
-
-if TYPE_CHECKING:  # the benchmarks import JAX
-    from jaxcap.releases.benchmarks.benchmark import Quantity
-
-#: What is compared of a benchmark.
-QUANTITIES: tuple[Quantity, ...] = ("time", "first call", "temporary memory")
 
 #: Smaller differences don't count, however certain they are.
 LEAST_CHANGE = 1.1
@@ -43,7 +38,6 @@ MODE_FACTOR = 1.5
 # Deviation of logarithms below which no clock can see: equal numbers would have no deviation at all.
 _LEAST_DEVIATION = 1e-3
 
-JAX, NUMPY = "JAX", "NumPy"
 #: The topic of benchmarks that the package doesn't have any more.
 OTHER = "others"
 
@@ -108,18 +102,18 @@ class Series:
         ranges = [np.ptp(logs) for logs in self.logs.values() if len(logs)]
         return max(ranges, default=0.0) >= log(MODE_FACTOR)
 
-    def compare(self, before: str, after: str) -> Comparison:
+    def compare(self, before: str, after: str) -> ReleaseChange:
         """Compare two releases that measured it."""
         ratio = self.estimates[after].value / self.estimates[before].value
         if self.is_exact:
-            return Comparison(self, before, after, ratio, ratio, ratio, float(ratio == 1))
+            return ReleaseChange(self, before, after, ratio, ratio, ratio, float(ratio == 1))
         low, high, p = compare_logs(self.logs[before], self.logs[after], *self.deviation)
         # With few processes the median may lie beside the mean that the interval is about.
-        return Comparison(self, before, after, ratio, min(low, ratio), max(high, ratio), p)
+        return ReleaseChange(self, before, after, ratio, min(low, ratio), max(high, ratio), p)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ReleaseChange:
     """A benchmark under two releases.
 
     Attributes
@@ -191,7 +185,7 @@ class Comparison:
         return f"{self.low:.3g} to {self.high:.3g}"
 
 
-def adjust(comparisons: Iterable[Comparison]) -> list[Comparison]:
+def adjust(comparisons: Iterable[ReleaseChange]) -> list[ReleaseChange]:
     """Correct the p-values of comparisons for their number."""
     comparisons = list(comparisons)
     corrected = false_discovery_control([comparison.p for comparison in comparisons])
@@ -256,9 +250,15 @@ class Releases:
         return self.names[-1]
 
     @property
+    def device(self) -> str:
+        """Where the newest release was measured."""
+        return str(self.sets[self.newest].environment.device)
+
+    @property
     def twin(self) -> str | None:
         """The newest release as it was measured once more, if it was."""
-        return next((name for name in self.sets if name.endswith(TWIN)), None)
+        twin = f"{self.newest}{TWIN}"
+        return twin if twin in self.sets else None
 
     @property
     def processes(self) -> tuple[int, int]:
@@ -269,21 +269,21 @@ class Releases:
     @cached_property
     def series(self) -> list[Series]:
         """All quantities of all benchmarks and variants, by topic."""
-        found: dict[tuple[str, str, Quantity], dict[str, Estimate]] = {}
+        estimates: dict[tuple[str, str, Quantity], dict[str, Estimate]] = {}
         for release, results in self.sets.items():
             for result in results:
                 for quantity in QUANTITIES:
-                    if estimate := _estimate(result, quantity):
+                    estimate = estimate_of(result, quantity)
+                    # Zeros have no logarithm: most programs need no temporary memory.
+                    if estimate and min((estimate.value, *estimate.medians)) > 0:
                         key = str(result.parameters["benchmark"]), result.variant, quantity
-                        found.setdefault(key, {})[release] = estimate
-        order = list(self.topics)
+                        estimates.setdefault(key, {})[release] = estimate
         series = [
-            Series(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, estimates)
-            for (benchmark, variant, quantity), estimates in found.items()
+            Series(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, by_release)
+            for (benchmark, variant, quantity), by_release in estimates.items()
         ]
-        known = [one for one in series if one.benchmark in self.topics]
-        known.sort(key=lambda one: order.index(one.benchmark))
-        return known + [one for one in series if one.benchmark not in self.topics]
+        places = {benchmark: place for place, benchmark in enumerate(self.topics)}
+        return sorted(series, key=lambda s: places.get(s.benchmark, len(places)))
 
     def of_jax(self, quantity: Quantity | None = None) -> list[Series]:
         """Return the series of JAX of a quantity, or of what each benchmark is about."""
@@ -310,7 +310,7 @@ class Releases:
         return topics
 
     @cached_property
-    def steps(self) -> list[Comparison]:
+    def steps(self) -> list[ReleaseChange]:
         """Each benchmark under each two releases that follow each other."""
         return adjust(
             series.compare(before, after)
@@ -319,7 +319,7 @@ class Releases:
         )
 
     @cached_property
-    def changes(self) -> list[Comparison]:
+    def changes(self) -> list[ReleaseChange]:
         """The steps that count as changes and are JAX's own, the largest first.
 
         Those that a second recording doesn't show are left out.
@@ -332,11 +332,11 @@ class Releases:
         return sorted(changes, key=lambda c: c.factor, reverse=True)
 
     @property
-    def not_seen_again(self) -> list[Comparison]:
+    def not_seen_again(self) -> list[ReleaseChange]:
         """The steps that would count as changes if a second recording had shown them as well."""
         return [c for c in self.steps if c.is_change and self.is_seen_again(c) is False]
 
-    def second(self, change: Comparison) -> Comparison | None:
+    def second(self, change: ReleaseChange) -> ReleaseChange | None:
         """Return what a second recording says about a change; None if it didn't measure it."""
         wanted = change.series
         for series in self.again.of_jax(wanted.quantity) if self.again else ():
@@ -345,20 +345,20 @@ class Releases:
                 return series.compare(change.before, change.after)
         return None
 
-    def is_seen_again(self, change: Comparison) -> bool | None:
-        """Tell whether a second recording shows a change too; None if it didn't measure it."""
+    def is_seen_again(self, change: ReleaseChange) -> bool | None:
+        """Tell whether a second recording shows a change too; None if it can't tell."""
         second = self.second(change)
-        if second is None:
+        if second is None or isnan(second.p):
             return None
         same_direction = (second.ratio > 1) == (change.ratio > 1)
         return same_direction and second.factor >= LEAST_CHANGE and second.p <= FALSE_SHARE
 
     @property
-    def moved_with_control(self) -> list[Comparison]:
+    def moved_with_control(self) -> list[ReleaseChange]:
         """The steps that would count as changes if the same work without JAX hadn't changed as well."""
         return [c for c in self.steps if c.is_change and self._control_moved(c)]
 
-    def _control_moved(self, change: Comparison) -> bool:
+    def _control_moved(self, change: ReleaseChange) -> bool:
         """Tell whether NumPy's time changed there too: in the same direction, and half as much."""
         control = self.control_of(change.series)
         if not control or not {change.before, change.after} <= control.estimates.keys():
@@ -367,23 +367,23 @@ class Releases:
         return same.p <= FALSE_SHARE and log(same.ratio) / log(change.ratio) >= 0.5
 
     @cached_property
-    def regressions(self) -> list[Comparison]:
+    def regressions(self) -> list[ReleaseChange]:
         """The newest release beside the best earlier one, where it is slower; the worst first."""
-        everything = adjust(
+        changes = adjust(
             series.compare(release, self.newest)
             for series in self.of_jax()
             if self.newest in series.estimates
             for release in series.releases[:-1]
         )
-        worst: dict[str, Comparison] = {}
-        for one in everything:
-            name = one.series.benchmark
-            if one.ratio > 1 and one.is_change and not self._control_moved(one):
-                worst[name] = max(one, worst.get(name, one), key=lambda c: c.ratio)
+        worst: dict[str, ReleaseChange] = {}
+        for change in changes:
+            name = change.series.benchmark
+            if change.ratio > 1 and change.is_change and not self._control_moved(change):
+                worst[name] = max(change, worst.get(name, change), key=lambda c: c.ratio)
         return sorted(worst.values(), key=lambda c: c.ratio, reverse=True)
 
     @cached_property
-    def then_and_now(self) -> list[Comparison]:
+    def then_and_now(self) -> list[ReleaseChange]:
         """Each benchmark under the oldest and under the newest release."""
         oldest = self.names[0]
         return adjust(
@@ -393,15 +393,13 @@ class Releases:
         )
 
     @cached_property
-    def without_cause(self) -> list[Comparison]:
+    def without_cause(self) -> list[ReleaseChange]:
         """The newest release and its twin, which differ by chance alone."""
         twin = self.twin
         return adjust(
-            series.compare(twin.removesuffix(TWIN), twin)
+            series.compare(self.newest, twin)
             for series in self.of_jax()
-            if twin
-            and {twin, twin.removesuffix(TWIN)} <= series.estimates.keys()
-            and not series.is_exact
+            if twin and {self.newest, twin} <= series.estimates.keys() and not series.is_exact
         )
 
 
@@ -429,7 +427,7 @@ class Cause:
     cause: str
     link: str
 
-    def explains(self, change: Comparison) -> bool:
+    def explains(self, change: ReleaseChange) -> bool:
         """Tell whether a change is of this kind, and the release lies between those compared."""
         series = change.series
         is_meant = series.benchmark == self.benchmark or series.topic == self.topic
@@ -445,16 +443,6 @@ def causes() -> list[Cause]:
     path = Path(__file__).with_name("causes.csv")
     with path.open(encoding="utf-8", newline="") as file:
         return [Cause(**row) for row in csv.DictReader(file)]
-
-
-def _estimate(result: Result, quantity: Quantity) -> Estimate | None:
-    """Return a quantity of a result, if it was measured and a logarithm can be taken of it."""
-    if quantity == "temporary memory":
-        if not result.temporary_bytes or result.variant != JAX:
-            return None  # most need none, which is nothing to compare
-        return Estimate(*3 * (float(result.temporary_bytes),), 1.0, "bytes", "counted")
-    estimate = result.time if quantity == "time" else result.first_call
-    return estimate if min(estimate.medians) > 0 else None
 
 
 def compare_logs(

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import jaxcap
-from jaxcap.measure.processes import Interpreter
+from jaxcap.measure.interpreter import Interpreter
 from jaxcap.results.atomic import write_atomically
 
 DEFAULT_PYTHON = "3.12"
@@ -106,13 +106,13 @@ def available_releases(python: str) -> list[str]:
     command = [sys.executable, "-m", "pip", "index", "versions", "jaxlib"]
     command += ["--python-version", version, "--only-binary", ":all:"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
-    if not found:
+    versions = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
+    if not versions:
         raise InstallationError(
             f"pip finds no jaxlib for Python {version} on the package index "
             f"({_reason(done.stderr)}): see whether `pip index versions jaxlib` works here"
         )
-    return found[1].split(", ")
+    return versions[1].split(", ")
 
 
 @cache
@@ -240,6 +240,6 @@ def _reason(output: str) -> str:
 
 def _uv() -> str:
     path = Path(sys.executable).with_name("uv")
-    if found := shutil.which(str(path)) or shutil.which("uv"):
-        return found
+    if uv := shutil.which(str(path)) or shutil.which("uv"):
+        return uv
     raise InstallationError("uv isn't installed: run `python -m pip install 'jaxcap[releases]'`")

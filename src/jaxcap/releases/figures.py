@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from jaxcap.releases.claims import CheckedClaim
-from jaxcap.releases.comparison import FEW_PROCESSES, Comparison, Releases, Series
+from jaxcap.releases.comparison import FEW_PROCESSES, ReleaseChange, Releases, Series
 from jaxcap.releases.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math
 
@@ -32,7 +32,7 @@ def heat_map(releases: Releases) -> Figure:
     """Draw for each benchmark and release how many times as long it took as under the newest."""
     series = releases.of_jax()
     names = releases.names
-    ratios = np.array([_logs_to_newest(one, names, releases.newest) for one in series])
+    ratios = np.array([_logs_to_newest(each, names, releases.newest) for each in series])
     colours = LinearSegmentedColormap.from_list("releases", [FASTER, EQUAL, SLOWER])
     reach = log2(MAX_FACTOR)
     with plt.rc_context({**STYLE, "font.size": 8, "axes.grid": False}):
@@ -47,7 +47,7 @@ def heat_map(releases: Releases) -> Figure:
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         row = 0
-        for topic, group in groupby(series, key=lambda one: one.topic):
+        for topic, group in groupby(series, key=lambda each: each.topic):
             if row:
                 axes.axhline(row, color=INK, linewidth=0.8)
             count = len(list(group))
@@ -89,10 +89,10 @@ def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
     # A thin row of nothing separates each two.
     cells = np.full((2 * len(checked), len(names)), nan)
     edges = [edge for row in range(len(checked)) for edge in (row, row + 0.92)]
-    for row, one in enumerate(checked):
+    for row, claim in enumerate(checked):
         for column, name in enumerate(names):
-            if name in one.outcomes:
-                cells[2 * row, column] = outcomes.index(one.outcomes[name])
+            if name in claim.outcomes:
+                cells[2 * row, column] = outcomes.index(claim.outcomes[name])
     colours = ListedColormap([SLOWER, EQUAL, FASTER])
     with plt.rc_context({**STYLE, "font.size": 8, "axes.grid": False}):
         figure, axes = plt.subplots(figsize=(8.1, 1.5 + 0.3 * len(checked)))
@@ -109,7 +109,7 @@ def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
         axes.invert_yaxis()
         axes.set_yticks(
             np.arange(len(checked)) + 0.5,
-            [fill(escape_math(one.claim.text), 44) for one in checked],
+            [fill(escape_math(checked_claim.claim.text), 44) for checked_claim in checked],
         )
         _label_releases(axes, names, 22, offset=0.5, rotation=90)
         axes.tick_params(length=0)
@@ -127,7 +127,7 @@ def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
     return figure
 
 
-def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) -> Figure:
+def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str]) -> Figure:
     """Draw a benchmark under all releases: the median, and a dot for what each process measured.
 
     Parameters
@@ -151,9 +151,9 @@ def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) 
         axes.plot(values, color=colour, linewidth=1.4)
         # What is counted has no processes.
         seen = [estimate.medians or (estimate.value,) for estimate in estimates]
-        low, high = [min(one) for one in seen], [max(one) for one in seen]
+        low, high = [min(values) for values in seen], [max(values) for values in seen]
         axes.vlines(x, low, high, color=colour, linewidth=1)
-        dots = [(place, one) for place, ones in zip(x, seen, strict=True) for one in ones]
+        dots = [(place, y) for place, ys in zip(x, seen, strict=True) for y in ys]
         axes.plot(*zip(*dots, strict=True), ".", color=colour, markersize=4)
         for change in changes:
             if change.after in places:
@@ -185,7 +185,7 @@ def course(series: Series, changes: Sequence[Comparison], names: Sequence[str]) 
     return figure
 
 
-def finding(series: Series, changes: Sequence[Comparison]) -> str:
+def finding(series: Series, changes: Sequence[ReleaseChange]) -> str:
     """State what became of a benchmark, such as ``"3.1 times slower since 0.4.33"``.
 
     Parameters

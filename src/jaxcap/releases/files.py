@@ -24,11 +24,19 @@ TWIN = " twin"
 #: Stands for all benchmarks of a release.
 ALL = "all benchmarks"
 
+_TWIN_IN_FILES = "-twin"
+_CONFIRMATION = "again"
+
 
 def version_key(release: str) -> tuple[int, ...]:
     """Order releases by their version; a twin comes right after its release."""
     version = release.removesuffix(TWIN)
     return (*map(int, re.findall(r"\d+", version)), -1, int(release.endswith(TWIN)))
+
+
+def release_of(path: Path) -> str:
+    """Return the release whose results a file holds, by its name."""
+    return path.stem.replace(_TWIN_IN_FILES, TWIN)
 
 
 @dataclass(frozen=True)
@@ -42,19 +50,30 @@ class ReleaseFiles:
         """Return the files that lie in the folder of a machine."""
         return cls(machine_folder / EXPERIMENT)
 
+    @classmethod
+    def around(cls, path: Path) -> ReleaseFiles | None:
+        """Return the files that a file lies among, if its folder is one of releases."""
+        folder = path.resolve().parent
+        first = folder.parent if folder.name == _CONFIRMATION else folder
+        return cls(folder) if first.name == EXPERIMENT else None
+
+    @property
+    def machine_folder(self) -> Path:
+        """The folder of the machine, for a second recording as well."""
+        return self.folder.parents[int(self.folder.name == _CONFIRMATION)]
+
     @property
     def again(self) -> ReleaseFiles:
         """The files of a second recording of the largest changes."""
-        return ReleaseFiles(self.folder / "again")
+        return ReleaseFiles(self.folder / _CONFIRMATION)
 
     def path(self, release: str) -> Path:
         """Return where the results of a release are kept."""
-        return self.folder / f"{release.replace(TWIN, '-twin')}.json"
+        return self.folder / f"{release.replace(TWIN, _TWIN_IN_FILES)}.json"
 
     def releases(self) -> list[str]:
         """List the releases with results, oldest first; a twin follows its release."""
-        names = [path.stem.replace("-twin", TWIN) for path in self.folder.glob("*.*.json")]
-        return sorted(names, key=version_key)
+        return sorted(map(release_of, self.folder.glob("*.*.json")), key=version_key)
 
     def load(self, release: str) -> ResultSet | None:
         """Read the results of a release, if there are any.

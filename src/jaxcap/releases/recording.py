@@ -18,15 +18,16 @@ from pathlib import Path
 from uuid import uuid4
 
 from jaxcap.measure.digest import digest
+from jaxcap.measure.interpreter import Interpreter
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.lock import measuring_alone
-from jaxcap.measure.processes import Interpreter, ProcessError
+from jaxcap.measure.processes import ProcessError
 from jaxcap.measure.turns import measure_each_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.benchmarks.benchmark import JAX
 from jaxcap.releases.environments import InstallationError, ReleaseEnvironment, folder_of, install
 from jaxcap.releases.files import ALL, EXPERIMENT, TWIN, ReleaseFiles
+from jaxcap.releases.quantities import JAX
 from jaxcap.results import Device, ProcessSamples, Result, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE
@@ -48,7 +49,7 @@ PROGRAMS = {
 
 
 @dataclass
-class Recording:
+class ReleaseRecorder:
     """A recording of releases, which may have been begun earlier.
 
     Attributes
@@ -76,28 +77,37 @@ class Recording:
     processes: int = 5
     benchmarks: Sequence[str] = (*PROGRAMS, *BENCHMARKS)
     on_failure: Callable[[str], object] = lambda _: None
-    _failures: dict[str, dict[str, str]] = field(default_factory=dict, init=False)
+    _failures: dict[str, dict[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Those of other releases and benchmarks stay.
+        self._failures = {
+            release: dict(reasons) for release, reasons in self.files.failures().items()
+        }
 
     def missing(self, release: str) -> list[str]:
         """List the benchmarks that have not been measured in all processes."""
-        kept = self.files.load(release)
-        runs = {
-            result.parameters["benchmark"]: len(result.runs)
-            for result in kept or ()
-            if result.parameters["benchmark"] in self.benchmarks
-            and result.code == _code(str(result.parameters["benchmark"]))
-        }
-        failures = self._failures.get(release, {})
+        runs, failures = self._runs(release), self._failures.get(release, {})
         return [
             benchmark
             for benchmark in self.benchmarks
             if runs.get(benchmark, 0) < self.processes and not {benchmark, ALL} & failures.keys()
         ]
 
+    def _runs(self, release: str) -> dict[str, int]:
+        """Count the processes that measured each benchmark with its code of today."""
+        names = {str(r.parameters["benchmark"]): r for r in self.files.load(release) or ()}
+        return {
+            name: len(result.runs)
+            for name, result in names.items()
+            if name in self.benchmarks and result.code == _code(name)
+        }
+
     def install(self, releases: Iterable[str]) -> dict[str, ReleaseEnvironment]:
         """Make the environments of all releases; those that can't be made are noted as failures."""
         made = {}
         for release in releases:
+            self._forget_failures(release)
             try:
                 folder = release.replace(TWIN, "-twin")
                 made[release] = install(
@@ -138,6 +148,8 @@ class Recording:
         """
         with measuring_alone():
             self._claim_folder()
+            for release in environments:
+                self._forget_failures(release)
             for done, batch in self._turns(environments):
                 self._measure(batch, environments)
                 on_progress(done)
@@ -151,7 +163,7 @@ class Recording:
                 f"{self.files.folder} holds results of another machine ({recorded.device}), which can't "
                 "be mixed with those of this one: choose another folder"
             )
-        machine_file = self.files.folder.with_name(ENVIRONMENT_FILE)
+        machine_file = self.files.machine_folder / ENVIRONMENT_FILE
         if not machine_file.exists():
             write_atomically(machine_file, now.model_dump_json(indent=1) + "\n")
 
@@ -185,11 +197,8 @@ class Recording:
             for release, measured in zip(
                 releases, self._measure_in_processes(interpreters, releases, points), strict=False
             ):
-                times_s = {
-                    name: _time_program(environments[release].interpreter, name)
-                    for name in names
-                    if name in PROGRAMS
-                }
+                programs = [name for name in names if name in PROGRAMS]
+                times_s = self._time_programs(release, environments[release].interpreter, programs)
                 self._save(release, measured, times_s)
         except ProcessError as error:
             failed = [
@@ -202,6 +211,18 @@ class Recording:
                 benchmark = points[error.point] if works and error.point is not None else ALL
                 self._note(release, benchmark, str(error))
 
+    def _time_programs(
+        self, release: str, interpreter: Interpreter, names: Sequence[str]
+    ) -> dict[str, float]:
+        """Time programs, and note which of them fail."""
+        times_s = {}
+        for name in names:
+            try:
+                times_s[name] = _time_program(interpreter, name)
+            except ProcessError as error:
+                self._note(release, name, str(error))
+        return times_s
+
     def _measure_in_processes(
         self,
         interpreters: Sequence[Interpreter],
@@ -211,7 +232,7 @@ class Recording:
         """Measure benchmarks in a fresh process of each interpreter; None if there are none."""
         if not benchmarks:
             return [None] * len(interpreters)
-        is_new = any(self.files.load(release) is None for release in releases)
+        is_new = any(set(benchmarks) - self._runs(release).keys() for release in releases)
         task = Task(
             name=EXPERIMENT,
             reference="jaxcap.releases.benchmarks:prepare",
@@ -246,6 +267,11 @@ class Recording:
             else:
                 results[new.key] = new
         self.files.save(release, latest.subset(results.values()))
+
+    def _forget_failures(self, release: str) -> None:
+        """Forget why benchmarks failed that are now tried again."""
+        for benchmark in (ALL, *self.benchmarks):
+            self._failures.get(release, {}).pop(benchmark, None)
 
     def _note(self, release: str, benchmark: str, failure: str) -> None:
         self._failures.setdefault(release, {})[benchmark] = failure

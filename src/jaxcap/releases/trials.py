@@ -12,7 +12,6 @@ from pathlib import Path
 
 from jaxcap.measure.processes import ProcessError, WorkerProcess
 from jaxcap.measure.worker import Task
-from jaxcap.releases.benchmarks.benchmark import Quantity
 from jaxcap.releases.bisection import ReleaseError
 from jaxcap.releases.environments import (
     DEFAULT_PYTHON,
@@ -22,15 +21,13 @@ from jaxcap.releases.environments import (
     folder_of,
     install,
 )
+from jaxcap.releases.quantities import LEAST, Quantity, estimate_of
 from jaxcap.results import Device, Result
 
 # In each process, as in a recording of releases: few and short samples, because processes differ far
 # more than samples do. Rounds end when they have taken so long together, per process.
 SAMPLE_S, BUDGET_S = 0.004, 0.3
 MIN_ROUNDS, MAX_ROUNDS = 4, 12
-# Logarithms need positive numbers. No clock sees a shorter time, and a program that needs no temporary
-# memory counts as one that needs a byte.
-LEAST_S, LEAST_BYTES = 1e-9, 1
 
 _Workers = Sequence[tuple[str, WorkerProcess]]
 
@@ -180,16 +177,11 @@ class FunctionTrials:
         return re.sub(r"^[\w.]+\.(?=\w+: )", "", printed)
 
     def _value(self, release: str, result: Result) -> float:
-        match self.quantity:
-            case "time":
-                return max(result.time.value, LEAST_S)
-            case "first call":
-                return max(result.runs[0].first_call_s, LEAST_S)
-            case "temporary memory":
-                if result.temporary_bytes is None:
-                    raise ReleaseError(
-                        release,
-                        "XLA doesn't report the temporary memory, because the function is not one that "
-                        "jax.jit returned",
-                    )
-                return max(result.temporary_bytes, LEAST_BYTES)
+        estimate = estimate_of(result, self.quantity)
+        if estimate is None:
+            raise ReleaseError(
+                release,
+                "XLA doesn't report the temporary memory, because the function is not one that "
+                "jax.jit returned",
+            )
+        return max(estimate.value, LEAST[estimate.unit])

@@ -61,9 +61,8 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     (first, least), (last, most) = ordered[0], ordered[-1]
     at_first, at_last = (f"at {x} {in_words(position)}" for position in (first, last))
     verdicts = [speedup.verdict for _, speedup in ordered]
-    changed = [i for i in range(1, len(ordered)) if verdicts[i] != verdicts[-1]]
-    start = ordered[changed[-1] + 1][0] if changed else ordered[min(1, len(ordered) - 1)][0]
-    if len(set(verdicts)) == 1:
+    others = [i for i, verdict in enumerate(verdicts) if verdict != most.verdict]
+    if not others:
         if len(ordered) == 1 or most.verdict == "undecided":
             where = at_last if len(ordered) == 1 else ""
             return comparison(variant, over, most, at=where)
@@ -72,16 +71,17 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
         decided = next(pair for pair in reversed(ordered) if pair[1].verdict != "undecided")
         where = f"at {x} {in_words(decided[0])}"
         text = f"No clear difference {at_last}; {_with_factor(variant, over, decided[1])} {where}"
-    elif start == last:
-        text = f"{_with_factor(variant, over, most)} {at_last}, not at smaller ones"
-        if least.verdict != "undecided":
-            text = f"{_with_factor(variant, over, least)} {at_first}, but {most.words} {at_last}"
-    else:
-        faster = "faster" if most.verdict == "faster" else "slower"
+    elif (start := ordered[others[-1] + 1][0]) < last:
         text = (
-            f"From {x} {in_words(start)} on, {variant} is {faster} than {over}: "
+            f"From {x} {in_words(start)} on, {variant} is {most.verdict} than {over}: "
             f"{_factor(most)} {at_last}"
         )
+    elif least.verdict == "undecided":
+        text = f"{_with_factor(variant, over, most)} {at_last}, not at smaller ones"
+    elif least.verdict == most.verdict:
+        text = f"{_with_factor(variant, over, most)} {at_last}, but not at every smaller one"
+    else:
+        text = f"{_with_factor(variant, over, least)} {at_first}, but {most.words} {at_last}"
     return " ".join(filter(None, (text, _caveat([least, most]))))
 
 
@@ -186,8 +186,18 @@ def name_of(results: ResultSet, result: Result, x: str | None = None) -> str:
     return ", ".join(named + values)
 
 
-def in_words(number: float) -> str:
-    """Write a size as prose does, such as ``"10,000"`` or ``"1 million"``."""
+def in_words(number: float, *, digits: int = 10) -> str:
+    """Write a size as prose does, with at most so many digits from a million on.
+
+    Examples
+    --------
+    >>> in_words(65_536), in_words(1_000_000)
+    ('65,536', '1 million')
+    >>> in_words(1_048_576), in_words(1_048_576, digits=2)
+    ('1,048,576', '1 million')
+    """
+    if number >= _MILLION:
+        number = float(f"{number:.{digits}g}")
     if number >= _MILLION and number % (_MILLION / 10) == 0:
         return f"{number / _MILLION:,.10g} million"
     return f"{number:,.10g}"

@@ -6,23 +6,33 @@ otherwise says less. Plots have no title, because the sentence stands above them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
+from matplotlib.ticker import EngFormatter
 
 from jaxcap.report import figures
+from jaxcap.report.figures.pairs import FIRST, SECOND, draw_pairs
+from jaxcap.report.figures.series import Series, draw_series, log_axes
+from jaxcap.report.figures.values import PROCESS, limits_of
+from jaxcap.report.findings import in_words
 from jaxcap.results import ResultSet
 from jaxcap.results.statistics import Estimate, Speedup
 
 # On a phone a pixel of the plot is one of the screen.
-STYLE = figures.STYLE | {"figure.figsize": (3.6, 2.6), "font.size": 9, "axes.labelsize": 9}
+STYLE = figures.STYLE | {
+    "figure.figsize": (3.6, 2.6),
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "lines.markersize": 4.5,
+}
+
+_count = partial(in_words, digits=2)
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Overtaking:
     names: tuple[str, str]
     start: int | None
 
-    @cached_property
+    @property
     def sizes(self) -> list[int]:
         """The values of the parameter, in ascending order."""
         return sorted({int(result.parameters[self.x]) for result in self.results})
@@ -64,56 +74,62 @@ class Overtaking:
     def finding(self) -> str:
         """Say who is ahead, and from where."""
         name, other = self.names
-        largest = f"{count(self.sizes[-1])} numbers"
+        most = _count(self.sizes[-1])
+        largest = f"{most} numbers"
         speedup = self.at_largest
         if not speedup.is_settled:
-            return f"{name} and {other}, from {count(self.sizes[0])} to {largest}"
-        if speedup.verdict == "undecided":
-            return f"Even at {largest}, {name} is not clearly faster than {other}"
+            return f"{name} and {other}, from {_count(self.sizes[0])} to {largest}"
         if speedup.verdict == "slower":
             return f"Even at {largest}, {name} is {speedup.words} than {other}"
+        if speedup.verdict == "undecided" or self.start is None:
+            return f"Even at {largest}, {name} is not clearly faster than {other}"
         if self.start == self.sizes[0]:
             return f"{name} is faster than {other} at every size, and {speedup.words} at {largest}"
         if self.start == self.sizes[-1]:
             return f"{name} overtakes {other} at {largest}, where it is {speedup.words}"
-        return (
-            f"{name} overtakes {other} at {count(self.start or 0)} numbers, "
-            f"and is {speedup.words} at {count(self.sizes[-1])}"
-        )
+        start = _count(self.start)
+        return f"{name} overtakes {other} at {start} numbers, and is {speedup.words} at {most}"
 
     def draw(self) -> Figure:
         """Draw a line for each variant, named at its end, and mark where one overtakes."""
+        series, last = self._series, self._last
+        colours = figures.palette(self._named.values())
+        texts = {name: f"{name}\n{e.short}" if e.is_settled else name for name, e in last.items()}
         with plt.rc_context(STYLE):
             figure, axes = plt.subplots()
-            lines = {name: self._times(variant) for name, variant in self._named.items()}
-            colours = figures.palette(self._named.values())
-            for name, variant in self._named.items():
-                _draw_line(axes, self.sizes, lines[name], colours[variant])
-            _label_ends(axes, self.sizes[-1], {name: line[-1] for name, line in lines.items()})
+            draw_series(axes, series, {name: colours[v] for name, v in self._named.items()})
+            log_axes(axes, series)
+            axes.set_xticks(self.sizes, [_count(size) for size in self.sizes])
+            axes.tick_params(axis="x", labelsize=8)  # these are long
+            axes.set_xlabel("numbers in the array")
+            axes.set_title(figures.TIME, fontsize=STYLE["font.size"])
             if self.start and self.start > self.sizes[0] and self.at_largest.is_settled:
                 _mark_start(axes, self.start, self.names[0])
-            axes.set(xscale="log", yscale="log", xlabel="numbers in the array")
-            axes.set_title("time of a call (lower is better)", fontsize=STYLE["font.size"])
-            axes.set_xticks(self.sizes, [count(size) for size in self.sizes])
-            axes.xaxis.set_minor_locator(NullLocator())
-            axes.tick_params(axis="x", labelsize=8)  # these are long
-            _show_seconds(axes.yaxis)
+            figures.label_ends(axes, texts)
             figure.set_label(f"{self.finding}.{self._times_in_words()}")
         return figure
 
-    def _times(self, variant: str) -> list[Estimate]:
-        """Return the time of a variant at each size."""
-        return [self.results.only(variant, **{self.x: size}).time for size in self.sizes]
+    @property
+    def _series(self) -> Series:
+        """The times of the two variants, by name."""
+        by_size = {size: self.results.select(**{self.x: size}) for size in self.sizes}
+        return {
+            name: [(size, part.only(variant).time) for size, part in by_size.items()]
+            for name, variant in self._named.items()
+        }
 
     @property
     def _named(self) -> dict[str, str]:
-        """The two variants by name."""
+        """The two variants, by name."""
         return dict(zip(self.names, (self.variant, self.over), strict=True))
 
+    @property
+    def _last(self) -> dict[str, Estimate]:
+        return {name: points[-1][1] for name, points in self._series.items()}
+
     def _times_in_words(self) -> str:
-        last = {name: self._times(variant)[-1] for name, variant in self._named.items()}
-        times = [f"{name} took {time.short}" for name, time in last.items() if time.is_settled]
-        return f" At {count(self.sizes[-1])} numbers, {' and '.join(times)}." if times else ""
+        settled = [f"{name} took {e.short}" for name, e in self._last.items() if e.is_settled]
+        return f" At {_count(self.sizes[-1])} numbers, {' and '.join(settled)}." if settled else ""
 
 
 @dataclass(frozen=True)
@@ -134,13 +150,9 @@ class Mistake:
 
     @property
     def factor(self) -> Estimate:
-        """How many times too long or too short the wrong time is, whichever is above 1.
-
-        It is the ratio of the two times, with the interval of the processes' ratios.
-        """
+        """How many times too long or too short the wrong time is, whichever is above 1."""
         pairs = zip(self.wrong.medians, self.right.medians, strict=True)
-        ratios = Estimate.from_runs([[wrong / right] for wrong, right in pairs])
-        ratio = replace(ratios, value=self.wrong.value / self.right.value)
+        ratio = Speedup.from_runs([[wrong / right] for wrong, right in pairs])
         return ratio if ratio.value >= 1 else ratio.ratio_of(1)
 
     @property
@@ -167,19 +179,21 @@ class Mistakes:
 
     def draw(self) -> Figure:
         """Join the wrong and the right time of each by a line."""
-        colours = dict(zip(("wrong", "right"), figures.COLOURS[1:3], strict=True))
+        wrong, right = ([row.wrong for row in self.rows], [row.right for row in self.rows])
         with plt.rc_context(STYLE):
             figure, axes = plt.subplots()
+            draw_pairs(axes, [time.value for time in wrong], [time.value for time in right])
+            for times, colour in ((wrong, FIRST), (right, SECOND)):
+                for y, time in enumerate(times):
+                    axes.plot(time.medians, [y] * len(time.medians), color=colour, **PROCESS)
             for y, row in enumerate(self.rows):
-                axes.hlines(y, row.wrong.value, row.right.value, color=figures.GRID)
                 axes.text(0, y - 0.25, row.name, transform=axes.get_yaxis_transform())
-                _draw_processes(axes, row.wrong, y, colours["wrong"], "X")
-                _draw_processes(axes, row.right, y, colours["right"], "o")
-            axes.set(xscale="log", xlabel="time of a call", ylim=(len(self.rows) - 0.4, -0.7))
+            figures.log_axis(
+                axes.xaxis, *limits_of([*wrong, *right]), EngFormatter("s"), margin=0.12
+            )
+            axes.set(xlabel="time of a call", ylim=(len(self.rows) - 0.4, -0.7))
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
-            axes.margins(x=0.12)  # room for the names of the ends
-            _show_seconds(axes.xaxis)
             self._name_ends(axes)
             figure.set_label(f"{self.finding}.{self._times_in_words()}")
         return figure
@@ -199,43 +213,8 @@ class Mistakes:
         return f" {'; '.join(times)}." if times else ""
 
 
-def count(number: int) -> str:
-    """Write a number of things as one says it.
-
-    >>> count(65_536), count(1_048_576)
-    ('65,536', '1 million')
-    """
-    return f"{number:,}" if number < 1e6 else f"{number / 1e6:.2g} million"
-
-
-def _draw_line(axes: Axes, xs: Sequence[int], times: Sequence[Estimate], colour: str) -> None:
-    axes.plot(xs, [time.value for time in times], "o-", color=colour, markersize=4)
-    for x, time in zip(xs, times, strict=True):
-        axes.vlines(x, *time.observed, color=colour)
-
-
-def _label_ends(axes: Axes, x: int, times: Mapping[str, Estimate]) -> None:
-    """Name two lines at their ends, the upper one above it, so that the names keep apart."""
-    ends = sorted(times.items(), key=lambda pair: pair[1].value)
-    for (name, time), side, away in zip(ends, ("top", "bottom"), (-1, 1), strict=True):
-        text = f"{name}\n{time.short}" if time.is_settled else name
-        axes.annotate(text, (x, time.value), (6, away), textcoords="offset points", va=side)
-
-
 def _mark_start(axes: Axes, x: int, name: str) -> None:
     """Mark a size, in the upper left, where lines that grow leave room."""
     axes.axvline(x, color=figures.GRID, linestyle="--", linewidth=1.2)
     place, text = (x, 0.98), f"from here on,\n{name} is faster "
     axes.annotate(text, place, xycoords=axes.get_xaxis_transform(), va="top", ha="right")
-
-
-def _draw_processes(axes: Axes, time: Estimate, row: int, colour: str, marker: str) -> None:
-    """Draw a time, and what each process measured."""
-    axes.plot(time.medians, [row] * len(time.medians), ".", color=colour, markersize=3)
-    axes.plot(time.value, row, marker, color=colour, markersize=7)
-
-
-def _show_seconds(axis: Axis) -> None:
-    axis.set_major_locator(LogLocator(numticks=6))
-    axis.set_major_formatter(EngFormatter(unit="s"))
-    axis.set_minor_locator(NullLocator())

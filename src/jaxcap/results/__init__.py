@@ -1,4 +1,4 @@
-"""What was measured, as data and as files. Nothing here needs JAX."""
+"""What was measured, as data, tables and files. Nothing here needs JAX."""
 
 from jaxcap.results.environment import Device, Environment
 from jaxcap.results.models import Allocator, Cost, Parameter, ProcessSamples, Result, ResultsError

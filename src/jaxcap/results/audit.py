@@ -1,6 +1,6 @@
 """An audit: the same things measured again and again, by this package and by other tools.
 
-`jaxcap.report.precision` uses it to judge how far timings can be trusted. The benchmark
+`jaxcap.report.reliability` uses it to judge how far timings can be trusted. The benchmark
 ``tests/bench/precision.py`` makes the one that comes with the package.
 """
 

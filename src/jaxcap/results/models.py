@@ -328,6 +328,11 @@ def without_disturbed(
     return kept if min(map(len, kept)) >= MIN_UNDISTURBED else runs
 
 
+def is_same(value: object, other: object) -> bool:
+    """Whether two parameters are equal, which a number and a boolean never are."""
+    return isinstance(value, bool) == isinstance(other, bool) and value == other
+
+
 def not_in_turns(variant: str, over: str) -> ResultsError:
     """Explain why two variants cannot be compared."""
     return ResultsError(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 from pydantic import Field, model_validator
 
@@ -15,7 +15,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.base import FrozenModel
 from jaxcap.results.environment import Environment
 from jaxcap.results.files import SCHEMA_VERSION, load_results
-from jaxcap.results.models import Result, ResultsError, not_in_turns
+from jaxcap.results.models import Result, ResultsError, is_same, not_in_turns
 from jaxcap.results.statistics import Speedup
 from jaxcap.results.tables import Table
 from jaxcap.results.tabulation import (
@@ -71,8 +71,13 @@ class ResultSet(FrozenModel):
         """Go through the results, not through the fields as Pydantic's own models do."""
         return iter(self.results)
 
-    def __getitem__(self, index: int) -> Result:
-        return self.results[index]
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> ResultSet: ...
+    def __getitem__(self, index: int | slice) -> Result | ResultSet:
+        chosen = self.results[index]
+        return self.subset(chosen) if isinstance(chosen, tuple) else chosen
 
     def __add__(self, other: ResultSet) -> ResultSet:
         """Join results of one machine.
@@ -116,7 +121,10 @@ class ResultSet(FrozenModel):
         chosen = tuple(
             result
             for result in self.results
-            if all(value in _facts(result, name) for name, value in wanted.items())
+            if all(
+                any(is_same(value, fact) for fact in _facts(result, name))
+                for name, value in wanted.items()
+            )
         )
         if not chosen:
             asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
@@ -171,12 +179,16 @@ class ResultSet(FrozenModel):
         ------
         ResultsError
             If the former is missing or ambiguous, or the two did not take turns.
+        TypeError
+            If there are criteria beside a result, which is chosen already.
 
         Examples
         --------
         >>> results.speedup("jit", over="op by op").short_with_range
         '2.000 (2.000 to 2.000)'
         """
+        if isinstance(variant, Result) and criteria:
+            raise TypeError(f"a result is chosen already: leave out {', '.join(criteria)}")
         result = variant if isinstance(variant, Result) else self.only(variant, **criteria)
         baseline = self.paired_result(result, over)
         if baseline is None:

@@ -274,7 +274,7 @@ class Speedup(Estimate):
             confidence=min(time.confidence, over.confidence),
             unit="",
             basis="separate measurements",
-            kind=time.kind,
+            kind="prediction" if time.kind == over.kind == "prediction" else "median",
             devices=tuple(dict.fromkeys((*time.devices, *over.devices))),
         )
 

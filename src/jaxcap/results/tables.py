@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 # A column with a cell longer than this holds text, which starts at the left and may be wrapped.
 LONGEST_NUMBER = 24
+
+
+class Link(str):
+    """The text of a cell that leads somewhere on a page.
+
+    Attributes
+    ----------
+    href
+        The address.
+    """
+
+    __slots__ = ("href",)
+    href: str
+
+    def __new__(cls, text: str, href: str) -> Self:
+        """Give a text an address."""
+        link = super().__new__(cls, text)
+        link.href = href
+        return link
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,12 +48,15 @@ class Table:
         As many texts a row as there are headers.
     notes
         Sentences below the table.
+    text_columns
+        The positions of columns that hold text, besides those with a long cell.
     """
 
     caption: str
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    text_columns: Collection[int] = ()
 
     def __rich__(self) -> RenderableType:
         # Imported here because most processes that measure never print a table.
@@ -69,7 +91,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         classes = [' class="jaxcap-text"' if is_text else "" for is_text in self._holds_text]
-        classes[0] = ""  # headers of rows have a style of their own
+        if 0 not in self.text_columns:
+            classes[0] = ""  # headers of rows have a style of their own
         head = "".join(
             f'<th scope="col"{kind}>{escape(header)}</th>' if header else "<td></td>"
             for header, kind in zip(self.headers, classes, strict=True)
@@ -87,12 +110,18 @@ class Table:
     def _holds_text(self) -> list[bool]:
         """Whether a column holds texts rather than numbers, as the first one always does."""
         return [
-            index == 0 or any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
+            index in (0, *self.text_columns)
+            or any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
             for index in range(len(self.headers))
         ]
 
 
 def _row_html(row: Sequence[str], classes: Sequence[str]) -> str:
-    first, *others = (escape(cell) for cell in row)
+    first, *others = map(_cell_html, row)
     cells = (f"<td{kind}>{cell}</td>" for cell, kind in zip(others, classes[1:], strict=True))
-    return f'<tr><th scope="row">{first}</th>{"".join(cells)}</tr>'
+    return f'<tr><th scope="row"{classes[0]}>{first}</th>{"".join(cells)}</tr>'
+
+
+def _cell_html(cell: str) -> str:
+    text = escape(cell)
+    return f'<a href="{escape(cell.href)}">{text}</a>' if isinstance(cell, Link) else text

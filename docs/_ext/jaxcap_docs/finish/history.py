@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 
 from jaxcap.results.atomic import write_atomically
 from jaxcap_docs import page_records
-from jaxcap_docs.read.history import FILE, entry_of_build
+from jaxcap_docs.build_entry import FILE, entry_of_build
 from jaxcap_docs.sources import make_if_changed, package_files
 
 

@@ -15,7 +15,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
-from jaxcap_docs.read.releases import recorded, served_folder
+from jaxcap_docs.release_records import recorded, served_folder
 from jaxcap_docs.sources import make_if_changed, package_files
 
 INDEX = "index.json"

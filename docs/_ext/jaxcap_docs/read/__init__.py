@@ -2,7 +2,7 @@
 
 `quotes` has roles and directives for any page, and `tutorials`, `exercises` and `commands` complete
 the pages that ran. On those of tutorials, `takeaways` puts the takeaway first, `cells` folds code that
-only shows results, and `facts` says under the title what the page takes. `ways` has the links between
+only shows results, and `facts` says under the title what the page takes. `links` has those between
 tutorials, experiments and claims. `claims`, `experiments`, `rooflines` and `then_and_now` show on the
 pages of the results section what all machines measured. `releases` and `replays` show what was recorded
 of JAX's releases, and `history` what is kept of a build. The landing page is made by `landing` and by
@@ -51,7 +51,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("provenance", quotes.Provenance)
     app.add_directive("topics", quotes.Topics)
     app.add_directive("claims", claims.Claims)
-    app.add_directive("experiment", experiments.Experiment)
+    app.add_directive("experiment", experiments.ExperimentDirective)
     app.add_directive("experiments", experiments.Experiments)
     app.add_directive("figure-of-results", tutorials.FigureOfResults)
     app.add_directive("findings", landing.Findings)

@@ -10,11 +10,10 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.report.claims import SIGNS, WORDS, Claim, Statement
-from jaxcap.results import ResultsError
+from jaxcap.results import Environment, ResultsError
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER
-from jaxcap_docs.page_records import ClaimRecord, PageRecord
-from jaxcap_docs.read import ways
+from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_all_results
 from jaxcap_docs.read.elements import link_list
 
@@ -41,7 +40,11 @@ class Claims(SphinxDirective):
         not_run = []
         for tutorial in TUTORIALS:
             if record := page_records.load(tutorial):
-                claims += [_check_everywhere(tutorial, claim, record) for claim in record.claims]
+                environment = record.environment
+                claims += [
+                    _check_everywhere(tutorial, claim, environment)
+                    for claim in record.checked_claims()
+                ]
             else:
                 not_run.append(f"{TUTORIALS_FOLDER}{tutorial}")
         content: list[nodes.Node] = []
@@ -61,22 +64,21 @@ class Claims(SphinxDirective):
         rows: list[list[Cell]] = []
         for page, statement, checked in claims:
             needs = f"needs it to be {statement.needs}"
-            target = ways.row_target(page, statement, self.env)
+            target = links.row_target(page, statement, self.env)
             text = nodes.paragraph("", "", target, nodes.Text(f"that {statement.text} ({needs})"))
-            links = [
-                ways.link_to_claim(page, statement, self.env),
-                ways.link_to_experiment(statement.experiment, self.env),
+            references = [
+                links.link_to_claim(page, statement, self.env),
+                links.link_to_experiment(statement.experiment, self.env),
             ]
             outcomes = [_outcome(checked.get(machine)) for machine in machines]
-            rows.append([[text, *(_small(link) for link in links if link)], *outcomes])
+            rows.append([[text, *(_small(link) for link in references if link)], *outcomes])
         return _table("All claims", ("It is claimed", *machines), rows)
 
 
-def _check_everywhere(page: str, claim: ClaimRecord, record: PageRecord) -> ClaimEverywhere:
-    """Check a claim on the results of this build, and on those of all other machines."""
+def _check_everywhere(page: str, claim: Claim, environment: Environment) -> ClaimEverywhere:
+    """Check a claim of this build on the results of all other machines as well."""
     statement = claim.statement
-    here = statement.check(record.shown(claim.results))
-    checked = {f"{record.environment.device}, this site": here}
+    checked = {f"{environment.device}, this site": claim}
     for recording in page_records.other_recordings():
         name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
         # A recording may lack experiments or points, and a coarse clock may have measured zero.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -31,12 +32,12 @@ class Folded(nodes.General, nodes.Element):
     """Content below its ``summary``, which readers unfold without a script."""
 
 
-class Facts(nodes.container, nodes.Admonition):
+class FactLines(nodes.container, nodes.Admonition):
     """Lines about a page itself, which previews of it leave out, as they do admonitions."""
 
 
 def setup(app: Sphinx) -> None:
-    """Say how the nodes of this module become HTML; `Facts` do as containers do."""
+    """Say how the nodes of this module become HTML; `FactLines` do as containers do."""
     app.add_node(Folded, html=(_open_details, _close_details))
 
 
@@ -57,6 +58,12 @@ def note(text: str) -> nodes.note:
 def raw_html(html: str) -> nodes.raw:
     """Put HTML on a page as it is."""
     return nodes.raw("", html, format="html")
+
+
+def json_script(data: object) -> str:
+    """Return the HTML of data for a script of the page; no text in it can end the element."""
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json">{text}</script>'
 
 
 def put_under_title(doctree: nodes.document, *elements: nodes.Node) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +20,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
-from jaxcap.measure.experiment import Experiment as MeasuredExperiment
+from jaxcap.measure.experiment import Experiment
 from jaxcap.report import figures, findings
 from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet
@@ -32,7 +30,7 @@ from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
-from jaxcap_docs.read import ways
+from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import (
     note_all_records,
     note_all_results,
@@ -41,8 +39,9 @@ from jaxcap_docs.read.dependencies import (
 )
 from jaxcap_docs.read.elements import (
     SECTION,
-    Facts,
+    FactLines,
     joined,
+    json_script,
     note,
     plot,
     raw_html,
@@ -50,7 +49,7 @@ from jaxcap_docs.read.elements import (
     stamp,
     table_node,
 )
-from jaxcap_docs.sources import make_if_changed, package_files
+from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
 THUMBNAIL_WIDTH = 240  # in pixels
 
@@ -58,33 +57,26 @@ THUMBNAIL_WIDTH = 240  # in pixels
 def on_builder_inited(app: Sphinx) -> None:
     """Write a page for each experiment, unless the package is as it was in the last build."""
     folder = Path(app.srcdir, SECTION, "experiments")
-    make_if_changed(app, folder, package_files(), partial(_write_pages, folder))
+    make_if_changed(app, folder, package_files(), lambda: write_pages(folder, _pages()))
 
 
-def _write_pages(folder: Path) -> None:
-    """Write a page for each experiment: its title, what it asks, and the directive that shows it.
-
-    Pages that stay the same are left alone, or Sphinx would read them again.
-    """
-    pages = {}
-    for name, experiment in catalogue().items():
-        text = (
+def _pages() -> dict[str, str]:
+    """Return for each experiment its title, what it asks, and the directive that shows it."""
+    return {
+        slug(name): (
             f"# {experiment.title}\n\n{_subject(experiment)} {_work(experiment)}\n\n"
             f"```{{experiment}} {name}\n```\n"
         )
-        pages[folder / f"{slug(name)}.md"] = text
-    for removed in set(folder.glob("*.md")).difference(pages):
-        removed.unlink()
-    for path, text in pages.items():
-        page_records.write_if_changed(path, text)
+        for name, experiment in catalogue().items()
+    }
 
 
-def _subject(experiment: MeasuredExperiment) -> str:
+def _subject(experiment: Experiment) -> str:
     """Return the line that says what an experiment's module is about."""
     return (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
 
 
-def _work(experiment: MeasuredExperiment) -> str:
+def _work(experiment: Experiment) -> str:
     """Say what is measured: what `prepare` prepares, by the first line of its docstring."""
     how = (experiment.prepare.__doc__ or "").partition("\n")[0]
     return how.replace("Prepare", "It measures", 1)
@@ -99,7 +91,7 @@ class Experiments(SphinxDirective):
         items = (self._item(name, experiment) for name, experiment in catalogue().items())
         return [nodes.bullet_list("", *items, classes=["jaxcap-experiments"])]
 
-    def _item(self, name: str, experiment: MeasuredExperiment) -> nodes.list_item:
+    def _item(self, name: str, experiment: Experiment) -> nodes.list_item:
         link = reference("doc", f"/{SECTION}/experiments/{slug(name)}", self.env)
         subject, _ = self.parse_inline(_subject(experiment))
         lines = nodes.paragraph("", "", link), nodes.paragraph("", "", *subject)
@@ -136,7 +128,7 @@ class Machines(SphinxDirective):
         return [table_node(table), *map(_stamp, machines)]
 
 
-class Experiment(SphinxDirective):
+class ExperimentDirective(SphinxDirective):
     """Show what all machines measured of an experiment."""
 
     required_arguments = 1
@@ -176,28 +168,28 @@ class Experiment(SphinxDirective):
 def _note_results(env: BuildEnvironment, experiment: str) -> None:
     """Read this page again when any results of an experiment change."""
     note_recordings(env, [experiment])
-    for page in (tutorials := ways.tutorials_about(experiment)):
+    for page in (tutorials := links.tutorials_about(experiment)):
         note_record(env, page)
     if not tutorials:  # any of them could be the one that will measure it
         note_all_records(env)
 
 
-def _facts(experiment: str, env: BuildEnvironment) -> Facts:
+def _facts(experiment: str, env: BuildEnvironment) -> FactLines:
     """Link to the tutorials that use an experiment, and to the rules of all measurements."""
     rules = reference("doc", "/measuring", env, "how we measure")
-    tutorials = [ways.link_to_tutorial(page, env) for page in ways.tutorials_about(experiment)]
+    tutorials = [links.link_to_tutorial(page, env) for page in links.tutorials_about(experiment)]
     line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
     if tutorials:
         line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
-    return Facts("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
+    return FactLines("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
 
 
 def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
     """List what is claimed on the grounds of an experiment."""
     items = []
-    for page, statement in ways.claims_about(experiment):
-        row = ways.link_to_row(page, statement, env, f"that {statement.text}")
-        made_in = [nodes.Text(", in "), ways.link_to_claim(page, statement, env)]
+    for page, statement in links.claims_about(experiment):
+        row = links.link_to_row(page, statement, env, f"that {statement.text}")
+        made_in = [nodes.Text(", in "), links.link_to_claim(page, statement, env)]
         items.append(nodes.list_item("", nodes.paragraph("", "", row, *made_in)))
     return [nodes.rubric("", "What is claimed"), nodes.bullet_list("", *items)] if items else []
 
@@ -264,12 +256,7 @@ def explorer(sets: dict[str, ResultSet], plots: list[nodes.Node]) -> list[nodes.
             for (part, variant, device), points in lines.items()
         ],
     }
-    # No name may end the script.
-    text = json.dumps(chart, separators=(",", ":")).replace("<", "\\u003c")
-    html = (
-        '<button type="button">Explore the numbers</button>'
-        f'<script type="application/json">{text}</script>'
-    )
+    html = f'<button type="button">Explore the numbers</button>{json_script(chart)}'
     still = nodes.container("", *plots, classes=["jaxcap-explore-plots"])
     return [nodes.container("", raw_html(html), still, classes=["jaxcap-explore"])]
 

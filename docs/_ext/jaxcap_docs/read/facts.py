@@ -13,23 +13,25 @@ from sphinx.environment import BuildEnvironment
 from jaxcap_docs.downloads import colab_address
 from jaxcap_docs.lessons import PREREQUISITES, reading_minutes
 from jaxcap_docs.page_records import PageRecord
-from jaxcap_docs.read import ways
-from jaxcap_docs.read.elements import Facts, joined
+from jaxcap_docs.read import links
+from jaxcap_docs.read.elements import FactLines, joined
 
 FILES = {".ipynb": "notebook", ".py": "script"}  # by suffix, in this order
 
 
-def facts_of(app: Sphinx, doctree: nodes.document, page: str, record: PageRecord | None) -> Facts:
+def facts_of(
+    app: Sphinx, doctree: nodes.document, page: str, record: PageRecord | None
+) -> FactLines:
     """Return a line on the reading and the files, and one on what was measured."""
     script = Path(app.srcdir, f"{app.env.docname}.py")
     first: list[nodes.Node] = [nodes.Text(f"{reading_minutes(script)}\N{NO-BREAK SPACE}minutes")]
-    if needed := [ways.link_to_tutorial(name, app.env) for name in PREREQUISITES.get(page, ())]:
+    if needed := [links.link_to_tutorial(name, app.env) for name in PREREQUISITES.get(page, ())]:
         first.append(nodes.inline("", "builds on ", *joined(needed, " and ")))
     lines = [joined([*first, *_files(app, doctree)], " · ")]
     if record and (measured := _measured(page, record, app.env)):
         lines.append(measured)
     content = [nodes.paragraph("", "", *line) for line in lines]
-    return Facts("", *content, classes=["jaxcap-facts"])
+    return FactLines("", *content, classes=["jaxcap-facts"])
 
 
 def _files(app: Sphinx, doctree: nodes.document) -> Iterator[nodes.Node]:
@@ -52,12 +54,15 @@ def _files(app: Sphinx, doctree: nodes.document) -> Iterator[nodes.Node]:
 
 def _measured(page: str, record: PageRecord, env: BuildEnvironment) -> list[nodes.Node]:
     """Link to the experiments of a tutorial and to the list of its claims."""
-    links = [link for name in record.measured if (link := ways.link_to_experiment(name, env))]
-    measured: list[nodes.Node] = [nodes.Text("Measures "), *joined(links, ", ")] if links else []
+    tried = (links.link_to_experiment(name, env) for name in record.measured)
+    experiments = list(filter(None, tried))
+    measured: list[nodes.Node] = []
+    if experiments:
+        measured += [nodes.Text("Measures "), *joined(experiments, ", ")]
     if record.claims:
         count = len(record.claims)
         text = f"{count}\N{NO-BREAK SPACE}claims" if count > 1 else "a claim"
         first = record.claims[0].statement
-        measured.append(nodes.Text(" and checks " if links else "Checks "))
-        measured.append(ways.link_to_row(page, first, env, text))
+        measured.append(nodes.Text(" and checks " if experiments else "Checks "))
+        measured.append(links.link_to_row(page, first, env, text))
     return measured

@@ -11,16 +11,22 @@ from sphinx.environment import BuildEnvironment
 from jaxcap.releases.comparison import Releases
 from jaxcap.releases.files import TWIN
 from jaxcap.releases.recorded import TOPICS
-from jaxcap.releases.replays import REPLAYS, Replay, Verdict, Word, judge, summary
+from jaxcap.releases.replays import REPLAYS, Replay, ReplayOutcome, ReplayVerdict, judge, summary
 from jaxcap.results.files import slug
 from jaxcap_docs.read.elements import raw_html
-from jaxcap_docs.read.releases import SECTION, Directive, prefix
+from jaxcap_docs.read.releases import ReleasesDirective
+from jaxcap_docs.read.releases.addresses import link_to_benchmark
 
 # Shapes say what colours say too.
-MARKS: dict[Word, str] = {"reproduced": "■", "smaller": "◧", "not seen": "□", "undecided": "?"}
+MARKS: dict[ReplayOutcome, str] = {
+    "reproduced": "■",
+    "smaller": "◧",
+    "not seen": "□",
+    "undecided": "?",
+}
 
 
-class Replays(Directive):
+class Replays(ReleasesDirective):
     """List all replayed issues, with a mark for each release."""
 
     required_arguments = 0
@@ -28,35 +34,37 @@ class Replays(Directive):
     def show(self, releases: Releases) -> list[nodes.Node]:
         """Return the issues in a list, below the meaning of the marks."""
         recorded = {name: part for name, part in releases.sets.items() if not name.endswith(TWIN)}
-        key = ", ".join(f"{_mark(word)} {word}" for word in MARKS)
+        key = ", ".join(f"{_mark(outcome)} {outcome}" for outcome in MARKS)
         items = [_item(self.env, replay, judge(replay, recorded)) for replay in REPLAYS]
         return [raw_html(f"<p>{key}</p>{''.join(items)}")]
 
 
-def _item(env: BuildEnvironment, replay: Replay, verdicts: Mapping[str, Verdict]) -> str:
+def _item(env: BuildEnvironment, replay: Replay, verdicts: Mapping[str, ReplayVerdict]) -> str:
     """Describe an issue: what was reported, the marks of all releases, and what they say."""
-    topic = slug(TOPICS[replay.benchmark])
-    benchmark = f"{prefix(env)}{SECTION}/topics/{topic}.html#{slug(replay.benchmark)}"
+    benchmark = link_to_benchmark(replay.benchmark, TOPICS[replay.benchmark], env)
     finding = summary(verdicts)
     return (
         '<div class="jaxcap-replay">'
         f'<p><a href="{escape(replay.url)}">{escape(replay.thread)}</a> {escape(replay.report)}</p>'
         f"{_row(verdicts)}"
         f'<p><span class="jaxcap-outcome">{escape(finding[0].upper() + finding[1:])}</span>, with '
-        f'<a href="{benchmark}">{escape(replay.benchmark)}</a>.</p></div>'
+        f'<a href="{benchmark.href}">{escape(benchmark)}</a>.</p></div>'
     )
 
 
-def _row(verdicts: Mapping[str, Verdict]) -> str:
+def _row(verdicts: Mapping[str, ReplayVerdict]) -> str:
     """Show a mark for each release. The sentence below says the same to those who can't see it."""
     if not verdicts:
         return ""
     first, *_, last = [*verdicts, *verdicts]
     marks = "".join(
-        _mark(verdict.word, f"{release}: {verdict.word}") for release, verdict in verdicts.items()
+        _mark(verdict.outcome, f"{release}: {verdict.outcome}")
+        for release, verdict in verdicts.items()
     )
     return f'<p class="jaxcap-verdicts" aria-hidden="true">{first} {marks} {last}</p>'
 
 
-def _mark(word: Word, title: str = "") -> str:
-    return f'<span class="jaxcap-mark-{slug(word)}" title="{escape(title)}">{MARKS[word]}</span>'
+def _mark(outcome: ReplayOutcome, title: str = "") -> str:
+    return (
+        f'<span class="jaxcap-mark-{slug(outcome)}" title="{escape(title)}">{MARKS[outcome]}</span>'
+    )

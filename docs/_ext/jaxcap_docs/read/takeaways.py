@@ -51,8 +51,8 @@ def show_first(doctree: nodes.document) -> None:
     box["ids"], last["ids"] = last["ids"], [nodes.make_id(WAYS_ON)]
     last[0] = nodes.title(text=WAYS_ON)
     if code:
-        ways_on = prose[len(takeaway) :]
-        end = last.index(ways_on[-1]) + 1 if ways_on else len(last)
+        further_reading = prose[len(takeaway) :]
+        end = last.index(further_reading[-1]) + 1 if further_reading else len(last)
         last.insert(end, Folded("", *code, summary=f"Code of the {TITLE.lower()}"))
     page.insert(page.index(sections[0]), box)
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
-from jaxcap.published import Conclusion
+from jaxcap.published import Assessment, Conclusion
 from jaxcap.releases.files import EXPERIMENT
 from jaxcap.report.claims import WORDS
-from jaxcap.report.precision import false_alarms
+from jaxcap.report.reliability import false_alarms
 from jaxcap.results import audit
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
-from jaxcap_docs.read import releases
 from jaxcap_docs.read.dependencies import note_all_results, note_files
 from jaxcap_docs.read.elements import reference
+from jaxcap_docs.release_records import recorded
 
 
 class Trust(SphinxDirective):
@@ -43,10 +43,10 @@ class Trust(SphinxDirective):
 def _findings() -> Iterator[tuple[str, str, str]]:
     """Yield a page, what was checked, and how that came out."""
     claims = [
-        claim.statement.check(record.shown(claim.results)).outcome
+        claim.outcome
         for tutorial in TUTORIALS
         if (record := page_records.load(tutorial))
-        for claim in record.claims
+        for claim in record.checked_claims()
     ]
     if claims:
         outcomes = Counter(WORDS[outcome] for outcome in claims)
@@ -54,23 +54,30 @@ def _findings() -> Iterator[tuple[str, str, str]]:
     assessments = [
         published.assess(value, page_records.recordings()) for value in published.load().values()
     ]
-    counts = Counter(assessment.conclusion for assessment in assessments)
-    compared = len(assessments) - counts[Conclusion.NOT_COMPARABLE]
-    reproduced, mistaken = counts[Conclusion.REPRODUCED], counts[Conclusion.MISTAKE]
-    yield (
-        "results/then_and_now",
-        f"{compared} published figures measured again",
-        f"{reproduced} reproduced, {mistaken} had been measured wrongly",
-    )
-    for of_machine in releases.recorded()[:1]:
+    yield "results/then_and_now", *published_values(assessments)
+    for of_machine in recorded()[:1]:
         yield (
             "releases/index",
             f"{len(of_machine.names)} releases of JAX compared",
-            f"one of them, {of_machine.newest}, with itself",
+            f"one of them, {of_machine.newest}, with itself" if of_machine.twin else "",
         )
     alarms = false_alarms(audit.recorded(), audit.JAXCAP, audit.QUIET)
     audited = f"a call compared with itself {alarms.total} times: {alarms.hits} false alarms"
     yield "measuring", "How the numbers come about", audited if alarms.total else ""
+
+
+def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
+    """Say how many published values were measured again, and how those and others came out."""
+    measured = [a for a in assessments if a.replications or a.recomputation]
+    counts = Counter(assessment.conclusion for assessment in measured)
+    outcome = (
+        f"{counts[Conclusion.REPRODUCED]} reproduced, "
+        f"{counts[Conclusion.MISTAKE]} had been measured wrongly"
+    )
+    mistakes = sum(assessment.conclusion is Conclusion.MISTAKE for assessment in assessments)
+    if refuted := mistakes - counts[Conclusion.MISTAKE]:
+        outcome += f"; {refuted} more can't be right by a data sheet"
+    return f"{len(measured)} published figures measured again", outcome
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -20,16 +20,9 @@ from jaxcap.results.recordings import matching_results
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import KEYWORDS, TUTORIALS, TUTORIALS_FOLDER, lacks_torch
 from jaxcap_docs.page_records import BUILD_START, PageRecord, TableRecord, differences_from_build
-from jaxcap_docs.read import ways
+from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
-from jaxcap_docs.read.elements import (
-    dropdown,
-    note,
-    put_under_title,
-    raw_html,
-    reference,
-    stamp,
-)
+from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html, reference, stamp
 from jaxcap_docs.read.facts import facts_of
 
 
@@ -94,7 +87,7 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
             facts["State"] = f"recorded by other code than today's: {', '.join(outdated)}"
         how = stamp("Measured on", record.newest, facts)
         _widen_tables(doctree, record)
-        ways.connect_claims(doctree, record, app.env)
+        links.connect_claims(doctree, record, app.env)
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
         how = note(f"This page was not run in this build{why}: it shows no results.")

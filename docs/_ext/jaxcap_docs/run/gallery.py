@@ -12,7 +12,8 @@ from sphinx.application import Sphinx
 
 from jaxcap_docs import image_files
 from jaxcap_docs.downloads import pack, without_roles
-from jaxcap_docs.page_records import BUILD, write_if_changed
+from jaxcap_docs.page_records import BUILD
+from jaxcap_docs.sources import write_if_changed
 
 # Digests and dates of what pages offer to download, by path, as of the last build.
 DATES = BUILD / "dates.json"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-# What a benchmark is about: the time of a call, that of the first one, which compiles, or XLA's
-# temporary memory.
-Quantity = Literal["time", "first call", "temporary memory"]
+from jaxcap.releases.quantities import JAX, NUMPY, Quantity
+
+__all__ = ["JAX", "NUMPY", "Benchmark", "Variants"]
 
 Variants = Mapping[str, Callable[[], Any]]
-
-JAX, NUMPY = "JAX", "NumPy"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import cast
 
@@ -13,27 +14,11 @@ from matplotlib.ticker import EngFormatter
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import headline, label_ends
-from jaxcap.report.figures.series import (
-    describe_ends,
-    draw_series,
-    log_axes,
-    series_of,
-)
-from jaxcap.report.figures.style import (
-    BLUE,
-    INK,
-    ORANGE,
-    STYLE,
-    escape_math,
-    log_axis,
-    palette,
-)
-from jaxcap.report.figures.values import (
-    TIME,
-    limits_of,
-    paired,
-)
-from jaxcap.results import ResultSet
+from jaxcap.report.figures.series import describe_ends, draw_series, log_axes, series_of
+from jaxcap.report.figures.style import BLUE, INK, ORANGE, STYLE, escape_math, log_axis, palette
+from jaxcap.report.figures.values import TIME, limits_of, paired, positive_range
+from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results.statistics import Estimate
 from jaxcap.results.tabulation import devices_of
 
 
@@ -65,15 +50,13 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
     for name, total in totals.items():
         axes.plot(calls, total, color=colours[name], label=escape_math(name))
     log_axis(axes.xaxis, 1, most, EngFormatter(sep=""))
-    low, high = min(map(min, totals.values())), max(map(max, totals.values()))
-    log_axis(axes.yaxis, low, high, EngFormatter(unit="s"))
+    log_axis(axes.yaxis, *positive_range(np.concatenate([*totals.values()])), EngFormatter("s"))
     for estimate in after:
         height = estimate.value * other.time.value
         axes.plot(estimate.value, height, "o", color=INK, markersize=9, fillstyle="none")
     axes.set(xlabel="calls", ylabel="time of all calls so far\n(lower is better)")
     finding = "; ".join(findings.pay_off(name, over, *paid[name]) for name in paid)
-    subject = title or devices_of(results.results)
-    headline(figure, finding, subject)
+    headline(figure, finding, subject := title or devices_of(results))
     figure.set_label(subject)
     label_ends(axes)
     return figure
@@ -81,7 +64,13 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
 
 @redrawable
 def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
-    """Draw when a call returns and when its result is ready, against ``x``: a panel for each variant."""
+    """Draw when a call returns and when its result is ready, against ``x``: a panel for each variant.
+
+    Raises
+    ------
+    ResultsError
+        If a variant has several results with the same ``x``.
+    """
     figure = plt.figure(figsize=(6.0, 1.1 + 2.3 * len(results.variants)))
     below = cast(SubFigure, figure.subfigures())
     grid = below.subplots(len(results.variants), sharex=True, sharey=True, squeeze=False)
@@ -90,8 +79,7 @@ def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
     words, described = [], []
     for axes, name in zip(grid.flat, results.variants, strict=True):
         part = results.select(variant=name)
-        xs = {k: series_of(part, x, map(get, part)) for k, get in moments.items()}
-        series = {moment: points for moment, lines in xs.items() for points in lines.values()}
+        series = {moment: _line(part, x, map(get, part)) for moment, get in moments.items()}
         draw_series(axes, series, dict(zip(moments, (ORANGE, BLUE), strict=True)))
         log_axes(axes, series, limits=ends)
         axes.set_title(escape_math(name))
@@ -100,8 +88,19 @@ def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
         described.append(f"{name}, {describe_ends(x, series)}")
     below.supylabel(TIME, fontsize=STYLE["font.size"])
     figure.axes[-1].set_xlabel(escape_math(x))
-    headline(figure, f"At the largest {x}, {' and '.join(words)}")
+    finding, subject = f"At the largest {x}, {' and '.join(words)}", title or devices_of(results)
+    headline(figure, finding, subject, ". ".join(described))
     for axes in figure.axes:
         label_ends(axes)
-    figure.set_label(". ".join([title or devices_of(results.results), *described]))
     return figure
+
+
+def _line(
+    results: ResultSet, x: str, estimates: Iterable[Estimate]
+) -> list[tuple[float, Estimate]]:
+    """Return the points of the only line of results."""
+    lines = series_of(results, x, estimates)
+    if len(lines) > 1:
+        raise ResultsError(f"there are lines for {', '.join(lines)}: select one of them")
+    (points,) = lines.values()
+    return points

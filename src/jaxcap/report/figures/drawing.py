@@ -66,11 +66,11 @@ class Drawing(FrozenModel):
                 for name, value in self.options.items()
             }
             function = _functions[self.function]
-            if among is not None and "among" in signature(function).parameters:
-                return function(results, **options, among=among)
-            return function(results, **options)
         except (AttributeError, ImportError, KeyError) as error:
             raise ValueError(f"{self.function} can't draw these results: {error!r}") from error
+        if among is not None and "among" in signature(function).parameters:
+            return function(results, **options, among=among)
+        return function(results, **options)
 
 
 def origin(figure: Figure) -> tuple[ResultSet, Drawing] | None:

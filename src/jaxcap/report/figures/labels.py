@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from textwrap import fill
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,15 +13,15 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.transforms import offset_copy
 
-from jaxcap.report.figures.style import STYLE, escape_math
+from jaxcap.report.figures.style import escape_math
 
 # How much higher than its letters a line of text is, and the distance of a label from its line.
 _LINE_HEIGHT, _GAP_PT = 1.25, 10.0
 _INCHES_PER_LETTER = 0.118  # of a title
 
 
-def headline(figure: Figure, finding: str, subject: str = "") -> None:
-    """Put what was found above a figure.
+def headline(figure: Figure, finding: str, subject: str = "", words: str = "") -> None:
+    """Put what was found above a figure, and describe it to those who can't see it.
 
     Parameters
     ----------
@@ -30,11 +31,15 @@ def headline(figure: Figure, finding: str, subject: str = "") -> None:
         A sentence, made from the results.
     subject
         What the figure is about.
+    words
+        Its main numbers.
     """
     width = figure.get_figwidth()
     figure.suptitle(wrap(finding, width), x=0.01, ha="left")
     if subject and len(figure.axes) == 1:
         figure.axes[0].set_title(wrap(subject, 0.85 * width))
+    if words:
+        figure.set_label(f"{subject}. {words}")
 
 
 def wrap(text: str, inches: float) -> str:
@@ -61,7 +66,7 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
     texts = {str(line.get_label()): str(line.get_label()) for line in lines} | dict(texts or {})
     words = [texts[str(line.get_label())] for line in lines]
     ends = np.array([axes.transData.transform(_end(axes, line)) for line in lines])
-    height_pt = STYLE["font.size"] * _LINE_HEIGHT
+    height_pt = plt.rcParams["font.size"] * _LINE_HEIGHT
     heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1) for text in words]
     bottom, top = axes.bbox.y0, axes.bbox.y1
     places = spread(ends[:, 1], heights, bottom, top)

@@ -18,18 +18,8 @@ from jaxcap.report.figures.series import (
     log_axes,
     series_of,
 )
-from jaxcap.report.figures.style import (
-    INK,
-    escape_math,
-    palette,
-)
-from jaxcap.report.figures.values import (
-    MAX_BAR_RATIO,
-    TIME,
-    getter,
-    limits_of,
-    paired,
-)
+from jaxcap.report.figures.style import INK, escape_math, palette
+from jaxcap.report.figures.values import MAX_BAR_RATIO, TIME, getter, limits_of, paired
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tabulation import devices_of
@@ -70,10 +60,8 @@ def scaling(
     finding = findings.spread(last)
     if value == "time":
         finding = findings.of_times(results, over=over, x=x)
-    subject = title or devices_of(results.results)
-    headline(figure, finding, subject)
+    headline(figure, finding, title or devices_of(results), describe_ends(x, series))
     label_lines(axes, series)
-    figure.set_label(f"{subject}. {describe_ends(x, series)}")
     return figure
 
 
@@ -112,8 +100,6 @@ def speedups(
     axes.axhline(1, color=INK, linewidth=1, linestyle="--")
     axes.set(xlabel=escape_math(xlabel or x), ylabel=f"times as fast as {over}\n(higher is better)")
     finding = findings.of_times(results, over=over, x=x)
-    subject = title or devices_of(results.results)
-    headline(figure, finding, subject)
+    headline(figure, finding, title or devices_of(results), describe_ends(x, series))
     label_lines(axes, series)
-    figure.set_label(f"{subject}. {describe_ends(x, series)}")
     return figure

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from jaxcap.report.figures.labels import headline
-from jaxcap.report.figures.style import (
-    GREEN,
-    GRID,
-    ORANGE,
-    STYLE,
-    escape_math,
-    log_axis,
-)
+from jaxcap.report.figures.style import GREEN, GRID, ORANGE, STYLE, escape_math, log_axis
 from jaxcap.results.statistics import Estimate
+
+#: The colours of the first and of the second number of a pair.
+FIRST, SECOND = ORANGE, GREEN
 
 
 def dumbbell(
@@ -46,11 +43,8 @@ def dumbbell(
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(6.0, 1.9 + 0.42 * len(pairs)))
         first, second = zip(*pairs.values(), strict=True)
-        rows = range(len(pairs))
-        axes.hlines(rows, first, second, color=GRID, linewidth=2)
-        axes.plot(first, rows, "X", color=ORANGE, markersize=9, label=names[0])
-        axes.plot(second, rows, "o", color=GREEN, markersize=9, label=names[1])
-        axes.set_yticks(rows, [escape_math(name) for name in pairs])
+        draw_pairs(axes, first, second, names)
+        axes.set_yticks(range(len(pairs)), [escape_math(name) for name in pairs])
         axes.set_ylim(len(pairs) - 0.5, -0.5)
         formatter = EngFormatter("s") if unit == "s" else FuncFormatter(lambda n, _: f"{n:,.10g}")
         log_axis(axes.xaxis, min(*first, *second), max(*first, *second), formatter)
@@ -63,6 +57,18 @@ def dumbbell(
         )
         figure.set_label("; ".join(numbers))
     return figure
+
+
+def draw_pairs(
+    axes: Axes, first: Sequence[float], second: Sequence[float], names: Sequence[str] = ("", "")
+) -> None:
+    """Draw a cross and a dot in each row, with a line between them."""
+    rows, size = range(len(first)), 1.5 * plt.rcParams["lines.markersize"]
+    axes.hlines(rows, first, second, color=GRID, linewidth=2)
+    for numbers, colour, marker, name in zip(
+        (first, second), (FIRST, SECOND), "Xo", names, strict=True
+    ):
+        axes.plot(numbers, rows, marker, color=colour, markersize=size, label=name)
 
 
 def _short(number: float, unit: str) -> str:

@@ -22,19 +22,8 @@ from jaxcap.report.figures.series import (
     log_axes,
     series_of,
 )
-from jaxcap.report.figures.style import (
-    MARKERS,
-    SMALL,
-    STYLE,
-    escape_math,
-    log_axis,
-    palette,
-)
-from jaxcap.report.figures.values import (
-    TIME,
-    describe,
-    limits_of,
-)
+from jaxcap.report.figures.style import MARKERS, SMALL, STYLE, escape_math, log_axis, palette
+from jaxcap.report.figures.values import TIME, describe, limits_of
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.tabulation import devices_of
 
@@ -78,15 +67,14 @@ def panels(
         descriptions = _draw_point_panels(figure, parts.values(), limits)
     for axes, name in zip(figure.axes, parts, strict=True):
         axes.set_title(wrap(name, 7.0 / ncols), fontsize=SMALL)
-    subject = title or devices_of(results.results)
+    subject = title or devices_of(results)
     size = STYLE["font.size"]
     below.suptitle(wrap(subject, 6.0), x=0.01, ha="left", fontsize=size, fontweight="normal")
-    headline(figure, findings.of_times(results, x=x))
+    named = zip(parts, descriptions, strict=True)
+    words = ". ".join(f"{name}, {text}" if name else text for name, text in named)
+    headline(figure, findings.of_times(results, x=x), subject, words)
     if x and len(parts) == 1:
         label_lines(figure.axes[0], series_of(results, x, [result.time for result in results]))
-    named = zip(parts, descriptions, strict=True)
-    described = ". ".join(f"{name}, {words}" if name else words for name, words in named)
-    figure.set_label(f"{subject}. {described}")
     return figure
 
 

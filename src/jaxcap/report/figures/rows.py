@@ -14,13 +14,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import fit_texts, headline
-from jaxcap.report.figures.style import (
-    GRID,
-    INK,
-    escape_math,
-    log_axis,
-    palette,
-)
+from jaxcap.report.figures.style import GRID, INK, escape_math, log_axis, palette
 from jaxcap.report.figures.values import (
     MAX_BAR_RATIO,
     PROCESS,
@@ -76,10 +70,8 @@ def bars(
     finding = findings.spread(named)
     if value == "time":
         finding = findings.of_times(results, over=over)
-    subject = title or devices_of(results.results)
-    headline(figure, finding, subject)
+    headline(figure, finding, title or devices_of(results), describe(named.items()))
     fit_texts(axes)
-    figure.set_label(f"{subject}. {describe(named.items())}")
     return figure
 
 
@@ -122,10 +114,8 @@ def ratios(
         axes.axvspan(1 / band, band, color=GRID, alpha=0.25, linewidth=0)
     axes.set_xlabel(f"times as fast as {over} (higher is better)")
     finding = findings.extremes(over, named)
-    subject = title or devices_of(results.results)
-    headline(figure, finding, subject)
+    headline(figure, finding, title or devices_of(results), describe(named.items()))
     fit_texts(axes)
-    figure.set_label(f"{subject}. {describe(named.items())}")
     return figure
 
 

@@ -13,18 +13,9 @@ from matplotlib.transforms import Transform, offset_copy
 
 from jaxcap.report import findings
 from jaxcap.report.figures.labels import label_ends
-from jaxcap.report.figures.style import (
-    MARKERS,
-    escape_math,
-    log_axis,
-    size_axis,
-)
-from jaxcap.report.figures.values import (
-    PROCESS,
-    describe,
-    limits_of,
-)
-from jaxcap.results import ResultSet
+from jaxcap.report.figures.style import MARKERS, escape_math, log_axis, size_axis
+from jaxcap.report.figures.values import PROCESS, describe, limits_of
+from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 
 #: Points by the name of their line: the position on the x axis, and the estimate there.
@@ -37,9 +28,17 @@ _DODGE_PT = 5.0
 
 
 def series_of(results: ResultSet, x: str, estimates: Iterable[Estimate]) -> Series:
-    """Group estimates by line: one for each variant and each value of the other parameters."""
+    """Group estimates by line: one for each variant and each value of the other parameters.
+
+    Raises
+    ------
+    ResultsError
+        If a result has no parameter ``x``.
+    """
     lines: dict[str, list[tuple[float, Estimate]]] = {}
     for result, estimate in zip(results, estimates, strict=True):
+        if x not in result.parameters:
+            raise ResultsError(f"a result of {result.variant!r} has no {x}: leave it out")
         name = findings.name_of(results, result, x)
         lines.setdefault(name, []).append((float(result.parameters[x]), estimate))
     return {name: sorted(points, key=itemgetter(0)) for name, points in lines.items()}

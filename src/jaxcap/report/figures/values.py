@@ -33,9 +33,13 @@ def paired(results: ResultSet, over: str) -> list[tuple[Result, Speedup]]:
 
 def limits_of(estimates: Iterable[Estimate]) -> tuple[float, float]:
     """Return the smallest and the largest positive number that processes saw, or that is drawn."""
-    seen = [number for e in estimates for number in (e.value, *e.observed)]
+    return positive_range(number for e in estimates for number in (e.value, *e.observed))
+
+
+def positive_range(numbers: Iterable[float]) -> tuple[float, float]:
+    """Return the smallest and the largest number that has a place on a logarithmic axis."""
     # A clock may have been too coarse to see any time, or any but for a rate.
-    positive = [number for number in seen if 0 < number < inf] or [1e-9]
+    positive = [number for number in numbers if 0 < number < inf] or [1e-9]
     return min(positive), max(positive)
 
 

@@ -1,7 +1,7 @@
 """Python processes in which one CPU acts as several devices.
 
 How many there are has to be known before JAX first looks for them, so a program that already uses JAX
-starts another.
+starts another. ``python -m jaxcap.report.virtual_devices`` is such a program.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+
+import jax
+import jax.numpy as jnp
+
+from jaxcap.kernels import sharding
 
 
 def start_python(*arguments: str, devices: int) -> subprocess.Popen[str]:
@@ -44,3 +49,22 @@ def run_python(*arguments: str, devices: int) -> str:
     if process.returncode:
         raise RuntimeError(f"Python failed with status {process.returncode}: {complaints.strip()}")
     return printed
+
+
+def compare_ways() -> None:
+    """Print how far each way to share a gradient is from one device, with all devices that there are."""
+    mesh = jax.make_mesh((jax.device_count(),), ("data",), (jax.sharding.AxisType.Auto,))
+    weights = jnp.ones(3)
+    batch = jnp.linspace(0.0, 1.0, 2 * mesh.size * 3).reshape(-1, 3)
+    alone = jax.grad(sharding.loss)(weights, batch)
+    for way in (sharding.by_compiler, sharding.by_shard_map, sharding.by_pmap):
+        off = abs(way(mesh)(weights, batch) - alone).max()
+        print(f"{way.__name__:12} off by {off:.1g}")
+    program = sharding.by_compiler(mesh).lower(weights, batch).compile()
+    part = program.input_shardings[0][1].shard_shape(batch.shape)
+    print(f"of a batch of {batch.shape}, each device has {part}")
+    print("XLA's program has an all-reduce:", "all-reduce(" in program.as_text())
+
+
+if __name__ == "__main__":
+    compare_ways()

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Self
 
 import numpy as np
-from scipy.special import chdtri, ndtri, stdtrit
+import scipy  # imports its parts when they are first used, which takes long
 
 from jaxcap.results.audit import (
     JAXCAP,
@@ -75,10 +75,10 @@ class Share:
         """The share, with Wilson's 95 % interval; not a number if the total is zero."""
         if not self.total:
             return Interval(nan, nan, nan)
-        z, n, p = -float(ndtri(TAIL)), self.total, self.hits / self.total
-        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-        reach = z / (1 + z**2 / n) * sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-        return Interval(p, min(middle - reach, p), max(middle + reach, p))
+        wilson = scipy.stats.binomtest(self.hits, self.total).proportion_ci(
+            CONFIDENCE, method="wilson"
+        )
+        return Interval(self.hits / self.total, float(wilson.low), float(wilson.high))
 
     def __str__(self) -> str:
         if not self.total:
@@ -131,24 +131,18 @@ def speedup(tool: str, pair: Pair) -> Interval:
 def tells_apart(tool: str, pair: Pair) -> bool:
     """Whether a tool says that two calls differ.
 
-    jaxcap has a verdict, and pyperf a t-test. The other two leave it to their users, who compare
+    jaxcap has a verdict, and pyperf a t-test (``pyperf compare_to``). The other two leave it to their users, who compare
     what is printed: the calls differ if their ranges or interquartile ranges don't overlap.
     """
     if tool == JAXCAP:
         return _paired(pair).verdict != "undecided"
     if tool == PYPERF:
-        return _differ_by_t_test(pair.a_s, pair.b_s)
+        return bool(scipy.stats.ttest_ind(pair.a_s, pair.b_s).pvalue <= 1 - CONFIDENCE)
     return not speedup(tool, pair).contains(1)
 
 
 def _paired(pair: Pair) -> Speedup:
     return Speedup.from_runs([[ratio] for ratio in pair.ratios])
-
-
-def _differ_by_t_test(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Test the means of two samples of one size as ``pyperf compare_to`` does."""
-    error = sqrt((stdev(a) ** 2 + stdev(b) ** 2) / len(a))
-    return bool(abs(fmean(a) - fmean(b)) >= stdtrit(2 * len(a) - 2, 1 - TAIL) * error)
 
 
 def false_alarms(audit: Audit, tool: str, load: Load) -> Share:
@@ -181,7 +175,9 @@ def spread(audit: Audit, tool: str, load: Load) -> Interval:
     if freedom < 1:
         return Interval(nan, nan, nan)
     deviation = stdev(logs)
-    low, high = (deviation * sqrt(freedom / chdtri(freedom, tail)) for tail in (TAIL, 1 - TAIL))
+    low, high = (
+        deviation * sqrt(freedom / scipy.special.chdtri(freedom, tail)) for tail in (TAIL, 1 - TAIL)
+    )
     return Interval(deviation, low, high)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxcap.report.pretended import run_python
+from jaxcap.report.virtual_devices import run_python
 
 
 def test_a_cpu_acts_as_several_devices() -> None:

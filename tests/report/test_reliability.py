@@ -10,8 +10,8 @@ import pytest
 from fakes import ENVIRONMENT
 from pyperf._utils import is_significant
 
-from jaxcap.report import precision
-from jaxcap.report.precision import Interval, Share
+from jaxcap.report import reliability
+from jaxcap.report.reliability import Interval, Share
 from jaxcap.results.audit import (
     BUSY,
     JAXCAP,
@@ -56,16 +56,16 @@ def times_of(*runs: Sequence[float]) -> Audit:
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_each_tool_tells_calls_apart_that_differ_and_no_others(tool: str) -> None:
-    assert precision.tells_apart(tool, APART)
-    assert not precision.tells_apart(tool, ALIKE)
+    assert reliability.tells_apart(tool, APART)
+    assert not reliability.tells_apart(tool, ALIKE)
 
 
 def test_tools_judge_by_what_their_documentation_names() -> None:
     """Ranges overlap because of one slow repeat, quartiles don't, and means are apart, too."""
     outlier = Pair(a_s=(1.0, 1.01, 1.02, 1.03, 1.04), b_s=(1.03, 1.06, 1.07, 1.08, 1.09))
-    assert not precision.tells_apart(TIMEIT, outlier)
-    assert precision.tells_apart(PYTORCH, outlier)
-    assert precision.tells_apart(PYPERF, outlier)
+    assert not reliability.tells_apart(TIMEIT, outlier)
+    assert reliability.tells_apart(PYTORCH, outlier)
+    assert reliability.tells_apart(PYPERF, outlier)
 
 
 def test_t_test_agrees_with_pyperf() -> None:
@@ -73,34 +73,34 @@ def test_t_test_agrees_with_pyperf() -> None:
     for shift in np.linspace(0, 3, 20):
         a, b = (tuple(rng.normal(mean, 1, 6).tolist()) for mean in (10, 10 + shift))
         expected, _ = is_significant(a, b)
-        assert precision.tells_apart(PYPERF, Pair(a_s=a, b_s=b)) == expected
+        assert reliability.tells_apart(PYPERF, Pair(a_s=a, b_s=b)) == expected
 
 
 def test_times_are_what_the_tool_prints() -> None:
     samples = (1.0, 2.0, 3.0, 4.0, 10.0)
-    assert precision.time(TIMEIT, samples) == Interval(1.0, 1.0, 10.0)
-    assert precision.time(PYTORCH, samples) == Interval(3.0, 2.0, 4.0)
+    assert reliability.time(TIMEIT, samples) == Interval(1.0, 1.0, 10.0)
+    assert reliability.time(PYTORCH, samples) == Interval(3.0, 2.0, 4.0)
     mean, deviation = np.mean(samples), np.std(samples, ddof=1)
-    given = precision.time(PYPERF, samples)
+    given = reliability.time(PYPERF, samples)
     assert (given.value, given.low, given.high) == pytest.approx(
         (mean, mean - deviation, mean + deviation)
     )
-    ours, estimate = precision.time(JAXCAP, LOW), Estimate.from_runs([[x] for x in LOW])
+    ours, estimate = reliability.time(JAXCAP, LOW), Estimate.from_runs([[x] for x in LOW])
     assert (ours.value, ours.low, ours.high) == (estimate.value, estimate.low, estimate.high)
 
 
 def test_speedup_is_paired_where_calls_took_turns_and_else_a_quotient() -> None:
-    assert precision.speedup(JAXCAP, APART).value == 2.0
-    quotient = precision.speedup(TIMEIT, Pair(a_s=(4.0, 6.0), b_s=(1.0, 2.0)))
+    assert reliability.speedup(JAXCAP, APART).value == 2.0
+    quotient = reliability.speedup(TIMEIT, Pair(a_s=(4.0, 6.0), b_s=(1.0, 2.0)))
     assert quotient == Interval(4.0, 2.0, 6.0)
 
 
 def test_false_alarms_and_detections_are_counted_apart() -> None:
     runs = audit(run(JAXCAP, 1, ALIKE, APART, wave=APART), run(JAXCAP, 2, ALIKE, wave=ALIKE))
-    assert precision.false_alarms(runs, JAXCAP, QUIET) == Share(1, 3)
-    assert precision.detections(runs, JAXCAP, QUIET) == Share(1, 2)
-    assert precision.false_alarms(runs, JAXCAP, BUSY) == Share(0, 0)
-    assert precision.false_alarms(runs, TIMEIT, QUIET) == Share(0, 0)
+    assert reliability.false_alarms(runs, JAXCAP, QUIET) == Share(1, 3)
+    assert reliability.detections(runs, JAXCAP, QUIET) == Share(1, 2)
+    assert reliability.false_alarms(runs, JAXCAP, BUSY) == Share(0, 0)
+    assert reliability.false_alarms(runs, TIMEIT, QUIET) == Share(0, 0)
 
 
 def test_share_has_wilsons_interval() -> None:
@@ -116,14 +116,14 @@ def test_share_has_wilsons_interval() -> None:
 
 def test_next_run_is_looked_for_in_each_interval_but_the_last() -> None:
     series = [[Interval(1, 0.5, 1.5), Interval(1.4, 1.3, 1.45), Interval(2, 1, 3)]]
-    assert precision.next_inside(series) == Share(1, 2)
-    assert precision.next_inside([[Interval(1, 0, 2)], []]) == Share(0, 0)
+    assert reliability.next_inside(series) == Share(1, 2)
+    assert reliability.next_inside([[Interval(1, 0, 2)], []]) == Share(0, 0)
 
 
 def test_width_is_a_ratio() -> None:
     series = [[Interval(2, 1, 3), Interval(2, 1.9, 2.1)], [Interval(2, 1.5, 3.75)]]
-    assert precision.median_width(series) == 2.5
-    assert precision.wide(series) == Share(2, 3)
+    assert reliability.median_width(series) == 2.5
+    assert reliability.wide(series) == Share(2, 3)
     assert Interval(1, -1, 3).width == float("inf")  # a mean less more than itself
 
 
@@ -135,10 +135,10 @@ def test_spread_is_that_of_runs_in_which_all_tools_took_part() -> None:
     runs = [run(tool, n, wave=wave(exp(n))) for tool in TOOLS for n in (1, 2)]
     expected = np.std([0, 1], ddof=1)
     for tool in TOOLS:
-        spread = precision.spread(audit(*runs, far_off), tool, QUIET)
+        spread = reliability.spread(audit(*runs, far_off), tool, QUIET)
         assert spread.value == pytest.approx(expected, rel=1e-5)  # ratios have six digits
         assert spread.low < spread.value < spread.high
-    assert isnan(precision.spread(audit(*runs[:-1]), TIMEIT, QUIET).value)
+    assert isnan(reliability.spread(audit(*runs[:-1]), TIMEIT, QUIET).value)
 
 
 def test_interval_of_the_spread_covers_as_often_as_it_says() -> None:
@@ -151,7 +151,7 @@ def test_interval_of_the_spread_covers_as_often_as_it_says() -> None:
         runs = audit(
             *(run(tool, n, wave=wave) for tool in TOOLS for n, wave in enumerate(waves, start=1))
         )
-        covered += precision.spread(runs, TIMEIT, QUIET).contains(0.1)
+        covered += reliability.spread(runs, TIMEIT, QUIET).contains(0.1)
     assert 360 <= covered <= 395
 
 
@@ -159,26 +159,26 @@ def test_variation_is_split_into_processes_and_runs() -> None:
     rng = np.random.default_rng(0)
     shifts = rng.normal(0, 0.2, 300)
     runs = times_of(*(np.exp(shift + rng.normal(0, 0.1, 6)) for shift in shifts))
-    inside, between = precision.deviations(runs, QUIET)
+    inside, between = reliability.deviations(runs, QUIET)
     assert inside == pytest.approx(0.1, rel=0.1)
     assert between == pytest.approx(0.2, rel=0.1)
 
 
 def test_runs_that_differ_no_more_than_their_processes_explain_do_not_drift() -> None:
-    _, between = precision.deviations(times_of(LOW, tuple(reversed(LOW))), QUIET)
+    _, between = reliability.deviations(times_of(LOW, tuple(reversed(LOW))), QUIET)
     assert between == 0
-    assert all(map(isnan, precision.deviations(times_of(LOW), QUIET)))
+    assert all(map(isnan, reliability.deviations(times_of(LOW), QUIET)))
 
 
 def test_single_processes_of_the_next_run_are_looked_for() -> None:
     # Both calls of the comparison count, and the last run has no next one.
     later = (*LOW[:5], 50.0)
-    assert precision.next_processes_inside(times_of(LOW, later), QUIET) == Share(10, 12)
+    assert reliability.next_processes_inside(times_of(LOW, later), QUIET) == Share(10, 12)
 
 
 @pytest.mark.parametrize("tabulate", ["verdicts", "intervals", "deviations"])
 def test_tables_have_a_row_for_what_was_measured(tabulate: str) -> None:
-    table_of = getattr(precision, f"table_of_{tabulate}")
+    table_of = getattr(reliability, f"table_of_{tabulate}")
     table = table_of(audit(run(JAXCAP, 1, ALIKE), run(JAXCAP, 2, ALIKE, wave=APART)))
     assert len(table.rows) == 1
     assert {len(row) for row in table.rows} == {len(table.headers)}

@@ -1,4 +1,4 @@
-"""Ways between tutorials, experiments and claims, as the records of what ran say who uses what."""
+"""Links between tutorials, experiments and claims, as the records of what ran say who uses what."""
 
 from __future__ import annotations
 

@@ -1,0 +1,68 @@
+"""The page of a topic: how each of its benchmarks did under all releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from jaxcap.releases import figures
+from jaxcap.releases.comparison import ReleaseChange, Releases, Series
+from jaxcap.results.files import slug
+from jaxcap.results.tables import Table
+from jaxcap_docs.read.elements import note, plot, raw_html, table_node
+from jaxcap_docs.read.releases.addresses import links_to_files
+from jaxcap_docs.read.releases.changes import explanations, value_text
+
+
+def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nodes.Node]:
+    """Show a plot of each benchmark of a topic, and a table of all."""
+    all_series = releases.by_topic().get(topic, [])
+    if not all_series:
+        return [note("No benchmark of this topic was recorded.")]
+    changes: dict[str, list[ReleaseChange]] = {}
+    for change in releases.changes:
+        changes.setdefault(change.series.benchmark, []).append(change)
+    table = Table(
+        f"Oldest, best and newest release, on {releases.device}",
+        ("benchmark", "oldest", "best", "newest", "newest over best"),
+        [_row(series) for series in all_series],
+    )
+    numbers = table_node(table), links_to_files(releases, directive.env)
+    return [
+        raw_html(
+            "<p>Each dot is what one process measured, and the line joins their medians. The "
+            "dashed line is the newest release; a dotted one marks a change.</p>"
+        ),
+        *(
+            _section(directive, series, changes.get(series.benchmark, []), releases.names)
+            for series in all_series
+        ),
+        nodes.section("", nodes.title(text="All numbers"), *numbers, ids=["all-numbers"]),
+    ]
+
+
+def _section(
+    directive: SphinxDirective,
+    series: Series,
+    changes: Sequence[ReleaseChange],
+    names: Sequence[str],
+) -> nodes.section:
+    name = series.benchmark
+    return nodes.section(
+        "",
+        nodes.title(text=name),
+        *plot(directive, f"release-{slug(name)}", figures.course(series, changes, names)),
+        *explanations(changes),
+        ids=[slug(name)],
+        names=[nodes.fully_normalize_name(name)],
+    )
+
+
+def _row(series: Series) -> tuple[str, ...]:
+    first, last = series.releases[0], series.releases[-1]
+    best = min(series.releases, key=lambda release: series.estimates[release].value)
+    values = [f"{value_text(series, name)} ({name})" for name in (first, best, last)]
+    ratio = series.estimates[last].value / series.estimates[best].value
+    return series.benchmark, *values, f"{ratio:.2f}"
