@@ -449,4 +449,4 @@ later_unrolled = unrolling_pays.estimate
 # that took :measured:`first_padded` instead of :measured:`first_exact`.
 #
 # Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
-# :doc:`gradients </tutorials/transformations/grad>`.
+# :doc:`loops, and what they cost </tutorials/transformations/loops>`.
