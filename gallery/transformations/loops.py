@@ -48,7 +48,7 @@ for name, way in ways.items():
 
 # %%
 # ``scan`` can do more than its rivals: whatever a step returns besides the state is collected in an array.
-# Here that is the angle, for twelve units of time:
+# Here that is the angle of five pendulums, for twelve units of time:
 import matplotlib.pyplot as plt
 
 
@@ -57,9 +57,9 @@ def swing(state, _):
     return state, state[0]
 
 
-last, course = jax.lax.scan(swing, experiments.start(10), length=1200)
+last, course = jax.lax.scan(swing, experiments.start(5), length=1200)
 plt.plot(pendulum.STEP * np.arange(1200), course)
-plt.title("Ten pendulums: the higher the start, the longer the swing")
+plt.title("The higher the start, the longer a swing")
 plt.xlabel("time")
 _ = plt.ylabel("angle in radians")
 
@@ -83,7 +83,7 @@ jax.effects_barrier()
 # %%
 # JAX traces a body even outside of ``jit``. Python's ``print`` runs then, and so would an ``append`` to a
 # list, while :func:`jax.debug.print` becomes part of the program. For the same reason, Python can't decide
-# when to stop: within a trace, it has no number to look at.
+# when to stop, because a trace has no number to look at:
 
 
 @jax.jit
@@ -111,9 +111,8 @@ from functools import partial
 
 def operations(function, *args):
     """Return the names of the operations that a function is traced to."""
-    return [
-        eqn.primitive.name for eqn in jax.make_jaxpr(function)(*args).eqns
-    ]
+    jaxpr = jax.make_jaxpr(function)(*args)
+    return [eqn.primitive.name for eqn in jaxpr.eqns]
 
 
 one = 1.0, 0.0
@@ -129,7 +128,7 @@ for steps in (10, 100):
 import time
 
 rows = []
-for steps in (1, 10, 100, 400):
+for steps in (1, 10, 100, 1000):
     fresh = jax.jit(partial(pendulum.in_python, steps=steps))
     times = [time.perf_counter()]
     traced = fresh.trace(experiments.start(10))
@@ -203,9 +202,9 @@ some_unrolling_pays
 
 # %%
 # To see what decides, look at what was compiled. XLA merges operations into *fusions*, and the device
-# starts a kernel for each. On a CPU, it compiles `a small loop
-# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, whose
-# arrays fill up to a kilobyte, into a single kernel, and marks it as a small call:
+# starts a kernel for each. On a CPU, it compiles `a loop that touches little memory
+# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, about a
+# kilobyte, into a single kernel, and marks it as a small call:
 for name, way in ways.items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()
     whole = "in one kernel" if "small_call" in program else ""
@@ -222,21 +221,18 @@ for name, way in ways.items():
 # ----------------------------------
 # How kernels are started is up to XLA, and XLA changes with each release. A :doc:`recording
 # </releases/index>` that was made earlier has a scan of a thousand small steps under dozens of them:
-from jaxcap.releases import figures as release_figures
+from jaxcap.releases import figures as course_figures
 from jaxcap.releases.recorded import recorded
 
 releases = recorded()
 small_steps = "scan of 1,000 small steps"
 series = next(s for s in releases.of_jax() if s.benchmark == small_steps)
 changes = [c for c in releases.changes if c.series is series]
-_ = release_figures.course(series, changes, releases.names)
-
-# %%
 largest = max(changes, key=lambda change: change.factor, default=None)
-change, changed_in = (
-    (largest.words, largest.after) if largest else ("none", "any")
-)
-
+change, changed_in = ("none", "any")
+if largest:
+    change, changed_in = largest.words, largest.after
+_ = course_figures.course(series, changes, releases.names)
 
 # %%
 # The title counts only changes that are certain. The largest: :measured:`change`, in
@@ -247,7 +243,10 @@ change, changed_in = (
 # A gradient needs to know how many steps
 # ---------------------------------------
 # How does the angle after a hundred steps depend on the start? :func:`jax.grad` goes through a loop
-# backwards. Which of the four let it?
+# backwards. Which of the four can it go through?
+from textwrap import fill
+
+
 def last_angle(loop, start):
     return loop((start, 0.0), 100)[0]
 
@@ -256,7 +255,7 @@ for loop in four:
     try:
         slope = f"{jax.grad(partial(last_angle, loop))(1.0):.4f}"
     except ValueError as error:
-        slope = str(error).split(". ")[0]
+        slope = fill(str(error).split(". ")[0], 70)
     print(f"{loop.__name__}: {slope}")
 
 # %%
@@ -279,8 +278,8 @@ def branch(x):
     return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
 
 
-print("one:  ", *operations(branch, 1.0))
-print("batch:", *operations(jax.vmap(branch), jnp.ones(100)))
+for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
+    print(fill(" ".join(operations(of, x)), 70))
 
 # %%
 # The ``cond`` is gone. A batch computes both branches for all examples and then selects, `as documented
@@ -297,16 +296,17 @@ Source(pendulum.steps_to_bottom)
 # for each part of the state keeps those unchanged that are done:
 mapped = jax.jit(jax.vmap(pendulum.steps_to_bottom))
 program = mapped.lower(jnp.ones(100)).as_text()
-print(program.count("stablehlo.or "), program.count("stablehlo.select"))
+for operation in ("or", "select"):
+    print(program.count(f"stablehlo.{operation} "), operation)
 
 # %%
 # There are two sets of a hundred pendulums. In the first, all start at similar angles. In the second, the
 # last one starts upright, or nearly so, and hesitates:
 from jaxcap.experiments.loops import ALIKE, MAP, ONE_UPRIGHT, VMAP
 
-for of in (ALIKE, ONE_UPRIGHT):
-    needed = np.asarray(mapped(experiments.angles(of)))
-    print(f"{of:12} at most {needed.max()} steps, {needed.sum()} in all")
+for starts in (ALIKE, ONE_UPRIGHT):
+    needed = np.asarray(mapped(experiments.angles(starts)))
+    print(f"{starts:12} at most {needed.max()} steps, {needed.sum()} in all")
 
 # %%
 # One after another, as :func:`jax.lax.map` takes them, the second set is hardly more work. Mapped, all
@@ -320,7 +320,7 @@ mapping_pays = claim(
     "vmap counts a hundred pendulums faster than lax.map, though one of them "
     "takes several times as many steps as the others",
     mapped_results,
-    speedup_of(VMAP, over=MAP, of=ONE_UPRIGHT),
+    speedup_of(VMAP, over=MAP, starts=ONE_UPRIGHT),
 )
 mapping_pays
 
@@ -337,7 +337,7 @@ unrolled, some_unrolled = (
     some_unrolling_pays.estimate,
 )
 one_upright = mapping_pays.estimate
-all_alike = mapped_results.speedup(VMAP, over=MAP, of=ALIKE)
+all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 
 # %%
 # Start with ``scan``: it compiles one step, has a gradient, and collects results. Take ``while_loop``

@@ -27,9 +27,9 @@ def test_all_loops_agree(steps: int) -> None:
         np.testing.assert_allclose(np.array(way()), expected, rtol=0, atol=(steps + 1) * 1e-6)
 
 
-@pytest.mark.parametrize("of", [ALIKE, ONE_UPRIGHT])
-def test_all_ways_to_map_agree(of: str) -> None:
-    ways = prepare_mapped(of=of)
+@pytest.mark.parametrize("starts", [ALIKE, ONE_UPRIGHT])
+def test_all_ways_to_map_agree(starts: str) -> None:
+    ways = prepare_mapped(starts=starts)
     expected = np.asarray(ways[VMAP]())
     assert expected.shape == (100,)
     for way in ways.values():
@@ -38,7 +38,7 @@ def test_all_ways_to_map_agree(of: str) -> None:
 
 def test_one_takes_several_times_as_many_steps_as_the_others() -> None:
     assert (angles(ALIKE) != angles(ONE_UPRIGHT)).sum() == 1
-    *others, upright = prepare_mapped(of=ONE_UPRIGHT)[VMAP]()
+    *others, upright = prepare_mapped(starts=ONE_UPRIGHT)[VMAP]()
     assert upright > 5 * max(others)
 
 

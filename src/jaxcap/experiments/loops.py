@@ -44,19 +44,19 @@ def prepare(steps: int) -> Variants:
     }
 
 
-def angles(of: str) -> Array:
+def angles(starts: str) -> Array:
     """Return the angles at which a hundred pendulums are let go: alike, or one of them upright."""
     alike = jnp.linspace(0.5, 1.5, SIDEWAYS)
-    return alike.at[-1].set(3.1415) if of == ONE_UPRIGHT else alike
+    return alike.at[-1].set(3.1415) if starts == ONE_UPRIGHT else alike
 
 
-def prepare_mapped(of: str) -> Variants:
+def prepare_mapped(starts: str) -> Variants:
     """Prepare the steps that a hundred pendulums take to the bottom, each in a loop of its own."""
-    way, starts = pendulum.steps_to_bottom, angles(of)
+    way, angle = pendulum.steps_to_bottom, angles(starts)
     return {
-        VMAP: partial(jax.jit(jax.vmap(way)), starts),
-        MAP: partial(jax.jit(partial(jax.lax.map, way)), starts),
-        MAP_OF_BATCHES: partial(jax.jit(partial(jax.lax.map, way, batch_size=BATCH)), starts),
+        VMAP: partial(jax.jit(jax.vmap(way)), angle),
+        MAP: partial(jax.jit(partial(jax.lax.map, way)), angle),
+        MAP_OF_BATCHES: partial(jax.jit(partial(jax.lax.map, way, batch_size=BATCH)), angle),
     }
 
 
@@ -73,5 +73,5 @@ MAPPED = Experiment(
     name="mapped_loops",
     title="Loops of different lengths, mapped",
     prepare=prepare_mapped,
-    quick=grid(of=(ALIKE, ONE_UPRIGHT)),
+    quick=grid(starts=(ALIKE, ONE_UPRIGHT)),
 )

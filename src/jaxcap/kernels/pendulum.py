@@ -24,39 +24,53 @@ def step(state: State) -> State:
 
 
 def in_python(state: State, steps: int) -> State:
-    """Take a number of steps in a Python loop, which JAX unrolls when it traces."""
+    """Take steps in a Python loop, which JAX unrolls when it traces."""
     for _ in range(steps):
         state = step(state)
     return state
 
 
 def in_fori_loop(state: State, steps: Array | int) -> State:
-    """Take the same steps in a loop that counts; ``steps`` can be traced."""
-    result: State = jax.lax.fori_loop(0, steps, lambda _, state: step(state), state)
-    return result
+    """Take the same steps in a loop that counts; steps can be traced."""
+    last: State = jax.lax.fori_loop(0, steps, lambda _, s: step(s), state)
+    return last
 
 
 def in_scan(state: State, steps: int, unroll: int = 1) -> State:
-    """Take the same steps in a scan, ``unroll`` of them in each of its rounds."""
-    last, _ = jax.lax.scan(lambda state, _: (step(state), None), state, length=steps, unroll=unroll)
+    """Take the same steps in a scan, one or several in each round."""
+
+    def body(state: State, _: None) -> tuple[State, None]:
+        return step(state), None
+
+    last, _ = jax.lax.scan(body, state, length=steps, unroll=unroll)
     return last
 
 
 def in_while_loop(state: State, steps: Array | int) -> State:
-    """Take the same steps in a loop with a condition; ``steps`` can be traced."""
-    last, _ = jax.lax.while_loop(
-        lambda loop: loop[1] < steps, lambda loop: (step(loop[0]), loop[1] + 1), (state, 0)
-    )
+    """Take the same steps in a loop with a condition; steps can be traced."""
+
+    def has_steps_left(loop: tuple[State, int]) -> Array | bool:
+        return loop[1] < steps
+
+    def body(loop: tuple[State, int]) -> tuple[State, int]:
+        return step(loop[0]), loop[1] + 1
+
+    last, _ = jax.lax.while_loop(has_steps_left, body, (state, 0))
     return last
 
 
 def steps_to_bottom(angle: Array) -> Array:
-    """Count the steps until one pendulum that is let go at a positive angle has passed the bottom.
+    """Count the steps that one pendulum takes down from a positive angle."""
 
-    Takes a scalar, and returns an integer scalar.
-    """
-    start = (angle, jnp.zeros_like(angle)), jnp.zeros_like(angle, int)
-    _, count = jax.lax.while_loop(
-        lambda loop: loop[0][0] > 0, lambda loop: (step(loop[0]), loop[1] + 1), start
-    )
+    def is_above(loop: tuple[State, Array]) -> Array:
+        (angle, _), _ = loop
+        return angle > 0
+
+    def body(loop: tuple[State, Array]) -> tuple[State, Array]:
+        state, count = loop
+        return step(state), count + 1
+
+    start = angle, jnp.zeros_like(angle)
+    none = jnp.zeros_like(angle, int)
+    _, count = jax.lax.while_loop(is_above, body, (start, none))
     return count
