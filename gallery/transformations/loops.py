@@ -171,7 +171,7 @@ _ = figures.scaling(
 # Is the longer program faster?
 # -----------------------------
 # Now for all later calls. A loop has to count and to check whether it is done, and an unrolled one
-# doesn't. The compiler sees all its steps at once, too. So by how much will unrolling pay? Here are a
+# doesn't. The compiler sees all its steps at once, too. So does unrolling pay, and by how much? Here are a
 # hundred steps, then all lengths:
 hundred = results.select(steps=100)
 hundred
