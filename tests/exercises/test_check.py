@@ -79,6 +79,30 @@ def columns(x: Any, arr_cols: int) -> Any:
     return x * jnp.full((2, arr_cols), 5)
 
 
+def smooth(numbers: Any) -> Any:
+    def step(mean: Any, number: Any) -> Any:
+        mean = 0.9 * mean + 0.1 * number
+        return mean, mean
+
+    return jax.lax.scan(step, 0.0, numbers)[1]
+
+
+def smooth_in_python(numbers: Any) -> Any:
+    means = [0.0]
+    for number in numbers:
+        means.append(0.9 * means[-1] + 0.1 * number)
+    return jnp.array(means[1:])
+
+
+def late_smooth(numbers: Any) -> Any:
+    """Collect the means of before, as a step does that returns the old state."""
+    return jax.lax.scan(lambda m, x: (0.9 * m + 0.1 * x, m), 0.0, numbers)[1]
+
+
+def power(x: Any, n: Any) -> Any:
+    return jax.lax.fori_loop(0, n, lambda _, y: x * y, 1.0)
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
 
@@ -111,6 +135,11 @@ RIGHT: dict[str, Any] = {
     "5.3": (True, False, True),
     "5.4": static(columns),
     "5.5": [True, False, True],
+    "6.1": 1,
+    "6.2": smooth,
+    "6.3": static(power),
+    "6.4": 111,
+    "6.5": 1000,
 }
 
 
@@ -233,6 +262,24 @@ WRONG: list[tuple[str, Any, str]] = [
     ("5.4", static(lambda x, _: columns(x, 5)), r"expected the shape \(2, 2\), got \(2, 5\)"),
     ("5.4", static(lambda x, _: columns(x, 2)), r"expected the shape \(2, 3\), got \(2, 2\)"),
     ("5.5", (False, True, False), "0 of the 3 are right"),
+    ("6.1", 5, "Python isn't there to print"),
+    ("6.1", 0, "0 is not the right number"),
+    ("6.2", smooth_in_python, "no scan computed them"),
+    ("6.2", late_smooth, "as it was before"),
+    ("6.2", lambda x: smooth(x)[-1], "the last mean alone"),
+    ("6.2", lambda x: (x[-1], smooth(x)), "a tuple"),
+    ("6.2", lambda x: smooth(x)[1:], r"of 4 numbers, it makes an array of shape \(3,\)"),
+    ("6.2", lambda x: smooth(x).tolist(), "expected a JAX array, got an object of type list"),
+    ("6.2", lambda x: smooth(x) + 1, "the means are wrong"),
+    ("6.3", power, "expected a function from jax.jit"),
+    ("6.3", jax.jit(power), "it raised ValueError: Reverse-mode differentiation does not work"),
+    ("6.3", static(lambda x, n: x * n), "no longer computes"),
+    ("6.3", static(lambda x, n: jax.lax.stop_gradient(power(x, n))), "its gradient at x = 2"),
+    ("6.4", 120, "this is the sum"),
+    ("6.4", 444, "once, for all four"),
+    ("6.4", 112, "until none of them has one left"),
+    ("6.5", 1, "without vmap"),
+    ("6.5", 999, "the other branch"),
 ]
 
 

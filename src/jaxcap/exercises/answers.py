@@ -12,6 +12,7 @@ from math import isclose
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.stages import Wrapped
 
@@ -238,6 +239,42 @@ def compiles(expected: tuple[bool, ...]) -> Grader:
         return ""
 
     return grade
+
+
+def smoothing(answer: Any) -> str:
+    """Grade a function that smooths numbers in a scan, 0.9 of the old mean and 0.1 of the new number."""
+    numbers = np.array([10, 20, 0, 30], np.float32)
+    expected = [1.0, 2.9, 2.61, 5.349]
+    means = _call(answer, jnp.asarray(numbers))
+    if isinstance(means, tuple):
+        raise WrongError(
+            "it returns a tuple. A scan returns the last state and an array: take that."
+        )
+    if not isinstance(means, jax.Array):
+        raise WrongError(f"expected a JAX array, got {_kind(means)}.")
+    if means.shape == ():
+        raise WrongError("it returns the last mean alone. Collect one from each step.")
+    if means.shape != numbers.shape:
+        raise WrongError(f"of {numbers.size} numbers, it makes an array of shape {means.shape}.")
+    if np.allclose(means, [0, *expected[:-1]]):
+        raise WrongError("each step returns the mean as it was before. Return the new one, twice.")
+    if not np.allclose(means, expected):
+        raise WrongError(
+            "the means are wrong. Start at 0, and take 0.9 of the old and 0.1 of the new."
+        )
+    if "scan[" not in str(jax.make_jaxpr(answer)(numbers)):
+        raise WrongError("the means are right, but no scan computed them.")
+    return ""
+
+
+def power(answer: Any) -> str:
+    """Grade a compiled power whose exponent is a number of steps, and its gradient."""
+    _require_compiled(answer)
+    if any(not _close(_float(_call(answer, 2.0, n)), 2.0**n) for n in (0, 3)):
+        raise WrongError("it no longer computes x to the power of n.")
+    if not _close(_float(jax.grad(answer)(2.0, 3)), 12):
+        raise WrongError("its gradient at x = 2 with n = 3 is not 3 x².")
+    return ""
 
 
 def _require_compiled(answer: Any) -> None:

@@ -123,4 +123,27 @@ _GRADERS: dict[str, answers.Grader] = {
     "5.3": answers.compiles((True, False, True)),
     "5.4": answers.static_columns,
     "5.5": answers.compiles((True, False, True)),
+    "6.1": answers.number(
+        1,
+        "Python runs the body while JAX traces it, and at no other time.",
+        mistakes={5: "the compiled body runs 5 times, but Python isn't there to print."},
+    ),
+    "6.2": answers.smoothing,
+    "6.3": answers.power,
+    "6.4": answers.number(
+        111,
+        "All of the batch take each step together, until none of them has one left.",
+        mistakes={
+            120: "this is the sum: so many steps would be taken one number after another.",
+            444: "each step is taken once, for all four numbers.",
+        },
+    ),
+    "6.5": answers.number(
+        1000,
+        "A batch of conditions is no longer a condition. What becomes of it?",
+        mistakes={
+            1: "so it would be without vmap. A batch selects between results that it has.",
+            999: "this is the other branch, if only one of the two ran for each number.",
+        },
+    ),
 }

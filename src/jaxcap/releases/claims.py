@@ -83,7 +83,7 @@ CLAIMS = (
     ),
     ReleaseClaim(
         "two hundred steps compile faster as a scan than unrolled",
-        "transformations/jit",
+        "transformations/loops",
         ("compilation of a scan of 200 steps", JAX),
         ("compilation of 200 unrolled steps", JAX),
         "first call",

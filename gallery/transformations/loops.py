@@ -1,0 +1,354 @@
+"""
+What does a loop cost?
+======================
+
+While JAX traces a function, a loop in Python runs, and leaves a copy of its steps for each time round.
+JAX also has loops that stay loops in the program: ``fori_loop``, ``scan`` and ``while_loop``. This page
+measures what either kind costs, once to compile and then in every call. Along the way it finds out which
+loops have a gradient, and what becomes of a loop, or of a branch, under ``vmap``.
+"""
+
+# %%
+# One step, four loops
+# --------------------
+# Let a pendulum swing. Its state is an angle and a speed, and gravity changes both, a small step of time
+# after the other:
+from jaxcap.kernels import pendulum
+from jaxcap.report.source import Source
+
+Source(pendulum.step)
+
+# %%
+# To take many steps, you have the choice of four loops. Two of them count, ``scan`` takes a length, and
+# ``while_loop`` goes on for as long as its condition holds:
+four = (
+    pendulum.in_python,
+    pendulum.in_fori_loop,
+    pendulum.in_scan,
+    pendulum.in_while_loop,
+)
+Source(*four)
+
+# %%
+# They take the same steps. NumPy checks the result, in 64 bits, for ten pendulums that start between
+# almost down and almost up:
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcap.experiments import loops as experiments
+
+ways = experiments.prepare(steps=100)
+angle, speed = np.asarray(experiments.start(10), np.float64)
+for _ in range(100):
+    speed = speed - pendulum.STEP * np.sin(angle)
+    angle = angle + pendulum.STEP * speed
+for name, way in ways.items():
+    print(f"{name:16} off by {abs(way()[0] - angle).max():.1e}")
+
+# %%
+# ``scan`` can do more than its rivals: whatever a step returns besides the state is collected in an array.
+# Here that is the angle of five pendulums, for twelve units of time:
+import matplotlib.pyplot as plt
+
+
+def swing(state, _):
+    state = pendulum.step(state)
+    return state, state[0]
+
+
+last, course = jax.lax.scan(swing, experiments.start(5), length=1200)
+plt.plot(pendulum.STEP * np.arange(1200), course)
+plt.title("The higher the start, the longer a swing")
+plt.xlabel("time")
+_ = plt.ylabel("angle in radians")
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# Python's part is over when the loop begins
+# ------------------------------------------
+# A loop that stays a loop needs its body only once. So what does this body print, in three steps?
+
+
+def talkative(state, _):
+    print("Python is here")
+    jax.debug.print("the angle is {angle:.4f}", angle=state[0])
+    return pendulum.step(state), None
+
+
+_ = jax.lax.scan(talkative, (1.0, 0.0), length=3)
+jax.effects_barrier()
+
+# %%
+# JAX traces a body even outside of ``jit``. Python's ``print`` runs then, and so would an ``append`` to a
+# list, while :func:`jax.debug.print` becomes part of the program. For the same reason, Python can't decide
+# when to stop, because a trace has no number to look at:
+
+
+@jax.jit
+def python_decides(state):
+    while state[0] > 0:
+        state = pendulum.step(state)
+    return state
+
+
+try:
+    python_decides((1.0, 0.0))
+except jax.errors.TracerBoolConversionError as error:
+    print(str(error).splitlines()[0])
+
+# %%
+# That is the error of an ``if`` on a traced number, which :doc:`the page on static arguments
+# </tutorials/transformations/static_arguments>` explains. In ``while_loop`` the condition is a function,
+# traced like the body.
+#
+# What there is to compile
+# ------------------------
+# Here is the size of the programs that tracing writes down:
+from functools import partial
+
+
+def operations(function, *args):
+    """Return the names of the operations that a function is traced to."""
+    jaxpr = jax.make_jaxpr(function)(*args)
+    return [eqn.primitive.name for eqn in jaxpr.eqns]
+
+
+one = 1.0, 0.0
+for steps in (10, 100):
+    unrolled = operations(partial(pendulum.in_python, steps=steps), one)
+    rolled = operations(partial(pendulum.in_scan, steps=steps), one)
+    print(f"{steps:3} steps: {len(unrolled)} operations, or {rolled}")
+
+# %%
+# The unrolled program is as long as the loop. But which part of the work grows with it? JAX *traces* your
+# function, *lowers* the record to XLA's language, and lets XLA *compile* that. Make a guess, and then look
+# at a single run of each in this process:
+import time
+
+rows = []
+for steps in (1, 10, 100, 1000):
+    fresh = jax.jit(partial(pendulum.in_python, steps=steps))
+    times = [time.perf_counter()]
+    traced = fresh.trace(experiments.start(10))
+    times.append(time.perf_counter())
+    lowered = traced.lower()
+    times.append(time.perf_counter())
+    lowered.compile()
+    times.append(time.perf_counter())
+    rows.append((f"{steps}", *(f"{1000 * s:.0f} ms" for s in np.diff(times))))
+
+# %%
+from jaxcap.results.tables import Table
+
+Table(
+    "Python loop, stage by stage",
+    ("steps", "trace", "lower", "compile"),
+    rows,
+)
+
+# %%
+# Tracing and lowering handle one operation after another. XLA also looks for ways to combine them, so
+# watch whether its column grows by more than the number of steps does.
+#
+# ``scan`` and ``fori_loop`` have a parameter ``unroll``, which asks for something in between: a loop with
+# several steps in its body. With ten steps in it, where will the first call land? Fresh processes measure
+# all five, each with nothing compiled before:
+from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
+from jaxcap.report import figures
+
+results = experiments.LOOPS.run(budget_s=0.05)
+_ = figures.scaling(
+    results,
+    x="steps",
+    value="first_call",
+    label="time of the first call\n(lower is better)",
+    title="What the first call takes",
+)
+
+# %%
+# Is the longer program faster?
+# -----------------------------
+# Now for all later calls. A loop has to count and to check whether it is done, and an unrolled one
+# doesn't. The compiler sees all its steps at once, too. So does unrolling pay, and by how much? Here are a
+# hundred steps, then all lengths:
+hundred = results.select(steps=100)
+hundred
+
+# %%
+_ = figures.scaling(
+    results, x="steps", over=SCAN, title="What later calls take"
+)
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+unrolling_pays = claim(
+    "a hundred steps run faster if Python unrolls them than in a scan",
+    results,
+    speedup_of(PYTHON, over=SCAN, steps=100),
+)
+unrolling_pays
+
+# %%
+some_unrolling_pays = claim(
+    "a hundred steps run faster in a scan that has ten of them in its body "
+    "than in one that has a single step",
+    results,
+    speedup_of(SCAN_UNROLLED, over=SCAN, steps=100),
+)
+some_unrolling_pays
+
+# %%
+# To see what decides, look at what was compiled. XLA merges operations into *fusions*, and the device
+# starts a kernel for each. On a CPU, it compiles `a loop that touches little memory
+# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, about a
+# kilobyte, into a single kernel, and marks it as a small call:
+for name, way in ways.items():
+    program = way.func.lower(*way.args, **way.keywords).compile().as_text()
+    whole = "in one kernel" if "small_call" in program else ""
+    print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
+
+# %%
+# Where the Python loop has more fusions than steps, XLA didn't merge one step with the next. An angle is
+# needed twice, for its sine and for the next angle, and a fusion of both would compute it twice. So
+# unrolling saves the counting, but each step still starts its kernels, and it pays if a start costs less
+# than the loop around it. Where a program is marked, the whole loop takes one start. A body with ten steps
+# may be too large for that.
+#
+# The same loop under other releases
+# ----------------------------------
+# How kernels are started is up to XLA, and XLA changes with each release. A :doc:`recording
+# </releases/index>` that was made earlier has a scan of a thousand small steps under dozens of them:
+from jaxcap.releases import figures as course_figures
+from jaxcap.releases.recorded import recorded
+
+releases = recorded()
+small_steps = "scan of 1,000 small steps"
+series = next(s for s in releases.of_jax() if s.benchmark == small_steps)
+changes = [c for c in releases.changes if c.series is series]
+largest = max(changes, key=lambda change: change.factor, default=None)
+change, changed_in = ("none", "any")
+if largest:
+    change, changed_in = largest.words, largest.after
+_ = course_figures.course(series, changes, releases.names)
+
+# %%
+# The title counts only changes that are certain. The largest: :measured:`change`, in
+# :measured:`changed_in`. In 0.4.32, CPUs got a new runtime, which starts the kernels of a loop one at a
+# time, and `users with small loops noticed <https://github.com/jax-ml/jax/issues/26145>`__. Compiling
+# small loops as a whole came later. :doc:`/releases/topics/loops` has more loops.
+#
+# A gradient needs to know how many steps
+# ---------------------------------------
+# How does the angle after a hundred steps depend on the start? :func:`jax.grad` goes through a loop
+# backwards. Which of the four can it go through?
+from textwrap import fill
+
+
+def last_angle(loop, start):
+    return loop((start, 0.0), 100)[0]
+
+
+for loop in four:
+    try:
+        slope = f"{jax.grad(partial(last_angle, loop))(1.0):.4f}"
+    except ValueError as error:
+        slope = fill(str(error).split(". ")[0], 70)
+    print(f"{loop.__name__}: {slope}")
+
+# %%
+# On the way back, JAX needs values from each step on the way out, and has to reserve their memory
+# beforehand. ``scan`` knows its length, and so does ``fori_loop`` with a number that isn't traced, which
+# then `becomes a scan <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. Forwards,
+# there is nothing to keep, so :func:`jax.jvp` differentiates ``while_loop`` as well:
+_, slope = jax.jvp(
+    partial(last_angle, pendulum.in_while_loop), (1.0,), (1.0,)
+)
+print(f"{slope:.4f}")
+
+
+# %%
+# Mapped, both branches run
+# -------------------------
+# ``lax.cond`` runs one of two functions. :doc:`vmap </tutorials/transformations/vmap>` turns a function of
+# one example into one of a batch, whose examples may disagree about the branch:
+def branch(x):
+    return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
+
+
+for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
+    print(fill(" ".join(operations(of, x)), 70))
+
+# %%
+# The ``cond`` is gone. A batch computes both branches for all examples and then selects, `as documented
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__. An expensive branch costs its time for
+# every example, however rarely it is chosen.
+#
+# Mapped, a loop waits for the last
+# ---------------------------------
+# Let a hundred pendulums go, and count the steps until each one is at the bottom:
+Source(pendulum.steps_to_bottom)
+
+# %%
+# In the program of the mapped loop, an ``or`` over the batch decides whether to go on, and a ``select``
+# for each part of the state keeps those unchanged that are done:
+mapped = jax.jit(jax.vmap(pendulum.steps_to_bottom))
+program = mapped.lower(jnp.ones(100)).as_text()
+for operation in ("or", "select"):
+    print(program.count(f"stablehlo.{operation} "), operation)
+
+# %%
+# There are two sets of a hundred pendulums. In the first, all start at similar angles. In the second, the
+# last one starts upright, or nearly so, and hesitates:
+from jaxcap.experiments.loops import ALIKE, MAP, ONE_UPRIGHT, VMAP
+
+for starts in (ALIKE, ONE_UPRIGHT):
+    needed = np.asarray(mapped(experiments.angles(starts)))
+    print(f"{starts:12} at most {needed.max()} steps, {needed.sum()} in all")
+
+# %%
+# One after another, as :func:`jax.lax.map` takes them, the second set is hardly more work. Mapped, all
+# wait for the last. But a step of a hundred at once may cost little more than a step of one. Which of the
+# two will be ahead, in either set? And ``lax.map`` in batches of ten, of which only one has to wait?
+mapped_results = experiments.MAPPED.run(budget_s=0.05)
+mapped_results
+
+# %%
+mapping_pays = claim(
+    "vmap counts a hundred pendulums faster than lax.map, though one of them "
+    "takes several times as many steps as the others",
+    mapped_results,
+    speedup_of(VMAP, over=MAP, starts=ONE_UPRIGHT),
+)
+mapping_pays
+
+# %%
+# Where some examples take far longer than others, sort them by what you expect before you cut them into
+# batches, so that those of a batch are done together.
+#
+# Takeaway
+# --------
+first_python = hundred.only(PYTHON).first_call
+first_scan = hundred.only(SCAN).first_call
+unrolled, some_unrolled = (
+    unrolling_pays.estimate,
+    some_unrolling_pays.estimate,
+)
+one_upright = mapping_pays.estimate
+all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
+
+# %%
+# Start with ``scan``: it compiles one step, has a gradient, and collects results. Take ``while_loop``
+# where only the values say when to stop, and Python's loop for a handful of steps that differ. With a
+# hundred steps, the first call took :measured:`first_python` unrolled by Python and
+# :measured:`first_scan` in a scan. Compared with the scan, later calls came out :measured:`unrolled`
+# unrolled by Python, and :measured:`some_unrolled` with ``unroll``. So measure before you unroll.
+#
+# Under ``vmap`` both branches of a ``cond`` run, and a loop runs until the last is done. Compared with
+# ``lax.map``, a hundred similar loops came out :measured:`all_alike`, and with one among them that takes
+# far longer, :measured:`one_upright`.
+#
+# Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
+# :doc:`gradients </tutorials/transformations/grad>`.

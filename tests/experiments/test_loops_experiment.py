@@ -1,0 +1,48 @@
+"""Loops compute the same, and one pendulum of a hundred takes many more steps than the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jaxcap.experiments.loops import (
+    ALIKE,
+    LOOPS,
+    MAPPED,
+    ONE_UPRIGHT,
+    PYTHON,
+    VMAP,
+    angles,
+    prepare,
+    prepare_mapped,
+)
+
+
+@pytest.mark.parametrize("steps", [1, 25])
+def test_all_loops_agree(steps: int) -> None:
+    ways = prepare(steps=steps)
+    expected = np.array(ways[PYTHON]())
+    assert expected.shape == (2, 10)
+    for way in ways.values():
+        np.testing.assert_allclose(np.array(way()), expected, rtol=0, atol=(steps + 1) * 1e-6)
+
+
+@pytest.mark.parametrize("starts", [ALIKE, ONE_UPRIGHT])
+def test_all_ways_to_map_agree(starts: str) -> None:
+    ways = prepare_mapped(starts=starts)
+    expected = np.asarray(ways[VMAP]())
+    assert expected.shape == (100,)
+    for way in ways.values():
+        np.testing.assert_array_equal(way(), expected)
+
+
+def test_one_takes_several_times_as_many_steps_as_the_others() -> None:
+    assert (angles(ALIKE) != angles(ONE_UPRIGHT)).sum() == 1
+    *others, upright = prepare_mapped(starts=ONE_UPRIGHT)[VMAP]()
+    assert upright > 5 * max(others)
+
+
+def test_quick_and_full_points_share_those_of_the_claims() -> None:
+    assert {"steps": 100} in LOOPS.quick
+    assert {"steps": 100} in LOOPS.full
+    assert not MAPPED.full  # a GPU takes the same points
