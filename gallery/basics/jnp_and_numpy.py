@@ -66,8 +66,9 @@ a
 
 # %%
 # There are ``.at[...].add``, ``.multiply``, ``.min`` and others besides ``.set``. If copying a whole
-# array for one element sounds wasteful: inside a compiled function, the compiler writes into the old
-# array's memory where nothing else needs it any more.
+# array for one element sounds wasteful: inside a compiled function, the compiler can write into the old
+# array's memory where nothing else needs it any more. :doc:`The next page </tutorials/basics/updates>`
+# finds out when it does.
 #
 # It follows that JAX has no *views*. In NumPy, a row of a matrix shares the matrix's memory, so
 # writing to the row changes the matrix:
@@ -303,4 +304,4 @@ print("JAX instead of NumPy:", against_numpy)
 # functions, and that begins with :doc:`the page on jit </tutorials/transformations/jit>`.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
-# :doc:`random numbers </tutorials/basics/random_numbers>`
+# :doc:`what an update copies </tutorials/basics/updates>`

@@ -123,4 +123,9 @@ _GRADERS: dict[str, answers.Grader] = {
     "5.3": answers.compiles((True, False, True)),
     "5.4": answers.static_columns,
     "5.5": answers.compiles((True, False, True)),
+    "7.1": answers.copies,
+    "7.2": answers.donating,
+    "7.3": answers.bubbles,
+    "7.4": answers.counts,
+    "7.5": answers.group_means,
 }

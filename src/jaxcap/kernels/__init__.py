@@ -11,4 +11,5 @@
 - ``loops``: loops and array lengths that depend on a number.
 - ``precision``: JAX's 64-bit mode for one function.
 - ``random_model``: a random model evaluated many times.
+- ``updates``: changed elements of arrays, and sums by group.
 """
