@@ -84,8 +84,9 @@ _ = figures.scaling(
 )
 
 # %%
-# Where a line is flat, the time is that of a call, and the array's size doesn't matter. Where it rises,
-# the array is copied.
+# Where a line rises, the array is copied. Where it is flat, a call takes its time whatever the array's
+# size, and :doc:`another page </tutorials/performance/dispatch_overhead>` shows why a call of JAX has a price
+# of its own, which NumPy's assignment doesn't pay.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -132,6 +133,9 @@ print("same result:", all(bool((s == swapped[0]).all()) for s in swapped))
 # array is still in use. If reading first didn't help either, that is because the order of your lines
 # doesn't count: a recorded program consists of operations that wait for one another's results, and
 # nothing says that the reading must come before the writing.
+#
+# Even a loop with one array copies once in each call, since ``x`` isn't donated. How much do the copies in
+# each step add to that?
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
     swapping,
@@ -166,8 +170,6 @@ name = "fori_loop of 1,000 updates of an element"
 recorded_loop = {s.benchmark: s for s in releases.of_jax()}[name]
 changes = [step for step in releases.changes if step.series is recorded_loop]
 _ = course(recorded_loop, changes, releases.names)
-
-# %%
 times = recorded_loop.estimates
 slowest = max(recorded_loop.releases, key=lambda name: times[name].value)
 slowest_time, newest_time = times[slowest].short, times[releases.newest].short

@@ -30,7 +30,7 @@ def change_in_place(x: Vector, i: int, value: float) -> Vector:
 
 
 def keeping(update: Callable[[Array], Array], x: Array) -> Callable[[], Array]:
-    """Make a function that updates the array that it keeps, so that ``update`` may donate it."""
+    """Make a function that replaces the array that it keeps."""
 
     def update_kept() -> Array:
         nonlocal x
@@ -51,7 +51,7 @@ def swap_at_once(x: Array, i: Array, j: Array) -> Array:
 
 
 def swaps(swap: Callable[[Array, Array, Array], Array], x: Array, pairs: Array) -> Array:
-    """Swap elements for each of ``pairs``, of shape ``(n, 2)``, in a loop on the device."""
+    """Swap elements for each of ``pairs``, in a loop on the device."""
     result: Array = jax.lax.fori_loop(0, len(pairs), lambda k, x: swap(x, *pairs[k]), x)
     return result
 
@@ -64,7 +64,7 @@ def swaps_in_place(x: Vector, pairs: Iterable[tuple[int, int]]) -> Vector:
 
 
 def sums_by_scatter(values: Array, groups: Array, count: int) -> Array:
-    """Sum of the ``values`` in each of ``count`` groups, each value added at its group's index."""
+    """Sum of the values in each group, each added at its group's index."""
     return jnp.zeros(count, values.dtype).at[groups].add(values)
 
 
