@@ -103,6 +103,43 @@ def power(x: Any, n: Any) -> Any:
     return jax.lax.fori_loop(0, n, lambda _, y: x * y, 1.0)
 
 
+def record(history: Any, step: int, value: float) -> Any:
+    return history.at[step].set(value)
+
+
+def bubble(x: Any) -> Any:
+    """One pass of bubble sort, which reads the old array after it has made a new one."""
+
+    def step(i: Any, x: Any) -> Any:
+        low, high = jnp.minimum(x[i], x[i + 1]), jnp.maximum(x[i], x[i + 1])
+        return x.at[i].set(low).at[i + 1].set(high)
+
+    return jax.lax.fori_loop(0, len(x) - 1, step, x)
+
+
+def bubble_at_once(x: Any) -> Any:
+    def step(i: Any, x: Any) -> Any:
+        both = jnp.stack([i, i + 1])
+        return x.at[both].set(jnp.sort(x[both]))
+
+    return jax.lax.fori_loop(0, len(x) - 1, step, x)
+
+
+def bubble_by_scan(x: Any) -> Any:
+    """Carry the largest number so far."""
+    largest, others = jax.lax.scan(
+        lambda largest, number: (jnp.maximum(largest, number), jnp.minimum(largest, number)),
+        x[0],
+        x[1:],
+    )
+    return jnp.append(others, largest)
+
+
+def group_means(values: Any, groups: Any, count: int) -> Any:
+    sums = partial(jax.ops.segment_sum, segment_ids=groups, num_segments=count)
+    return sums(values) / sums(jnp.ones_like(values))
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
 
@@ -140,6 +177,11 @@ RIGHT: dict[str, Any] = {
     "6.3": static(power),
     "6.4": 111,
     "6.5": 1000,
+    "7.1": (1, 1, 0, 1),
+    "7.2": jax.jit(record, donate_argnums=0),
+    "7.3": jax.jit(bubble_at_once),
+    "7.4": ([1, 0, 1], [3, 0, 1]),
+    "7.5": jax.jit(group_means, static_argnums=2),
 }
 
 
@@ -280,6 +322,29 @@ WRONG: list[tuple[str, Any, str]] = [
     ("6.4", 112, "until none of them has one left"),
     ("6.5", 1, "without vmap"),
     ("6.5", 999, "the other branch"),
+    ("7.1", (0, 1, 0, 1), "0 is not the number for call 1. Without compiling"),
+    ("7.1", (1, 0, 0, 1), "0 is not the number for call 2. The caller may still look"),
+    ("7.1", (1, 1, 1, 1), "1 is not the number for call 3. A donated argument"),
+    ("7.1", (1, 1, 0, 1000), "1000 is not the number for call 4. A compiled loop"),
+    ("7.1", (1, 1, 0), "a tuple of 4 numbers"),
+    ("7.2", record, "expected a function from jax.jit"),
+    ("7.2", jax.jit(record), "still there afterwards"),
+    ("7.2", jax.jit(lambda history, *_: history), "it returned other values"),
+    ("7.2", jax.jit(lambda *_: 0), r"the shape \(\) instead of \(4,\)"),
+    ("7.2", jax.jit(lambda *_: {}), "an object of type dict instead of an array"),
+    ("7.3", bubble, "expected a function from jax.jit"),
+    ("7.3", jax.jit(bubble), "copies the whole array in each step"),
+    ("7.3", jax.jit(jnp.sort), "it returned other values"),
+    ("7.4", ([3, 0, 1], [1, 0, 1]), "the other way round"),
+    ("7.4", ([3, 0, 1], [3, 0, 1]), "NumPy reads all elements before"),
+    ("7.4", ([1, 0, 1], [1, 0, 1]), "JAX adds for each index"),
+    ("7.4", ([1, 0], [3, 1]), "three counts in each list"),
+    ("7.4", (1, 3), "expected a list of numbers, got an object of type int"),
+    ("7.4", [3, 0, 1], "NumPy's counts, and JAX's"),
+    ("7.5", group_means, "expected a function from jax.jit"),
+    ("7.5", jax.jit(jax.ops.segment_sum, static_argnums=2), "these are the sums"),
+    ("7.5", jax.jit(group_means), "it raised ConcretizationTypeError|it raised Tracer"),
+    ("7.5", jax.jit(lambda *_: jnp.ones(3)), "it returned other values"),
 ]
 
 
@@ -310,6 +375,10 @@ def test_loop_may_use_typed_keys() -> None:
         return [model(pair) for pair in keys][-1]
 
     assert check("4.2", typed)
+
+
+def test_a_loop_without_updates_copies_nothing() -> None:
+    assert check("7.3", jax.jit(bubble_by_scan))
 
 
 def test_exception_may_be_given_itself() -> None:

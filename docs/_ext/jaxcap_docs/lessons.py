@@ -17,6 +17,8 @@ PAGES = {
     "tutorials/basics/introduction": ("Arrays and NumPy", "Compilation", "Gradients"),
     "tutorials/basics/jnp_and_numpy": ("Arrays and NumPy", "Precision"),
     "exercises/1_arrays": ("Arrays and NumPy",),
+    "tutorials/basics/updates": ("Arrays and NumPy", "Compilation"),
+    "exercises/7_updates": ("Arrays and NumPy", "Compilation"),
     "tutorials/basics/random_numbers": ("Random numbers",),
     "exercises/2_random_numbers": ("Random numbers",),
     "tutorials/transformations/jit": ("Compilation",),
@@ -48,6 +50,7 @@ PAGES = {
 PREREQUISITES = {
     "basics/introduction": (),
     "basics/jnp_and_numpy": ("basics/introduction",),
+    "basics/updates": ("basics/jnp_and_numpy",),
     "basics/random_numbers": ("basics/jnp_and_numpy",),
     "transformations/jit": ("basics/introduction",),
     "transformations/asynchronous_dispatch": ("transformations/jit",),
@@ -71,6 +74,7 @@ PREREQUISITES = {
 # Under what else the index and the search list a tutorial, whose own words may be others.
 KEYWORDS = {
     "basics/jnp_and_numpy": ("jax.numpy", "out-of-bounds indexing", "double precision"),
+    "basics/updates": ("scatter", "segment_sum", "buffer donation", "in-place update", "sort"),
     "basics/random_numbers": ("PRNG", "random seed", "random key"),
     "transformations/jit": ("just-in-time compilation", "kernel fusion", "XLA", "tracing"),
     "transformations/asynchronous_dispatch": ("block_until_ready", "asynchronous dispatch"),

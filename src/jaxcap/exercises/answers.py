@@ -6,6 +6,7 @@ wrong answer, with a message that says what is expected without giving it away.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from math import isclose
@@ -275,6 +276,98 @@ def power(answer: Any) -> str:
     if not _close(_float(jax.grad(answer)(2.0, 3)), 12):
         raise WrongError("its gradient at x = 2 with n = 3 is not 3 x².")
     return ""
+
+
+def copies(answer: Any) -> str:
+    """Grade a prediction of how many new arrays four calls need, besides their arguments."""
+    reasons = (
+        "Without compiling, the old array must stay as it was.",
+        "The caller may still look at the argument of a compiled function.",
+        "A donated argument's memory is free for the result.",
+        "A compiled loop writes in place, once it has an array of its own.",
+    )
+    expected = (1, 1, 0, 1)
+    if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
+        raise WrongError(f"expected a tuple of {len(expected)} numbers, one for each call.")
+    for place, (given, right, reason) in enumerate(zip(answer, expected, reasons, strict=True), 1):
+        if (number := _float(given)) != right:
+            raise WrongError(f"{number:g} is not the number for call {place}. {reason}")
+    return ""
+
+
+def donating(answer: Any) -> str:
+    """Grade a compiled function of an array, an index and a value, which donates the array."""
+    _require_compiled(answer)
+    history = jnp.zeros(4)
+    _require_values(_call(answer, history, 2, 7.0), np.array([0, 0, 7, 0]))
+    if not history.is_deleted():
+        raise WrongError("it works, but history is still there afterwards. Donate it.")
+    return ""
+
+
+def bubbles(answer: Any) -> str:
+    """Grade a compiled pass of bubble sort, which must not copy its array in each step."""
+    _require_compiled(answer)
+    x = np.random.default_rng(0).permutation(1000).astype(np.float32)
+    expected = x.copy()
+    for i in range(len(x) - 1):
+        expected[i : i + 2] = sorted(expected[i : i + 2])
+    _require_values(_call(answer, x), expected)
+    # All that is compiled, up to the main part, is inside of the loop.
+    inside, _, _ = (answer.lower(x).compile().as_text() or "").partition("ENTRY")
+    if re.search(r"f32\[1000\]\S* copy\(", inside):
+        raise WrongError(
+            "the values are right, but the compiled loop copies the whole array in each step. Let one "
+            "update take all that it needs from the old array."
+        )
+    return ""
+
+
+def counts(answer: Any) -> str:
+    """Grade a prediction of what NumPy and JAX count where an index is repeated."""
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        raise WrongError("expected a tuple of two lists: NumPy's counts, and JAX's.")
+    by_numpy, by_jax = map(_numbers, answer)
+    once, each = [1.0, 0.0, 1.0], [3.0, 0.0, 1.0]
+    if (by_numpy, by_jax) == (each, once):
+        raise WrongError("it is the other way round: NumPy's comes first.")
+    if by_numpy == each:
+        raise WrongError("NumPy reads all elements before it writes any of them.")
+    if by_jax == once:
+        raise WrongError("JAX adds for each index, however often it comes up.")
+    if (by_numpy, by_jax) != (once, each):
+        raise WrongError(
+            "there are three counts in each list. Index 0 comes three times, and 1 never."
+        )
+    return ""
+
+
+def group_means(answer: Any) -> str:
+    """Grade a compiled function of values, groups and a static number of groups."""
+    _require_compiled(answer)
+    values, groups = np.array([1, 2, 6, 5, 4], np.float32), np.array([2, 0, 0, 1, 0])
+    sums = np.bincount(groups, values)
+    means = _call(answer, values, groups, 3)
+    if isinstance(means, jax.Array) and np.array_equal(means, sums):
+        raise WrongError("these are the sums. Divide them by how many values a group has.")
+    _require_values(means, sums / np.bincount(groups))
+    return ""
+
+
+def _require_values(answer: Any, expected: np.ndarray) -> None:
+    if not isinstance(answer, jax.Array):
+        raise WrongError(f"it returned {_kind(answer)} instead of an array.")
+    if answer.shape != expected.shape:
+        raise WrongError(f"it returned the shape {answer.shape} instead of {expected.shape}.")
+    if not np.allclose(answer, expected):
+        raise WrongError("it returned other values. Try it on a short array.")
+
+
+def _numbers(answer: Any) -> list[float]:
+    try:
+        return [_float(number) for number in answer]
+    except TypeError:
+        raise WrongError(f"expected a list of numbers, got {_kind(answer)}.") from None
 
 
 def _require_compiled(answer: Any) -> None:

@@ -146,4 +146,9 @@ _GRADERS: dict[str, answers.Grader] = {
             999: "this is the other branch, if only one of the two ran for each number.",
         },
     ),
+    "7.1": answers.copies,
+    "7.2": answers.donating,
+    "7.3": answers.bubbles,
+    "7.4": answers.counts,
+    "7.5": answers.group_means,
 }

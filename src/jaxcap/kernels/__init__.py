@@ -12,4 +12,5 @@
 - ``precision``: JAX's 64-bit mode for one function.
 - ``random_model``: a random model evaluated many times.
 - ``sharding``: a gradient that several devices share.
+- ``updates``: changed elements of arrays, and sums by group.
 """
