@@ -104,6 +104,7 @@ COMPUTATIONS = {
         *PUBLISHED,
     },
     "kernels/loops.py": {"static_loops"},
+    "kernels/memory.py": {"checkpoints"},
     "kernels/precision.py": {
         *("calibration", "optimisers", "ceilings", "linear algebra"),
         *PUBLISHED,
