@@ -79,6 +79,26 @@ def columns(x: Any, arr_cols: int) -> Any:
     return x * jnp.full((2, arr_cols), 5)
 
 
+def move(position: Any, velocity: Any) -> Any:
+    return position + 0.1 * velocity
+
+
+def push(x: Any, _: None) -> tuple[Any, None]:
+    return x + 0.1 * jnp.sin(jnp.exp(-x * x)), None
+
+
+def simulate(x: Any, length: int = 100, wrap: Callable[..., Any] = lambda step: step) -> Any:
+    return jax.lax.scan(wrap(push), x, length=length)[0].sum()
+
+
+def grouped(x: Any) -> Any:
+    @jax.checkpoint
+    def group(x: Any, _: None) -> tuple[Any, None]:
+        return jax.lax.scan(push, x, length=10)
+
+    return jax.lax.scan(group, x, length=10)[0].sum()
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
 
@@ -111,6 +131,11 @@ RIGHT: dict[str, Any] = {
     "5.3": (True, False, True),
     "5.4": static(columns),
     "5.5": [True, False, True],
+    "8.1": 4_000_000,
+    "8.2": (True, False, True, False),
+    "8.3": jax.jit(move, donate_argnums=0),
+    "8.4": partial(simulate, wrap=jax.checkpoint),
+    "8.5": grouped,
 }
 
 
@@ -233,6 +258,20 @@ WRONG: list[tuple[str, Any, str]] = [
     ("5.4", static(lambda x, _: columns(x, 5)), r"expected the shape \(2, 2\), got \(2, 5\)"),
     ("5.4", static(lambda x, _: columns(x, 2)), r"expected the shape \(2, 3\), got \(2, 2\)"),
     ("5.5", (False, True, False), "0 of the 3 are right"),
+    ("8.1", 200_000, "size of the argument"),
+    ("8.1", 1_000_000, "Each takes four bytes"),
+    ("8.1", 400_000, "without the temporaries"),
+    ("8.1", 4_400_000, "the temporaries alone"),
+    ("8.1", 4.0, "4 is not the right number. Compile for the shape"),
+    ("8.2", (True, True, True, True), "2 of the 4 are right. Does the result fill"),
+    ("8.3", move, "expected a function from jax.jit"),
+    ("8.3", jax.jit(move), "the old position is still there"),
+    ("8.3", jax.jit(move, donate_argnums=1), "the velocity is gone"),
+    ("8.3", jax.jit(lambda x, _: x, donate_argnums=0), "other numbers"),
+    ("8.4", partial(simulate, length=50), "another number than simulate"),
+    ("8.4", simulate, "needs 100% of the temporaries"),
+    ("8.4", jax.checkpoint(simulate), "Wrap what the loop repeats, not the whole"),
+    ("8.5", partial(simulate, wrap=jax.checkpoint), r"needs \d\d% .* by the outer loop"),
 ]
 
 
