@@ -163,21 +163,26 @@ max(float(abs(other - expected).max()) for other in others)
 # They do, to the rounding of 32-bit numbers. Now guess again. A plain gradient multiplies matrices six times
 # for each layer, twice on the way forward and four times on the way back. A checkpoint repeats the
 # first of these products and ``tanh``. How much longer will that take?
+order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
 
 # %%
-order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
+from jaxcap.report import findings
+
 figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(6, 3))
 for row, name in enumerate(order):
     result, colour = results.only(name), figures.COLOURS[row]
     left.barh(row, result.temporary_bytes / 1e6, color=colour)
     milliseconds = [1e3 * seconds for seconds in result.time.medians]
-    right.plot(milliseconds, [row] * len(milliseconds), "o", color=colour)
+    right.plot(
+        milliseconds, [row] * len(milliseconds), "o", color=colour, alpha=0.6
+    )
 left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
 left.invert_yaxis()
 left.set(title="Memory", xlabel="MB of temporaries")
 right.set(title="Time", xlabel="ms, a dot for each process", xlim=0)
+figures.headline(figure, findings.of_times(results, over=EVERYTHING))
 
 # sphinx_gallery_thumbnail_number = 2
 
@@ -194,9 +199,22 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Why might more work take no more time? Because remembering is work, too: numbers have to be written to
-# memory and fetched again, while those that are computed again may still be in a cache. Where
-# arithmetic is cheap compared with memory, computing twice can win.
+# Why might more work take less time? Because memory has a price, too. A page of memory that is new to a
+# process has to be cleared and mapped when the process first touches it, which is called a page fault:
+import mmap
+
+for name in order:
+    faults = results.only(name).faults_per_call or 0
+    new = faults * mmap.PAGESIZE / 1e6
+    print(f"{name:32} {new:5.1f} MB of new pages in each call")
+
+# %%
+# Where that comes near the temporaries, each call gets all its memory from the operating system, and gives it
+# back. On Linux, ``malloc`` does so with blocks above a threshold, which `adapts to a program but stays
+# below a maximum <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. Blocks below it are kept for
+# the next call. So a gradient that remembers less may save the faults as well, and whether it comes out
+# ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>` has more on that. For
+# this page we have left ``malloc`` alone, as your programs do.)
 #
 # Did the compiler comply?
 # ------------------------

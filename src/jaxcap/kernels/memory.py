@@ -30,9 +30,9 @@ def random_stack(layers: int, width: int) -> Weights:
 
 
 def layer(x: Array, weights: Weights) -> Array:
-    """Pass ``x`` with shape ``(batch, width)`` through a layer with four times as many units.
+    """Pass a batch of shape ``(batch, width)`` through four times as many units.
 
-    Its first product has a name, by which `jax.checkpoint` may be told to keep it.
+    The first product has a name, by which `jax.checkpoint` may keep it.
     """
     into, out = weights
     product = checkpoint_name(x @ into, "product")
@@ -40,7 +40,7 @@ def layer(x: Array, weights: Weights) -> Array:
 
 
 def loss(stack: Weights, x: Array, apply: Layer = layer) -> Array:
-    """Pass ``x`` through a stack of layers in a `jax.lax.scan`, and take its mean square."""
+    """Pass a batch through a stack of layers, and take its mean square."""
 
     def step(x: Array, weights: Weights) -> tuple[Array, None]:
         return apply(x, weights), None

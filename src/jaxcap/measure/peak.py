@@ -41,13 +41,7 @@ class Growth(NamedTuple):
 
 
 def growth(call: partial[Any]) -> Growth:
-    """Compile a call and run it, and compare the peaks before and after.
-
-    Parameters
-    ----------
-    call
-        A function from `jax.jit` with its positional arguments.
-    """
+    """Compile a call, a partial of a function from `jax.jit`, and run it."""
     compiled = compiled_call(call)
     assert compiled, "the function is from jax.jit"
     platform = jax.default_backend()
@@ -62,10 +56,7 @@ def growth(call: partial[Any]) -> Growth:
 def growth_in_fresh_process(experiment: Experiment, variant: str, **point: Parameter) -> Growth:
     """Run `growth` in a fresh process, for a variant of an experiment at a point.
 
-    Raises
-    ------
-    subprocess.CalledProcessError
-        If the process fails.
+    A process that fails raises a ``subprocess.CalledProcessError``.
     """
     path = [folder or str(Path.cwd()) for folder in sys.path]
     done = subprocess.run(
