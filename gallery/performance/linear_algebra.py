@@ -352,6 +352,5 @@ tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,
-# and :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next: many
-# releases instead of many libraries, and the question whether :doc:`JAX has become faster
-# </tutorials/performance/releases>`.
+# and :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next: memory
+# instead of time, and the question whether :doc:`it will fit </tutorials/performance/memory>`.

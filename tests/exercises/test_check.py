@@ -140,6 +140,26 @@ def group_means(values: Any, groups: Any, count: int) -> Any:
     return sums(values) / sums(jnp.ones_like(values))
 
 
+def move(position: Any, velocity: Any) -> Any:
+    return position + 0.1 * velocity
+
+
+def push(x: Any, _: None) -> tuple[Any, None]:
+    return x + 0.1 * jnp.sin(jnp.exp(-x * x)), None
+
+
+def simulate(x: Any, length: int = 100, wrap: Callable[..., Any] = lambda step: step) -> Any:
+    return jax.lax.scan(wrap(push), x, length=length)[0].sum()
+
+
+def grouped(x: Any) -> Any:
+    @jax.checkpoint
+    def group(x: Any, _: None) -> tuple[Any, None]:
+        return jax.lax.scan(push, x, length=10)
+
+    return jax.lax.scan(group, x, length=10)[0].sum()
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
 
@@ -182,6 +202,11 @@ RIGHT: dict[str, Any] = {
     "7.3": jax.jit(bubble_at_once),
     "7.4": ([1, 0, 1], [3, 0, 1]),
     "7.5": jax.jit(group_means, static_argnums=2),
+    "8.1": 4_000_000,
+    "8.2": (True, False, True, False),
+    "8.3": jax.jit(move, donate_argnums=0),
+    "8.4": partial(simulate, wrap=jax.checkpoint),
+    "8.5": grouped,
 }
 
 
@@ -345,6 +370,20 @@ WRONG: list[tuple[str, Any, str]] = [
     ("7.5", jax.jit(jax.ops.segment_sum, static_argnums=2), "these are the sums"),
     ("7.5", jax.jit(group_means), "it raised ConcretizationTypeError|it raised Tracer"),
     ("7.5", jax.jit(lambda *_: jnp.ones(3)), "it returned other values"),
+    ("8.1", 200_000, "size of the argument"),
+    ("8.1", 1_000_000, "Each takes four bytes"),
+    ("8.1", 400_000, "without the temporaries"),
+    ("8.1", 4_400_000, "the temporaries alone"),
+    ("8.1", 4.0, "4 is not the right number. Compile for the shape"),
+    ("8.2", (True, True, True, True), "2 of the 4 are right. Does the result fill"),
+    ("8.3", move, "expected a function from jax.jit"),
+    ("8.3", jax.jit(move), "the old position is still there"),
+    ("8.3", jax.jit(move, donate_argnums=1), "the velocity is gone"),
+    ("8.3", jax.jit(lambda x, _: x, donate_argnums=0), "other numbers"),
+    ("8.4", partial(simulate, length=50), "another number than simulate"),
+    ("8.4", simulate, "needs 100% of the temporaries"),
+    ("8.4", jax.checkpoint(simulate), "Wrap what the loop repeats, not the whole"),
+    ("8.5", partial(simulate, wrap=jax.checkpoint), r"needs \d\d% .* by the outer loop"),
 ]
 
 

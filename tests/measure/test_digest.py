@@ -106,6 +106,7 @@ COMPUTATIONS = {
         *PUBLISHED,
     },
     "kernels/loops.py": {"static_loops"},
+    "kernels/memory.py": {"checkpoints"},
     "kernels/pendulum.py": {"loops", "mapped_loops"},
     "kernels/precision.py": {
         *("calibration", "optimisers", "ceilings", "linear algebra"),

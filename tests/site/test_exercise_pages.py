@@ -22,6 +22,7 @@ SOLUTIONS = {
     "5_static_arguments": "static_argnums=(1,)",
     "6_loops": 'static_argnames="n"',
     "7_updates": 'donate_argnames="history"',
+    "8_memory": "jax.jit(move, donate_argnums=0)",
 }
 
 

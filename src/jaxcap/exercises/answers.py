@@ -226,17 +226,15 @@ def static_columns(answer: Any) -> str:
     return ""
 
 
-def compiles(expected: tuple[bool, ...]) -> Grader:
-    """Grade a prediction of which calls compile."""
+def truths(expected: tuple[bool, ...], hint: str) -> Grader:
+    """Grade a prediction of what is true of each of several calls."""
 
     def grade(answer: Any) -> str:
         if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
-            raise WrongError(f"expected a tuple of {len(expected)}, True or False for each call.")
+            raise WrongError(f"expected a tuple of {len(expected)}, True or False for each.")
         correct = sum(map(np.array_equal, answer, expected))  # arrays may be among the answers
         if correct < len(expected):
-            raise WrongError(
-                f"only {correct} of the {len(expected)} are right. Which values has it seen before?"
-            )
+            raise WrongError(f"only {correct} of the {len(expected)} are right. {hint}")
         return ""
 
     return grade
@@ -368,6 +366,76 @@ def _numbers(answer: Any) -> list[float]:
         return [_float(number) for number in answer]
     except TypeError:
         raise WrongError(f"expected a list of numbers, got {_kind(answer)}.") from None
+
+
+def similarities(x: Any) -> Any:
+    """Weigh examples by their similarity to each: the function of the exercise on memory."""
+    return (x @ x.T) @ x
+
+
+def temporaries(answer: Any) -> str:
+    """Grade the bytes of temporaries that `similarities` needs for 1000 examples of 50 numbers."""
+    memory = _memory(jax.jit(similarities), np.empty((1000, 50), np.float32))
+    size = memory.temp_size_in_bytes
+    outside = memory.argument_size_in_bytes + memory.output_size_in_bytes
+    mistakes: dict[float, str] = {
+        memory.argument_size_in_bytes: "this is the size of the argument, or of the result.",
+        size / 4: "this is how many numbers there are. Each takes four bytes.",
+        outside: "these are the argument and the result, without the temporaries.",
+        outside + size: "this is everything. Answer with the temporaries alone.",
+    }
+    mistakes.pop(size, None)  # on another device, two of them may be the same
+    hint = "Compile for the shape, and ask the compiled function for its temp_size_in_bytes."
+    return number(size, hint, mistakes)(answer)
+
+
+def move(answer: Any) -> str:
+    """Grade a compiled step that donates the position and keeps the velocity."""
+    _require_compiled(answer)
+    position, velocity = jax.numpy.ones(8), jax.numpy.arange(8.0)
+    moved = _call(answer, position, velocity)
+    if velocity.is_deleted():
+        raise WrongError("the velocity is gone, but the next step needs it. Donate the position.")
+    if not np.allclose(moved, 1 + 0.1 * np.arange(8)):
+        raise WrongError("it returns other numbers than move.")
+    if not position.is_deleted():
+        raise WrongError("the old position is still there. Which argument does the result replace?")
+    return ""
+
+
+def simulate(x: Any) -> Any:
+    """Push numbers a hundred times: the function of the exercise on memory."""
+
+    def step(x: Any, _: None) -> tuple[Any, None]:
+        return x + 0.1 * jax.numpy.sin(jax.numpy.exp(-x * x)), None
+
+    x, _ = jax.lax.scan(step, x, length=100)
+    return x.sum()
+
+
+def thrifty(share: float, hint: str) -> Grader:
+    """Grade a function like `simulate` whose gradient needs at most a share of its temporaries."""
+
+    def grade(answer: Any) -> str:
+        x = np.linspace(-1, 1, 10_000, dtype=np.float32)
+        if not np.allclose(_call(answer, x), simulate(x), rtol=1e-5):
+            raise WrongError("it returns another number than simulate.")
+        sizes = [
+            _memory(jax.jit(jax.grad(function)), x).temp_size_in_bytes
+            for function in (answer, simulate)
+        ]
+        used = f"its gradient needs {sizes[0] / sizes[1]:.0%} of the temporaries of simulate's"
+        if sizes[0] >= sizes[1]:
+            raise WrongError(f"{used}. Wrap what the loop repeats, not the whole.")
+        if sizes[0] > share * sizes[1]:
+            raise WrongError(f"{used}. {hint}")
+        return f"{used[0].upper()}{used[1:]}."
+
+    return grade
+
+
+def _memory(function: Wrapped, *args: Any) -> Any:
+    return function.lower(*args).compile().memory_analysis()
 
 
 def _require_compiled(answer: Any) -> None:

@@ -77,6 +77,7 @@ def check(part: str, answer: Any) -> Grade:
 _SECOND = [[2, 2], [2, 2], [2, 2]]
 _THIRD = np.array([[12, 12], [30, 30]])
 _FOURTH = [*_SECOND, [3, 4]]
+_SEEN = "Which values has it seen before?"
 
 _GRADERS: dict[str, answers.Grader] = {
     "1.1": answers.array([[1, 2, 3], [4, 5, 6]], "Row-major order fills the first row first."),
@@ -120,9 +121,9 @@ _GRADERS: dict[str, answers.Grader] = {
     "4.5": answers.comparison,
     "5.1": answers.type_error,
     "5.2": answers.static_loops,
-    "5.3": answers.compiles((True, False, True)),
+    "5.3": answers.truths((True, False, True), _SEEN),
     "5.4": answers.static_columns,
-    "5.5": answers.compiles((True, False, True)),
+    "5.5": answers.truths((True, False, True), _SEEN),
     "6.1": answers.number(
         1,
         "Python runs the body while JAX traces it, and at no other time.",
@@ -151,4 +152,13 @@ _GRADERS: dict[str, answers.Grader] = {
     "7.3": answers.bubbles,
     "7.4": answers.counts,
     "7.5": answers.group_means,
+    "8.1": answers.temporaries,
+    "8.2": answers.truths(
+        (True, False, True, False), "Does the result fill the place of the argument?"
+    ),
+    "8.3": answers.move,
+    "8.4": answers.thrifty(0.5, "What does a step remember besides its argument?"),
+    "8.5": answers.thrifty(
+        0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
+    ),
 }

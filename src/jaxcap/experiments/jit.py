@@ -56,7 +56,7 @@ ALLOCATOR = Experiment(
     quick=grid(function=("wave",), size=(1_000_000,), device=("cpu",)),
     allocator="default",
 )
-#: What `ALLOCATOR` is compared with: malloc keeps all memory, as in all other experiments.
+#: What `ALLOCATOR` is compared with: malloc keeps all memory, as in most experiments.
 KEPT = Experiment(
     name="jit, memory kept",
     title="A compiled function, and memory that is kept",

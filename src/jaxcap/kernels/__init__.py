@@ -9,6 +9,8 @@
 - ``keys``: many random keys, one after another.
 - ``linalg``: large random matrices, their products and inverses.
 - ``loops``: loops and array lengths that depend on a number.
+- ``memory``: a deep stack of layers, and what its gradient remembers.
+- ``pendulum``: a pendulum that swings in each kind of loop.
 - ``precision``: JAX's 64-bit mode for one function.
 - ``random_model``: a random model evaluated many times.
 - ``sharding``: a gradient that several devices share.

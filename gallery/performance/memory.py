@@ -1,0 +1,353 @@
+"""
+Will it fit into memory?
+========================
+
+A program that runs out of memory usually does so late, when the data are loaded and everything is
+compiled. You can know before. This page asks the compiler how much memory a gradient needs, checks
+the answer against what a process really takes, and then lets the gradient remember less and compute
+some numbers twice. How much memory does that save, and how much time does it cost?
+"""
+
+# %%
+# Ask the compiler
+# ----------------
+# Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes ``tanh``, and
+# multiplies by another matrix. (The name in it will be of use later.)
+from jaxcap.kernels import memory
+from jaxcap.report.source import Source
+
+Source(memory.layer, memory.loss)
+
+# %%
+# JAX compiles for shapes and types and needs no numbers, so you can compile for arrays that don't
+# exist. :func:`jax.eval_shape` describes what a function would return:
+import jax
+import jax.numpy as jnp
+
+
+def described(layers, width=64, batch=512):
+    """Describe the weights of a stack, and a batch."""
+    stack = jax.eval_shape(lambda: memory.random_stack(layers, width))
+    return stack, jax.ShapeDtypeStruct((batch, width), "float32")
+
+
+def analysis(function, layers):
+    """Compile a function of a stack and a batch, and analyse its memory."""
+    compiled = jax.jit(function).lower(*described(layers)).compile()
+    return compiled.memory_analysis()
+
+
+# %%
+# Before you read on, guess. The loss needs memory for one layer at a time. What about its gradient, for
+# 32 layers?
+gradient = jax.grad(memory.loss)
+for name, function in {"loss": memory.loss, "gradient": gradient}.items():
+    found = analysis(function, layers=32)
+    print(f"{name}:")
+    print(f"  {found.argument_size_in_bytes / 1e6:6.2f} MB of arguments")
+    print(f"  {found.output_size_in_bytes / 1e6:6.2f} MB of results")
+    print(f"  {found.temp_size_in_bytes / 1e6:6.2f} MB of temporaries")
+    print(f"  {found.peak_memory_in_bytes / 1e6:6.2f} MB at the peak?")
+
+# %%
+# *Temporaries* are what the program sets aside for its own use while it runs. The last number is called
+# ``peak_memory_in_bytes``. Where it is smaller than the temporaries, it can't include them, and you
+# have to add up the other three.
+#
+# A gradient remembers
+# --------------------
+# A gradient goes through the layers forwards, and then backwards from the last to the first. On its way
+# back it needs numbers from the way forward. Which ones? :func:`jax.vjp` returns the way back as a
+# function, which is a pytree of `everything that it remembers
+# <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
+x = jnp.ones((512, 64))
+weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
+
+
+def remembered(layer):
+    """List the shapes of what the gradient of a layer remembers."""
+    _, backwards = jax.vjp(layer, x, weights)
+    return [leaf.shape for leaf in jax.tree.leaves(backwards)]
+
+
+remembered(memory.layer)
+
+# %%
+# The batch, two matrices, which are there anyway, and two arrays of what is between the matrices. Each
+# layer adds such a set, so you would expect the temporaries to grow by the same amount with each:
+numbers_of_layers = (4, 16, 32, 64)
+temporaries = {
+    name: [analysis(f, n).temp_size_in_bytes for n in numbers_of_layers]
+    for name, f in {"gradient": gradient, "loss": memory.loss}.items()
+}
+
+# %%
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
+
+figure, axes = plt.subplots(figsize=(6, 3.2))
+for (name, sizes), marker in zip(temporaries.items(), figures.MARKERS):
+    megabytes = [size / 1e6 for size in sizes]
+    axes.plot(numbers_of_layers, megabytes, marker=marker, label=name)
+axes.set(xlabel="layers", ylabel="MB of temporaries\n(lower is better)")
+axes.set(title="What a stack of layers needs while it runs", ylim=0)
+figures.label_ends(axes)
+
+# %%
+# What does the process take?
+# ---------------------------
+# An analysis is a plan. What happens is known to the operating system, or on a GPU to JAX: the most memory
+# that a process has held so far. As that number never falls, a large call hides all smaller ones after it,
+# so each call needs a fresh process, in which this function runs:
+from jaxcap.measure import peak
+
+Source(peak.growth)
+
+# %%
+# Here it is for two gradients of a larger batch, which stands out from the rest of the process. The
+# second is the subject of the next section:
+from jaxcap.experiments import memory as experiments
+from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
+
+point = {"layers": 32, "width": 64, "batch": 4096}
+run = peak.growth_in_fresh_process
+seen = {
+    name: run(experiments.CHECKPOINTS, name, **point)
+    for name in (EVERYTHING, INPUTS)
+}
+
+# %%
+from jaxcap.results.tables import Table
+
+
+def in_megabytes(size):
+    """Write a number of bytes, which may be unknown."""
+    return "unknown" if size is None else f"{size / 1e6:,.0f} MB"
+
+
+rows = [(name, *map(in_megabytes, sizes)) for name, sizes in seen.items()]
+columns = ("gradient", "by analysis", "by its process")
+Table("Temporaries and results of one call", columns, rows)
+
+# %%
+# The operating system also counts what the runtime and its threads touch meanwhile, of which the compiler
+# knows nothing, so expect the second number to be somewhat larger. Where it is, the analysis is a number
+# that you can plan with.
+#
+# Remember less, and compute it again
+# -----------------------------------
+# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. On the way
+# back the function runs once more, as far as its numbers are needed. A *policy* lets you choose what
+# else to remember, such as the product that got a name in ``layer``:
+only_product = jax.checkpoint_policies.save_only_these_names("product")
+with_product = jax.checkpoint(memory.layer, policy=only_product)
+print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
+print("and product:", remembered(with_product))
+
+# %%
+# (You may know policies such as ``dots_saveable``, which choose by operation. JAX's next implementation
+# `chooses by name alone <https://docs.jax.dev/en/latest/301/remat.html>`__. Names work with both.)
+#
+# Here are four ways to the same gradient. The second looks like the easiest, with one checkpoint around
+# everything:
+Source(experiments.losses)
+
+# %%
+# Do they agree?
+ways = experiments.prepare(layers=4, width=8, batch=16)
+expected, *others = [way()[0] for way in ways.values()]
+max(float(abs(other - expected).max()) for other in others)
+
+# %%
+# They do, to the rounding of 32-bit numbers. Now guess again. A plain gradient multiplies matrices six times
+# for each layer, twice on the way forward and four times on the way back. A checkpoint repeats the
+# first of these products and ``tanh``. How much longer will that take?
+order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
+results = experiments.CHECKPOINTS.run(budget_s=0.05)
+results
+
+# %%
+from jaxcap.report import findings
+
+figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(6, 3))
+for row, name in enumerate(order):
+    result, colour = results.only(name), figures.COLOURS[row]
+    left.barh(row, result.temporary_bytes / 1e6, color=colour)
+    milliseconds = [1e3 * seconds for seconds in result.time.medians]
+    right.plot(
+        milliseconds, [row] * len(milliseconds), "o", color=colour, alpha=0.6
+    )
+left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
+left.invert_yaxis()
+left.set(title="Memory", xlabel="MB of temporaries")
+right.set(title="Time", xlabel="ms, a dot for each process", xlim=0)
+figures.headline(figure, findings.of_times(results, over=EVERYTHING))
+
+# sphinx_gallery_thumbnail_number = 2
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+recomputing_costs = claim(
+    "a gradient that remembers only the input of each layer takes longer than "
+    "one that remembers everything",
+    results,
+    speedup_of(INPUTS, over=EVERYTHING),
+    below=1,
+)
+recomputing_costs
+
+# %%
+# Why might more work take less time? Because memory has a price, too. A page of memory that is new to a
+# process has to be cleared and mapped when the process first touches it, which is called a page fault:
+import mmap
+
+for name in order:
+    faults = results.only(name).faults_per_call or 0
+    new = faults * mmap.PAGESIZE / 1e6
+    print(f"{name:32} {new:5.1f} MB of new pages in each call")
+
+# %%
+# Where that comes near the temporaries, each call gets all its memory from the operating system, and gives it
+# back. On Linux, ``malloc`` does so with blocks above a threshold, which `adapts to a program but stays
+# below a maximum <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. Blocks below it are kept for
+# the next call. So a gradient that remembers less may save the faults as well, and whether it comes out
+# ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>` has more on that. For
+# this page we have left ``malloc`` alone, as your programs do.)
+#
+# Did the compiler comply?
+# ------------------------
+# A checkpoint around everything asks for the whole way forward once more, right before the way back, and
+# this time all of it has to be remembered. JAX's documentation `warns of that
+# <https://docs.jax.dev/en/latest/301/remat.html>`__: wrap the parts, not the whole.
+#
+# There is another way to save nothing. Write the same stack as a Python loop, and the compiler sees all
+# its layers at once. Count how often JAX asks for ``tanh``, and how often the compiled program computes it:
+import re
+from functools import partial
+
+checkpointed = jax.checkpoint(memory.layer)
+for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
+    unrolled = partial(memory.loss_unrolled, apply=layer)
+    lowered = jax.jit(jax.grad(unrolled)).lower(*described(layers=8))
+    compiled = lowered.compile()
+    asked = lowered.as_text().count("stablehlo.tanh")
+    done = len(re.findall(r" tanh\(", compiled.as_text()))
+    size = compiled.memory_analysis().temp_size_in_bytes / 1e6
+    print(f"{name:6} {asked:2} asked, {done:2} done, {size:.2f} MB")
+
+# %%
+# If the second line asked for twice as many and got no more, the compiler has noticed that it computes the
+# same thing twice, and reuses the first result, as it should in any other program. JAX puts a barrier
+# between the two (``prevent_cse`` of :func:`jax.checkpoint`), but the compiler for a device decides
+# what becomes of it, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__ why they saved
+# nothing. With ``scan``, as above, the two are in different loops. Whatever you write, ask for the temporaries
+# before you trust a checkpoint.
+#
+# The largest stack that fits
+# ---------------------------
+# How many layers fit into a gigabyte? Two analyses tell what a layer adds, and two more check the forecast:
+limit = 1e9
+
+
+def needed(function, layers):
+    """Return the bytes of arguments, results and temporaries."""
+    found = analysis(function, layers)
+    besides = found.output_size_in_bytes + found.temp_size_in_bytes
+    return found.argument_size_in_bytes + besides
+
+
+# %%
+largest = {}
+for name in (EVERYTHING, INPUTS):
+    function = jax.grad(experiments.losses()[name])
+    few, more = needed(function, 16), needed(function, 32)
+    fit = int(32 + (limit - more) / (more - few) * 16)
+    fits, bursts = needed(function, fit), needed(function, fit + 1)
+    print(f"{name}: {fit} layers, {fits / limit:.4f} of the limit;")
+    print(f"    one more, {bursts / limit:.4f}")
+    largest[name] = str(fit)
+
+
+# %%
+# Nothing of this size has been allocated. The same works for the size of a batch.
+#
+# Lend an argument to the result
+# ------------------------------
+# A training step returns weights of the same shapes as it was given, so there are two copies of them for a
+# moment. If you don't need the old ones, *donate* them, and the new ones are written in their place:
+def descend(stack, slopes):
+    return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
+
+
+stack = memory.random_stack(layers=32, width=64)
+donating = jax.jit(descend, donate_argnums=0)
+found = donating.lower(stack, stack).compile().memory_analysis()
+print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
+print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
+
+# %%
+# The old array is gone then. JAX knows, and says so if you use it:
+slopes = jax.tree.map(jnp.ones_like, stack)
+lower = donating(stack, slopes)
+print("deleted:", stack[0].is_deleted(), slopes[0].is_deleted())
+try:
+    stack[0].sum()
+except RuntimeError as error:
+    print(error)
+
+# %%
+# Nothing can be written in the place of an argument if no result fits there. Then JAX keeps the argument, and
+# warns you:
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    jax.jit(jnp.sum, donate_argnums=0)(x)
+print(str(caught[0].message).splitlines()[0])
+print("deleted:", x.is_deleted())
+
+# %%
+# (On a CPU, JAX `ignored donations <https://docs.jax.dev/en/latest/changelog.html>`__ before jaxlib 0.3.24.)
+#
+# The same program under other releases
+# -------------------------------------
+# What the compiler plans depends on the compiler. Our :doc:`recordings of JAX's releases </releases/index>`
+# include the temporaries of a gradient through an attention layer:
+from jaxcap.releases.figures import course, finding
+from jaxcap.releases.recorded import recorded
+
+releases = recorded()
+ATTENTION = "memory of a gradient of attention"
+(attention,) = [s for s in releases.of_jax() if s.benchmark == ATTENTION]
+own = [change for change in releases.changes if change.series is attention]
+_ = course(attention, own, releases.names)
+
+# %%
+# The line begins with the first release that reported temporaries on that machine. If a program of yours stops
+# fitting after an update, compare the analyses of both releases: they don't scatter as times do, and need no
+# large machine.
+#
+# Takeaway
+# --------
+by_releases = finding(attention, own)
+plain, thrifty = results.only(EVERYTHING), results.only(INPUTS)
+size_plain = in_megabytes(plain.temporary_bytes)
+size_thrifty = in_megabytes(thrifty.temporary_bytes)
+compared = recomputing_costs.estimate
+fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
+
+# %%
+# Ask before you run: ``jax.jit(f).lower(...).compile().memory_analysis()`` takes shapes without numbers,
+# and arguments, results and temporaries together are what the call needs. Here a gradient through a
+# stack of layers needed :measured:`size_plain` of temporaries when it remembered everything, and
+# :measured:`size_thrifty` with a checkpoint around each layer. Compared with remembering, computing again came out
+# :measured:`compared`. A gigabyte holds the gradient of :measured:`fit_plain` layers, or of
+# :measured:`fit_thrifty`.
+#
+# Then check that a checkpoint has saved something, because a checkpoint around everything saves nothing, and a
+# compiler may undo one. Donate arguments that you don't need any more.
+#
+# Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`has JAX become faster
+# </tutorials/performance/releases>`?
