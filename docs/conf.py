@@ -111,6 +111,7 @@ linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # scripts make the
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # a function shows its name in the code, not its address
 autodoc_default_options = {"exclude-members": "model_config"}
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
 napoleon_use_ivar = True
@@ -160,7 +161,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|datetime|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|Seconds|Share|Slowness|Variants|Word|optional)",
+        r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|Seconds|Share|Slowness|Tree|Variants|Word|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from Pydantic, and its limits
     ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases
