@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -43,6 +42,7 @@ from jaxcap_docs.read.elements import (
     SECTION,
     Facts,
     joined,
+    json_script,
     note,
     plot,
     raw_html,
@@ -264,12 +264,7 @@ def explorer(sets: dict[str, ResultSet], plots: list[nodes.Node]) -> list[nodes.
             for (part, variant, device), points in lines.items()
         ],
     }
-    # No name may end the script.
-    text = json.dumps(chart, separators=(",", ":")).replace("<", "\\u003c")
-    html = (
-        '<button type="button">Explore the numbers</button>'
-        f'<script type="application/json">{text}</script>'
-    )
+    html = f'<button type="button">Explore the numbers</button>{json_script(chart)}'
     still = nodes.container("", *plots, classes=["jaxcap-explore-plots"])
     return [nodes.container("", raw_html(html), still, classes=["jaxcap-explore"])]
 

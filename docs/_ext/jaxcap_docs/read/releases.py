@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +29,7 @@ from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS_FOLDER
 from jaxcap_docs.read.dependencies import note_files
-from jaxcap_docs.read.elements import dropdown, note, plot, raw_html, stamp
+from jaxcap_docs.read.elements import dropdown, json_script, note, plot, raw_html, stamp
 from jaxcap_docs.sources import make_if_changed, package_files
 
 SECTION = "releases"
@@ -257,13 +256,9 @@ def _map(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
             if series.variant == JAX
         ],
     }
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return [
         nodes.container("", *images, classes=["jaxcap-releases-static"]),
-        raw_html(
-            '<div class="jaxcap-releases" hidden>'
-            f'<script type="application/json">{text}</script></div>'
-        ),
+        raw_html(f'<div class="jaxcap-releases" hidden>{json_script(data)}</div>'),
     ]
 
 
