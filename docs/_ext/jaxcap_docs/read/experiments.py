@@ -31,7 +31,7 @@ from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
-from jaxcap_docs.read import ways
+from jaxcap_docs.read import releases, ways
 from jaxcap_docs.read.dependencies import (
     note_all_records,
     note_all_results,
@@ -53,6 +53,27 @@ from jaxcap_docs.read.elements import (
 from jaxcap_docs.sources import make_if_changed, package_files
 
 THUMBNAIL_WIDTH = 240  # in pixels
+# By experiment, the topic of the benchmarks that do the most similar work under many releases of JAX.
+RELEASE_TOPICS = {
+    "asynchronous dispatch": "loops",
+    "batching": "gradients",
+    "dispatch": "calls",
+    "dispatch chain": "calls",
+    "dispatch growth": "elementwise",
+    "dispatch solve": "linear algebra",
+    "gradients": "gradients",
+    "introduction": "elementwise",
+    "jit": "elementwise",
+    "keys": "random numbers",
+    "linear algebra": "linear algebra",
+    "mistakes": "calls",
+    "mnist throughput": "gradients",
+    "product": "linear algebra",
+    "published matrices": "linear algebra",
+    "published small arrays": "calls",
+    "static_loops": "loops",
+    "typed_jit": "calls",
+}
 
 
 def on_builder_inited(app: Sphinx) -> None:
@@ -183,12 +204,17 @@ def _note_results(env: BuildEnvironment, experiment: str) -> None:
 
 
 def _facts(experiment: str, env: BuildEnvironment) -> Facts:
-    """Link to the tutorials that use an experiment, and to the rules of all measurements."""
+    """Link to the tutorials that use an experiment, to its rules, and to the like by release."""
     rules = reference("doc", "/measuring", env, "how we measure")
     tutorials = [ways.link_to_tutorial(page, env) for page in ways.tutorials_about(experiment)]
     line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
     if tutorials:
         line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
+    if topic := RELEASE_TOPICS.get(experiment):
+        similar = reference("doc", f"/{releases.SECTION}/topics/{slug(topic)}", env, topic)
+        line.append(
+            nodes.inline("", "", nodes.Text("The like under many releases of JAX: "), similar)
+        )
     return Facts("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
 
 
