@@ -89,6 +89,8 @@ def as_table(results: ResultSet) -> str:
 
 
 #: Functions that turn results into text, by the name of the format.
+#:
+#: :meta hide-value:
 FORMATS: Mapping[str, Callable[[ResultSet], str]] = MappingProxyType(
     {"csv": as_csv, "json": as_json, "markdown": as_markdown, "table": as_table}
 )
