@@ -34,7 +34,7 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 #
 # .. math::
 #
-#     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\,\bigl(a - (b - o) / s\bigr)^2}
+#     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
 #
 # Here it is in Python. There is no ``np`` or ``jnp`` in it, only operators and methods, so that the
 # same function takes arrays of either library:
