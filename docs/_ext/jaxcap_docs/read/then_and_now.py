@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -28,7 +29,8 @@ class ThenAndNow(SphinxDirective):
                 return [_conclusions(assessments)]
             case "chart":
                 images = plot(self, "then-and-now", published.chart(assessments))
-                return [nodes.container("", *images, _pick(assessments, "Highlight"))]
+                drawn = (a for a in assessments if a.published.time_s and a.replications)
+                return [nodes.container("", *images, _pick(drawn, "Highlight"))]
             case "tables":
                 tables = map(table_node, published.tables(assessments, recordings))
                 choice = _pick(assessments, "Show")
@@ -37,10 +39,10 @@ class ThenAndNow(SphinxDirective):
                 raise self.error(f"there is no part {other!r}: choose conclusions, chart or tables")
 
 
-def _pick(assessments: list[published.Assessment], label: str) -> nodes.raw:
-    """Let readers pick a conclusion."""
-    drawn = {assessment.conclusion for assessment in assessments}
-    series = {str(c): f"{published.series_of(c)}.0" for c in published.Conclusion if c in drawn}
+def _pick(assessments: Iterable[published.Assessment], label: str) -> nodes.raw:
+    """Let readers pick one of the conclusions that there are."""
+    there = {assessment.conclusion for assessment in assessments}
+    series = {str(c): f"{published.series_of(c)}.0" for c in published.Conclusion if c in there}
     return raw_html(pick(label, "conclusion", series))
 
 
