@@ -19,9 +19,9 @@ for (const box of document.querySelectorAll(".jaxcap-pick")) {
   }
 
   select.onchange = () => {
-    const fragment = series[select.value] ?? "";
+    const fragment = series[select.value] ? `#${series[select.value]}` : "";
     for (const image of box.parentElement.querySelectorAll("img"))
-      image.src = image.src.replace(/#.*|$/, fragment && `#${fragment}`);
+      image.setAttribute("src", image.getAttribute("src").replace(/#.*|$/, fragment));
     const rows = [...box.parentElement.querySelectorAll("tbody tr")];
     for (const row of rows) row.hidden = select.selectedIndex > 0 && !isPicked(row);
     const shown = rows.filter((row) => !row.hidden);

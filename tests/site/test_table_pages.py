@@ -9,16 +9,18 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from sites import PAGES, Read
 
+from jaxcap import published
+
 THEN_AND_NOW = "results/then_and_now"
 PLACE = "(element) => element.getBoundingClientRect().x"
 SHADOW = "(element) => getComputedStyle(element).boxShadow"
 
 
 @pytest.fixture
-def phone(small_site: Path, browser: Browser) -> Iterator[Page]:
+def phone(html: Path, browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
-    page.goto((small_site / f"{THEN_AND_NOW}.html").as_uri())
+    page.goto((html / f"{THEN_AND_NOW}.html").as_uri())
     yield page
     context.close()
 
@@ -45,11 +47,10 @@ def test_what_heads_a_row_stays_where_the_others_scroll(phone: Page) -> None:
 
 def test_shadow_says_that_there_is_more_to_the_right(phone: Page) -> None:
     table = phone.locator(".then-and-now .jaxcap-table").first
-    assert "inset" in table.evaluate(SHADOW)
+    assert "-12px" in table.evaluate(SHADOW)
     table.evaluate("(table) => table.scrollTo(table.scrollWidth, 0)")
-    phone.wait_for_function(f"(box) => ({SHADOW})(box) === 'none'", arg=table.element_handle())
-    phone.set_viewport_size({"width": 4000, "height": 844})
-    phone.wait_for_function(f"(box) => ({SHADOW})(box) === 'none'", arg=table.element_handle())
+    gone = f"(box) => !({SHADOW})(box).includes('-12px')"
+    phone.wait_for_function(gone, arg=table.element_handle())
 
 
 def rows(part: Locator) -> tuple[int, int]:
@@ -74,22 +75,25 @@ def test_rows_are_picked_from_the_keyboard(phone: Page) -> None:
     assert rows(part) == (count, count)
 
 
-def test_picked_conclusion_is_highlighted_in_the_chart(phone: Page) -> None:
+def test_picked_conclusion_is_highlighted_in_the_chart(html: Path, phone: Page) -> None:
     chart = phone.locator("img.only-light[src*=then-and-now]")
     select = phone.get_by_role("combobox", name="Highlight")
     address = "../_images/then-and-now.svg"
+    svg = (html / "results" / address).read_text(encoding="utf-8")
     expect(chart).to_have_attribute("src", address)
     for name in select.locator("option").all_inner_texts()[1:]:
         select.select_option(name)
-        series = name.replace(" ", "_")
-        expect(chart).to_have_attribute("src", f"{address}#series-{series}.0")
+        series = published.series_of(published.Conclusion(name))
+        expect(chart).to_have_attribute("src", f"{address}#{series}.0")
+        assert f'<g id="{series}.0">' in svg
+        assert f'[id="{series}.0"]:target' in svg
     select.select_option("all")
     expect(chart).to_have_attribute("src", address)
 
 
-def test_experiments_are_picked_among_shares_of_a_limit(small_site: Path, browser: Browser) -> None:
+def test_experiments_are_picked_among_shares_of_a_limit(html: Path, browser: Browser) -> None:
     page = browser.new_page()
-    page.goto((small_site / "results/roofline.html").as_uri())
+    page.goto((html / "results/roofline.html").as_uri())
     part = page.locator("details", has=page.locator(".jaxcap-pick")).first
     part.locator("summary").click()
     _, count = rows(part)

@@ -204,7 +204,7 @@ def _note_results(env: BuildEnvironment, experiment: str) -> None:
 
 
 def _facts(experiment: str, env: BuildEnvironment) -> Facts:
-    """Link to the tutorials that use an experiment, to its rules, and to the like by release."""
+    """Link to the tutorials that use an experiment, to its rules, and to similar work by release."""
     rules = reference("doc", "/measuring", env, "how we measure")
     tutorials = [ways.link_to_tutorial(page, env) for page in ways.tutorials_about(experiment)]
     line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
@@ -213,7 +213,7 @@ def _facts(experiment: str, env: BuildEnvironment) -> Facts:
     if topic := RELEASE_TOPICS.get(experiment):
         similar = reference("doc", f"/{releases.SECTION}/topics/{slug(topic)}", env, topic)
         line.append(
-            nodes.inline("", "", nodes.Text("The like under many releases of JAX: "), similar)
+            nodes.inline("", "", nodes.Text("Similar benchmarks by release of JAX: "), similar)
         )
     return Facts("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
 
