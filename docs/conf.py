@@ -16,7 +16,7 @@ gc.disable()  # it would look through all that is imported, again and again, and
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from jaxcap_docs.downloads import ARCHIVE, WHEEL, install_cell
+from jaxcap_docs.downloads import ARCHIVE, WHEEL, colab_address, install_cell
 from jaxcap_docs.lessons import SECTIONS, runnable
 
 from jaxcap.measure.settings import quick_is_on
@@ -77,8 +77,15 @@ pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-con
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
 smartquotes_action = "qe"  # quotes and ellipses: two dashes begin an option, such as --json
-# Links to files that are written at the end of a build, which Sphinx does not know of.
+# How to run a notebook, and links to files that are written at the end of a build, which Sphinx does
+# not know of.
 myst_substitutions = {
+    "notebooks": (
+        "Below its title, each tutorial has a link that opens it in Colab, where it installs what it "
+        "needs, and links to its notebook and its script."
+        if colab_address(SITE, "")
+        else "Below its title, each tutorial has links to its notebook and its script."
+    ),
     "archive": f'<a download href="{ARCHIVE}">jaxcap-tutorials.zip</a>',
     "wheel": f'<a download href="wheels/{WHEEL}">{WHEEL}</a>',
 }
@@ -111,6 +118,7 @@ linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # scripts make the
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # a function shows its name in the code, not its address
 autodoc_default_options = {"exclude-members": "model_config"}
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
 napoleon_use_ivar = True
@@ -160,7 +168,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|datetime|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|ReplayOutcome|Seconds|Share|Slowness|Variants|Verdict|optional)",
+        r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|ReplayOutcome|Seconds|Share|Slowness|Tree|Variants|Verdict|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from Pydantic, and its limits
     ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases

@@ -35,7 +35,7 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 #
 # .. math::
 #
-#     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\,\bigl(a - (b - o) / s\bigr)^2}
+#     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
 #
 # In Python, this needs no ``np`` and no ``jnp``. It has only operators and methods, so the same
 # function takes arrays of either library:

@@ -245,6 +245,8 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
+    SCAN,
+    SCAN_PATCHES,
     STEPS,
     THROUGHPUT,
     throughput,
@@ -266,6 +268,22 @@ _ = figures.bars(
 
 # %%
 speeds.speedups(over=NAIVE)
+
+# %%
+# Which idea did what? Go from the naive loop to Flax's fastest way in 32 bits, one change at a time. A
+# bar begins at the time before a change and ends at the time after it, so a bar that runs to the right
+# is a change that cost time:
+_ = figures.waterfall(
+    speeds,
+    changes={
+        STEPS: NAIVE,
+        PATCHES: STEPS,
+        SCAN: STEPS,
+        SCAN_PATCHES: PATCHES,
+    },
+    title="Training, one change at a time",
+    label=f"time of {point['steps']} steps (lower is better)",
+)
 
 # %%
 from jaxcap.report.claims import claim, speedup_of
@@ -361,36 +379,30 @@ axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 figures.label_ends(axes)
 
 # %%
-# Here is the same in numbers. *All* test images count, and the table says where a goal was out of
-# reach in so few epochs:
+# Here is the same in numbers. *All* test images count, and the last column is the time to an accuracy
+# that every one of these trainings reached, or they couldn't be compared by it:
 import numpy as np
 
 
 def seconds_to(goal, epochs):
     """Return the training time of the first epoch that reaches an accuracy."""
-    reached = [epoch.train_s for epoch in epochs if epoch.accuracy >= goal]
-    return f"{reached[0]:.1f} s" if reached else "not reached"
+    return next(epoch.train_s for epoch in epochs if epoch.accuracy >= goal)
 
 
 # %%
+trainings = [*runs["Flax"], *runs["PyTorch"]]
+goal = min(max(epoch.accuracy for epoch in epochs) for epochs in trainings)
 rows = []
-for name, trainings in runs.items():
-    for seed, epochs in enumerate(trainings):
+for name, of_framework in runs.items():
+    for seed, epochs in enumerate(of_framework):
         last = epochs[-1]
         counted = f"{last.test_correct:,} of {last.test_images:,}"
         reached = f"{last.accuracy:.2%}", f"{last.test_loss:.4f}"
-        goals = seconds_to(0.98, epochs), seconds_to(0.99, epochs)
-        rows.append((f"{name}, seed {seed}", counted, *reached, *goals))
+        needed = f"{seconds_to(goal, epochs):.1f} s"
+        rows.append((f"{name}, seed {seed}", counted, *reached, needed))
 
 # %%
-headers = (
-    "training",
-    "recognised",
-    "accuracy",
-    "test loss",
-    "to 98 %",
-    "to 99 %",
-)
+headers = "training", "recognised", "accuracy", "test loss", f"to {goal:.1%}"
 images = f"{len(learned.train.labels):,} images"
 Table(f"After {settings.num_epochs} epochs of {images}", headers, rows)
 

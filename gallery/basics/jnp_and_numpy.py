@@ -48,11 +48,13 @@ print(isinstance(array_jnp, jax.Array), array_jnp.devices())
 # Arrays can't be changed in place
 # --------------------------------
 # This is the difference that you will meet first. Try to assign to an element:
+from textwrap import fill
+
 a = jnp.array([[2, 2, 2], [2, 1, 3]])
 try:
     a[1, 1] = 7
 except TypeError as error:
-    print(str(error).splitlines()[0])
+    print(fill(str(error).splitlines()[0], break_long_words=False))
 
 # %%
 # A JAX array is a value, like a number or a string. JAX needs it that way: before it

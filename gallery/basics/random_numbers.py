@@ -134,6 +134,18 @@ for step in range(3):
     print(step, jax.random.uniform(step_key))
 
 # %%
+# These are the keys that came from the first one so far. Each key either makes other keys, by ``split``
+# or by ``fold_in``, or it draws numbers:
+from jaxcap.report import figures
+
+steps = {f"step {step}": {} for step in range(3)}
+later = {"loop_key": steps, "key": {figures.MORE: {}}}
+_ = figures.key_tree(
+    {"key(0)": {"first": {}, "second": {}, "key": later}},
+    finding="A key makes keys or draws numbers, and never does both",
+)
+
+# %%
 # A key used twice is a silent bug
 # --------------------------------
 # What happens if you use a key again by mistake? No error is raised. To see the damage, draw *x*
@@ -156,6 +168,8 @@ for ax, (title, y) in zip(axes, samples.items(), strict=True):
     ax.set_title(title)
     ax.set_xlabel("x")
 _ = axes[0].set_ylabel("y")
+
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # On the left and in the middle, *y* is a function of *x*: nothing about it is random once you know
@@ -315,8 +329,6 @@ results
 results.speedups(over=SPLIT_EACH)
 
 # %%
-from jaxcap.report import figures
-
 _ = figures.bars(results.select(keys=100), title="A hundred random keys")
 
 # %%

@@ -68,9 +68,21 @@ print(jax.make_jaxpr(score)(weights, features))
 # %%
 # A wrong axis fails, unless its length fits
 # ------------------------------------------
-# ``in_axes`` has an entry for each argument: the number of the axis to map, or ``None``. If you
-# leave it out, every argument is mapped along axis 0. Here that includes the weights, whose axis
-# has another length:
+# ``in_axes`` has an entry for each argument: the number of the axis to map, or ``None``. Think of a
+# call for each example, although there is none. What would each call get?
+from jaxcap.report import figures
+
+_ = figures.mapped_axes(
+    {
+        "weights": (weights.shape, None),
+        "features": (features.shape, 0),
+        "labels": (labels.shape, 0),
+    }
+)
+
+# %%
+# If you leave ``in_axes`` out, every argument is mapped along axis 0. Here that includes the
+# weights, whose axis has another length:
 from textwrap import fill
 
 
@@ -92,6 +104,15 @@ show_error(jax.vmap(loss, (None, 0, 0)), weights, columns, labels)
 
 # %%
 jax.vmap(loss, (None, 1, 0))(weights, columns, labels)
+
+# %%
+_ = figures.mapped_axes(
+    {
+        "weights": (weights.shape, None),
+        "columns": (columns.shape, 1),
+        "labels": (labels.shape, 0),
+    }
+)
 
 # %%
 # The dangerous case is the one without a message. If there happen to be as many examples as
@@ -175,7 +196,7 @@ right.set_title("Distance of each pair")
 right.grid(visible=False)
 _ = plt.colorbar(picture, ax=right, shrink=0.8)
 
-# sphinx_gallery_thumbnail_number = 1
+# sphinx_gallery_thumbnail_number = 3
 
 # %%
 # What do you save, and over what?
@@ -204,8 +225,6 @@ for name, call in calls.items():
 # grow with the batch from the start. The compiled loop makes a single call. ``vmap`` and batching
 # by hand ask for the same operations, so if they differ, XLA has made different programs of them.
 # Their times shouldn't grow much until there is enough work in a batch.
-from jaxcap.report import figures
-
 results = rivals.BATCHING.run(budget_s=0.05)
 losses = results.subset(r for r in results if "of" not in r.parameters)
 _ = figures.scaling(

@@ -32,6 +32,9 @@ PAGES = (
     "index.html",
     "tutorials/transformations/jit.html",
     "results/then_and_now.html",
+    "results/experiments/jit.html",
+    "releases/index.html",
+    "releases/topics/loops.html",
     "reference/timing.html",
 )
 MIN_SCORES = {"performance": 0.98, "accessibility": 1.0, "best-practices": 1.0, "seo": 1.0}

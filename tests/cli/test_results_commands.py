@@ -56,6 +56,15 @@ def test_show_has_a_table_for_each_experiment_and_the_machine(folder: Path) -> N
     assert results("show", folder / "b.json", "--variant", "eig").output.count("Time of") == 1
 
 
+@pytest.mark.parametrize(("columns", "is_wrapped"), [("60", True), ("", False), ("wide", False)])
+def test_lines_that_nobody_sees_are_wrapped_only_if_asked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, columns: str, is_wrapped: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    widths = map(len, results("show", folder / "a.json").output.splitlines())
+    assert (max(widths) <= 60) is is_wrapped
+
+
 def test_compare_puts_files_side_by_side(folder: Path) -> None:
     shown = results("compare", folder / "a.json", folder / "b.json", "--variant", "jit").output
     (row,) = [line for line in shown.splitlines() if line.strip().startswith("jit")]

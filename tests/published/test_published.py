@@ -105,9 +105,7 @@ def test_every_value_has_a_conclusion_and_a_reason(recordings: list[Recording]) 
         assert len(each.reason.split()) >= 4, each.reason
         assert bool(each.mistake) == (each.conclusion is Conclusion.MISTAKE)
     rows = [row for table in published.tables(assessments, recordings) for row in table.rows]
-    assert [(row[2], row[-2]) for row in rows] == [
-        (each.label, each.reason) for each in assessments
-    ]
+    assert [row[-1] for row in rows] == [f"{each.label}. {each.reason}" for each in assessments]
 
 
 def test_a_value_that_is_neither_measured_nor_computed_waits_for_a_machine() -> None:
@@ -587,9 +585,24 @@ def test_tables_show_devices_that_have_something_in_them_and_escape_their_names(
     html = with_device[0]._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
-    row = next(row for row in with_device[0].rows if row[-2] == assess(SIMPLE, [live]).reason)
-    expected = ("dot of NumPy arrays, size 5", "JAX", "other device", "CPU", "310.4 µs")
-    assert row[:5] == expected
-    assert row[-1] == "15.522388 s for 50,000 calls"
-    assert row[5].startswith("9.000 µs")
-    assert row[6] == "34.49"
+    assert len(with_device[0].headers) == 6
+    reason = assess(SIMPLE, [live]).reason
+    row = next(row for row in with_device[0].rows if row[-1] == f"other device. {reason}")
+    what, author, then, now, ratio, _ = row
+    assert (what, author) == ("dot of NumPy arrays, size 5", "JAX, CPU")
+    assert then == "310.4 µs (15.522388 s for 50,000 calls)"
+    assert now.startswith("9.000 µs")
+    assert ratio == "34.49"
+
+
+def test_values_that_are_no_times_are_shown_beside_ours() -> None:
+    live = recording(result(SIMPLE, 9e-6))
+    rows = [
+        row
+        for table in published.tables([assess(value, [live]) for value in VALUES.values()], [live])
+        for row in table.rows
+    ]
+    (computed,) = {row[2:4] for row in rows if row[:2] == ("value of wave at 3", "JAX and PyTorch")}
+    assert computed == ("1.7012903690338135", "1.7012903690338135")
+    once = {row[2] for row in rows if row[0].startswith("matrix inverse") and "PyTorch" in row[1]}
+    assert "1.669771 s" in once

@@ -17,6 +17,17 @@ def test_draws_any_number_of_groups(count: int) -> None:
     plt.close(plot)
 
 
+def test_what_is_drawn_of_a_group_can_be_told_in_a_vector_graphic() -> None:
+    groups = [
+        agreement.Group("a", [1e-2], [3e-3], [5e-3], "hollow", series="series-a"),
+        agreement.Group("b", [1e-3], [2e-3], series="series-b"),
+    ]
+    plot = agreement.figure(groups, factor=2.0, xlabel="then", ylabel="now", finding="Times")
+    ids = {artist.get_gid() for artist in plot.findobj()} - {None}
+    assert ids == {"series-a.0", "series-a.1", "series-a.2", "series-b.0"}
+    plt.close(plot)
+
+
 def test_group_without_points_is_not_in_the_legend() -> None:
     groups = [agreement.Group("empty", [], []), agreement.Group("full", [1e-3], [2e-3])]
     plot = agreement.figure(groups, factor=2.0, xlabel="then", ylabel="now", finding="Times")

@@ -24,8 +24,12 @@ def test_times_of_other_machines_are_further_columns_and_rows() -> None:
     there = joined(pair(10, 0.25, device=GPU), pair(5000, 0.5, device=GPU))
     table = with_other_machines(here.table(), {"there": there})
     assert table.caption == here.table().caption
-    assert table.headers == (*here.table().headers, "there")
-    assert [row[:-1] for row in table.rows[:4]] == here.table().rows
+    headers = ("size", "variant", "time", "until it returns", "first call")
+    assert table.headers == (*headers, "there")
+    assert [row[:-1] for row in table.rows[:4]] == [
+        (size, variant, f"{time} ({interval})", *others)
+        for size, variant, time, interval, *others in here.table().rows
+    ]
     last = {(row[0], row[1]): row[-1] for row in table.rows}
     assert last == {
         ("10", "op by op"): "2.000 ms (2.000 to 2.000)",
@@ -54,12 +58,14 @@ def test_other_machines_show_what_the_table_shows_in_a_column_of_its_own() -> No
     results = make_set(make_result("jit", *runs), make_result("op by op", *runs))
     times = with_other_machines(results.table(), {"there": results})
     assert [row[-1] for row in times.rows] == [
-        f"{row[times.headers.index('time')]} ({row[times.headers.index('range of 4 processes')]})"
-        for row in times.rows
+        f"{time} ({observed})" for _, time, observed, *_ in results.table().rows
     ]
     assert times.notes[-1] == "In brackets: range of 4 processes."
     speedups = with_other_machines(results.speedups(over="op by op"), {"there": results})
     assert speedups.notes[-1] == "In brackets: 95% prediction interval (4 processes)."
+    assert speedups.headers == ("variant", "times as fast", "verdict", "there")
+    ((_, ratio, _, there),) = speedups.rows
+    assert there.startswith(ratio)
 
 
 def test_parameters_are_matched_in_any_order() -> None:

@@ -13,9 +13,10 @@ import pytest
 from fakes import CPU, GPU, make_pair, make_result, make_run, make_set
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import same_color
+from matplotlib.colors import same_color, to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from jaxcap.report import figures
@@ -546,3 +547,68 @@ def test_speedups_leave_out_what_the_clock_was_too_coarse_for() -> None:
 def test_speedups_over_an_unknown_variant_name_those_that_exist(results: ResultSet) -> None:
     with pytest.raises(ResultsError, match=r"no result has variant numpy; available: .*op by op"):
         speedups(results, over="numpy", x="size")
+
+
+class TestWaterfall:
+    CHANGES: Mapping[str, str] = {"b": "a", "c": "b", "other": "a", "not measured": "c"}
+
+    def draw(self, **seconds: float) -> Figure:
+        results = make_set(*(make_result(name, make_run([s] * 6)) for name, s in seconds.items()))
+        return figures.waterfall(results, changes=self.CHANGES)
+
+    def test_goes_to_the_fastest_by_one_change_at_a_time(self) -> None:
+        figure = self.draw(c=1 * MS, a=4 * MS, b=5 * MS, other=2 * MS)
+        (axes,) = figure.axes
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
+        drawn = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+        ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in drawn]
+        np.testing.assert_allclose(ends, [(0, 4 * MS), (4 * MS, 5 * MS), (5 * MS, 1 * MS)])
+        assert figure.get_suptitle() == "c is 4.000 times faster than a (one process)"
+
+    def test_a_change_that_costs_time_looks_and_reads_otherwise(self) -> None:
+        (axes,) = self.draw(a=4 * MS, b=5 * MS, c=1 * MS).axes
+        _, slower, faster = axes.patches
+        assert not same_color(slower.get_facecolor(), faster.get_facecolor())
+        verdicts = [text.get_text().partition("\n")[2] for text in axes.texts]
+        assert verdicts == ["", "1.250 times slower", "5.000 times faster"]
+
+    def test_names_the_start_if_no_change_makes_it_faster(self) -> None:
+        figure = self.draw(a=1 * MS, b=2 * MS)
+        assert figure.get_suptitle() == "a takes the least time"
+        assert len(figure.axes[0].patches) == 1
+
+    def test_can_be_drawn_again(self) -> None:
+        origin = figures.origin(self.draw(a=2 * MS, b=1 * MS))
+        assert origin is not None
+        results, drawing = origin
+        read = figures.Drawing.model_validate_json(drawing.model_dump_json())
+        assert texts(read.draw(results)) == texts(self.draw(a=2 * MS, b=1 * MS))
+
+
+class TestMappedAxes:
+    def test_the_first_call_gets_a_slice_of_what_is_mapped_and_all_of_what_is_not(self) -> None:
+        figure = figures.mapped_axes({"weights": ((3,), None), "columns": ((2, 5), 1)})
+        colours = [to_hex(cell.get_facecolor()) for cell in figure.axes[0].patches]
+        (every_call,) = set(colours[:3])
+        rows = colours[3:8], colours[8:]
+        for first, *others in rows:
+            assert len({every_call, first, *others}) == 3
+            assert len(set(others)) == 1
+            assert first not in others
+        assert rows[0] == rows[1]
+        assert figure.get_suptitle() == "What each call gets with in_axes=(None, 1)"
+        assert "columns: shape (2, 5), of which each call gets a slice along axis 1" in str(
+            figure.get_label()
+        )
+
+
+class TestKeyTree:
+    def test_leaves_draw_numbers_and_other_keys_make_keys(self) -> None:
+        tree: figures.Tree = {"root": {"a": {"b": {}, "c": {}}, "d": {figures.MORE: {}}}}
+        figure = figures.key_tree(tree, finding="Keys")
+        named = {name: xy for name, xy in points(figure.axes[0]).items() if " " in name}
+        assert named == {
+            "makes other keys": ([0, 1, 1], [0, 0, 2]),
+            "draws numbers": ([2, 2], [0, 1]),
+        }
+        assert str(figure.get_label()) == f"root makes a, d; a makes b, c; d makes {figures.MORE}"

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from jaxcap_docs.run import outputs
 from sites import Read
 
 from jaxcap.cli import cli
@@ -36,6 +37,13 @@ def test_a_run_of_every_command_is_shown(read: Read, command: str) -> None:
     assert shown
     assert all(len(run.splitlines()) > 2 for run in shown)
     assert not any("Error" in run or "Traceback" in run or "Warning" in run for run in shown)
+
+
+def test_outputs_fit_their_boxes(read: Read) -> None:
+    runs = [run.get_text() for run in read("command_line").select("pre")]
+    shown = [run for run in runs if run.startswith("$ jaxcap")]
+    assert max(len(line) for run in shown for line in run.splitlines()) <= int(outputs.COLUMNS)
+    assert max(len(run.splitlines()) for run in shown) < 80
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -112,3 +112,16 @@ def test_images_side_by_side_are_described_by_their_titles() -> None:
         part.imshow([[0, 1], [1, 0]])
         part.set_title(title, loc="center")
     assert image_files.describe(figure) == "seven. one"
+
+
+def test_series_can_be_highlighted_by_the_address_of_a_plot(tmp_path: Path) -> None:
+    figure, axes = plt.subplots()
+    for name in ("series-a", "series-b"):
+        for number in range(2):
+            (line,) = axes.plot([1, number])
+            line.set_gid(f"{name}.{number}")
+    image_files.save(figure, tmp_path / "plot.svg", tmp_path)
+    for file in ("plot.svg", "plot_dark.svg"):
+        svg = (tmp_path / file).read_text("utf-8")
+        assert svg.count(":target") == 2
+        assert all(svg.count(f'<g id="{name}.0"') == 1 for name in ("series-a", "series-b"))

@@ -96,6 +96,22 @@ def test_strip_says_what_was_checked_with_a_way_to_each(read_small: Read) -> Non
     assert claims.get_text(" ", strip=True) == "2 claims checked does not hold: 1, holds: 1"
 
 
+def test_ways_in_are_to_read_to_run_and_to_check(read: Read) -> None:
+    ways = read("index").select(".jaxcap-ways a")
+    assert {way.get_text(strip=True): way["href"] for way in ways} == {
+        "Read: what is JAX?": "tutorials/basics/introduction.html",
+        "Run it yourself": "#run-it-yourself",
+        "Check the numbers": "results/index.html",
+    }
+
+
+@pytest.mark.parametrize("site", ["small", "built"])
+def test_landing_page_says_where_notebooks_open(read: Read, read_small: Read, site: str) -> None:
+    page = {"small": read_small, "built": read}[site]
+    opens = bool(page("tutorials/basics/introduction").select(".jaxcap-facts a[href*=colab]"))
+    assert ("Colab" in page("index").select_one("#run-it-yourself").get_text()) is opens
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 def test_first_screen_says_what_it_is_why_to_believe_it_and_where_to_begin(
     browser: Browser, served: str, width: int, height: int

@@ -148,6 +148,15 @@ def test_typed_transformations_are_documented_without_their_overloads(read: Read
         assert len(definition.find_all("dt", class_="sig", recursive=False)) == 1
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("reference/")])
+def test_signatures_show_what_one_would_write(read: Read, page: str) -> None:
+    shown = [signature.get_text() for signature in read(page).select("dt.sig")]
+    assert [
+        text for text in shown if re.search(r"~|<(built-in|class|factory|function)", text)
+    ] == []
+    assert all(len(text) < 1000 for text in shown)
+
+
 def test_every_published_figure_is_on_its_page_with_a_conclusion(read: Read) -> None:
     page = read("results/then_and_now")
     rows = page.select(".then-and-now tbody tr")

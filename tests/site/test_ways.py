@@ -10,10 +10,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from jaxcap_docs.read.experiments import RELEASE_TOPICS
 from made_up import CLAIMING_PAGE, OTHER_PAGES
 from playwright.sync_api import Browser, Page, expect
 from sites import ROOT, TUTORIALS, Read
 
+from jaxcap.experiments import catalogue
+from jaxcap.releases.recorded import TOPICS
 from jaxcap.results.files import slug
 
 ADDRESSES = (ROOT / "docs" / "addresses.txt").read_text(encoding="utf-8")
@@ -118,6 +121,15 @@ def test_facts_say_how_long_it_takes_and_offer_the_files(html: Path, read: Read,
     files = [link["href"] for link in facts.select("a[download]")]
     assert [Path(file).suffix for file in files] == [".ipynb", ".py"]
     assert all((html / page).parent.joinpath(unquote(file)).exists() for file in files)
+
+
+def test_experiments_lead_to_what_is_like_them_by_release(read: Read) -> None:
+    assert set(RELEASE_TOPICS) <= set(catalogue())
+    assert set(RELEASE_TOPICS.values()) <= set(TOPICS.values())
+    for experiment, topic in RELEASE_TOPICS.items():
+        page = f"results/experiments/{slug(experiment)}"
+        facts = targets(page, read(page).select_one(".jaxcap-facts"))
+        assert (f"releases/topics/{slug(topic)}", "") in facts
 
 
 def test_experiments_are_listed_with_pictures_and_words(read: Read) -> None:

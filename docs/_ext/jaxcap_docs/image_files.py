@@ -59,6 +59,9 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         figure.savefig(files["light"], metadata={"Date": None})  # the same figure, the same file
     plt.close(figure)
     svg = files["light"].read_text(encoding="utf-8")
+    if highlights := _highlights(figure):
+        svg = svg.replace("</style>", f"{highlights}</style>", 1)
+        files["light"].write_text(svg, encoding="utf-8")
     files["dark"].write_text(svg.replace(figures.INK, figures.INK_ON_DARK), encoding="utf-8")
     return [
         {
@@ -69,6 +72,17 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         }
         for theme, file in files.items()
     ]
+
+
+def _highlights(figure: Figure) -> str:
+    """Return rules by which all series fade except the one that an address ends in: ``#series.0``."""
+    ids = [gid for artist in figure.findobj() if (gid := artist.get_gid())]
+    series = dict.fromkeys(gid.partition(".")[0] for gid in ids)
+    others = "".join(f', [id^="{name}."]' for name in series)[2:]
+    return "".join(
+        f'svg:has([id="{name}.0"]:target) :is({others}):not([id^="{name}."]) {{opacity: 0.12}}\n'
+        for name in series
+    )
 
 
 def save_drawing(

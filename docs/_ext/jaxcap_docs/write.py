@@ -16,6 +16,15 @@ from sphinx.writers.html5 import HTML5Translator
 
 from jaxcap_docs.lessons import PAGES
 
+# What is on the pages that need a script.
+SCRIPTS = {
+    "explore.js": "jaxcap-explore",
+    "pick.js": 'class="jaxcap-pick"',
+    "releases.js": 'class="jaxcap-releases"',
+}
+# How docutils begins the heads of columns and of rows.
+SCOPES = {'<th class="head': "col", '<th class="stub': "row"}
+
 logger = logging.getLogger(__name__)
 
 
@@ -48,12 +57,15 @@ def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
 def on_html_page_context(
     app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the topics of a page and the scripts of its charts."""
+    """Add the topics of a page and its scripts, and say what the heads of its tables head."""
     context["topics"] = {topic: nodes.make_id(topic) for topic in PAGES.get(page, ())}
-    if doctree is not None and "jaxcap-explore" in context["body"]:
-        app.add_js_file("explore.js", loading_method="defer")
-    if doctree is not None and 'class="jaxcap-releases"' in context["body"]:
-        app.add_js_file("releases.js", loading_method="defer")
+    if doctree is None:
+        return
+    for script, sign in SCRIPTS.items():
+        if sign in context["body"]:
+            app.add_js_file(script, loading_method="defer")
+    for tag, scope in SCOPES.items():
+        context["body"] = context["body"].replace(tag, f'{tag[:3]} scope="{scope}"{tag[3:]}')
 
 
 def _inline(translator: HTML5Translator, node: nodes.math) -> None:

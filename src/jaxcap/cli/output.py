@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,8 @@ def display(*contents: Any, err: bool = False) -> None:
     if console.is_terminal:
         console.print(*contents, sep="\n")
         return
-    console.width = 10_000  # lines in files and pipes must not be wrapped
+    if not os.environ.get("COLUMNS", "").isdigit():  # which rich obeys
+        console.width = 10_000  # lines in files and pipes must not be wrapped unasked
     with console.capture() as capture:
         console.print(*contents, sep="\n")
     # click would write UTF-8 where the encoding is ASCII.

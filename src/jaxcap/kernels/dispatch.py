@@ -15,6 +15,8 @@ import numpy.typing as npt
 EINSUM = "ni,ni->ni"
 
 #: By name of the operation, a function that returns a module's implementation of it.
+#:
+#: :meta hide-value:
 OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType(
     {
         "dot": lambda xp: xp.dot,

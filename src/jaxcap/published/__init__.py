@@ -14,7 +14,7 @@ from jaxcap.published.assessments import (
     Conclusion,
     assess,
 )
-from jaxcap.published.overview import chart, tables
+from jaxcap.published.overview import chart, series_of, tables
 from jaxcap.published.recomputations import Recomputation
 from jaxcap.published.replications import CEILINGS, Replication
 from jaxcap.published.values import (
@@ -43,5 +43,6 @@ __all__ = [
     "chart",
     "load",
     "load_wave",
+    "series_of",
     "tables",
 ]

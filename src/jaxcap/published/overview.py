@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from matplotlib.figure import Figure
 
 from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_time
-from jaxcap.published.values import DOCUMENTS
+from jaxcap.published.values import DOCUMENTS, PublishedValue
 from jaxcap.report import agreement
 from jaxcap.results import Device
 from jaxcap.results.recordings import Recording
@@ -43,19 +43,26 @@ def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> agreeme
         and assessment.published.time_s
         and assessment.replications
     ]
-    label = f"{conclusion} ({len(measured)})"
+    label, series = f"{conclusion} ({len(measured)})", series_of(conclusion)
     xs = [published_s for published_s, _ in measured]
     ys = [replication.correct_time.value for _, replication in measured]
     if conclusion is not Conclusion.MISTAKE:
-        return agreement.Group(label, xs, ys)
+        return agreement.Group(label, xs, ys, series=series)
     mistaken = [replication.mistaken_time.value for _, replication in measured]
-    return agreement.Group(label, xs, ys, mistaken, f"with the mistake ({len(mistaken)})")
+    other_label = f"with the mistake ({len(mistaken)})"
+    return agreement.Group(label, xs, ys, mistaken, other_label, series)
+
+
+def series_of(conclusion: Conclusion) -> str:
+    """Return what identifies a conclusion in the vector graphic of `chart`."""
+    return f"series-{conclusion.name.lower()}"
 
 
 def tables(assessments: Sequence[Assessment], recordings: Iterable[Recording]) -> Iterator[Table]:
     """Tabulate assessments, one table for each document.
 
-    Columns show the time on each device, in the order of the recordings.
+    Columns show the time on each device, in the order of the recordings. What is no time has been
+    computed again, and stands in the first of them.
     """
     devices = dict.fromkeys(
         result.device
@@ -72,25 +79,29 @@ def tables(assessments: Sequence[Assessment], recordings: Iterable[Recording]) -
 def _table(title: str, assessments: Sequence[Assessment], devices: Iterable[Device]) -> Table:
     measured = {replication.device for a in assessments for replication in a.replications}
     devices = [device for device in devices if device in measured]
-    is_computed = any(a.recomputation for a in assessments)
-    headers = ["what", "by", "conclusion", "on", "then"]
-    headers += [text for device in devices for text in (f"now: {device}", "then / now")]
-    headers += [*(["computed"] if is_computed else []), "why", "as published"]
-    rows = [_row(assessment, devices, is_computed) for assessment in assessments]
+    now = [text for device in devices for text in (f"now: {device}", "then / now")] or ["now"]
+    headers = ["what", "by", "then", *now, "conclusion"]
+    rows = [_row(assessment, devices) for assessment in assessments]
     counts = Counter(str(a.conclusion) for a in assessments).most_common()
     note = f"{len(rows)} values: {', '.join(f'{count} {name}' for name, count in counts)}."
     return Table(title, headers, rows, [note])
 
 
-def _row(assessment: Assessment, devices: Iterable[Device], is_computed: bool) -> tuple[str, ...]:
+def _row(assessment: Assessment, devices: Sequence[Device]) -> tuple[str, ...]:
     published, recomputation = assessment.published, assessment.recomputation
-    row = [published.task, published.implementation, assessment.label, published.device]
-    row.append(format_time(published.time_s) if published.time_s else "")
-    for device in devices:
-        row += _cells(assessment, device)
-    if is_computed:
-        row.append(recomputation.text if recomputation else "")
-    return (*row, assessment.reason, published.printed)
+    author = ", ".join(filter(None, (published.implementation, published.device)))
+    now = [text for device in devices for text in _cells(assessment, device)] or [""]
+    if recomputation:
+        now[0] = recomputation.text
+    conclusion = f"{assessment.label}. {assessment.reason}"
+    return (published.task, author, _then(published), *now, conclusion)
+
+
+def _then(published: PublishedValue) -> str:
+    """Return the value as it was printed, after the time of one call if it is of several."""
+    if published.time_s is None or published.calls == 1:
+        return published.printed
+    return f"{format_time(published.time_s)} ({published.printed})"
 
 
 def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:

@@ -14,6 +14,8 @@ from jaxcap.results import ResultsError
 #: The topic of programs that are timed from their start to their end.
 START = "start-up"
 #: The topic of each benchmark, in the order in which pages show them.
+#:
+#: :meta hide-value:
 TOPICS = {benchmark.name: benchmark.topic for benchmark in BENCHMARKS.values()} | dict.fromkeys(
     PROGRAMS, START
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
@@ -30,6 +32,8 @@ class Group:
         Other seconds for each of ``xs``, drawn as hollow markers; empty if there are none.
     other_label
         The entry of the hollow markers in the legend.
+    series
+        Identifies what is drawn of the group in a vector graphic: the ids are this, a dot and a number.
     """
 
     label: str
@@ -37,6 +41,7 @@ class Group:
     ys: Sequence[float]
     other_ys: Sequence[float] = ()
     other_label: str = ""
+    series: str = ""
 
 
 def figure(
@@ -52,11 +57,17 @@ def figure(
         for group, (colour, marker) in zip(groups, styles, strict=False):
             if not group.xs:  # whose colour stays its own
                 continue
-            axes.loglog(group.xs, group.ys, marker, color=colour, label=group.label)
+            drawn: list[Artist] = []
+            drawn += axes.loglog(group.xs, group.ys, marker, color=colour, label=group.label)
             if group.other_label:
                 label, others = group.other_label, group.other_ys
-                axes.loglog(group.xs, others, marker, color=colour, mfc="none", label=label)
-                axes.vlines(group.xs, group.ys, others, colors=colour, lw=0.6, alpha=0.6, zorder=1)
+                drawn += axes.loglog(
+                    group.xs, others, marker, color=colour, mfc="none", label=label
+                )
+                look: dict[str, Any] = {"colors": colour, "lw": 0.6, "alpha": 0.6, "zorder": 1}
+                drawn.append(axes.vlines(group.xs, group.ys, others, **look))
+            for number, artist in enumerate(drawn if group.series else ()):
+                artist.set_gid(f"{group.series}.{number}")
         if any(group.xs for group in groups):
             _draw_band(axes, factor)
             drawing.legend(loc="outside lower center", ncols=2)

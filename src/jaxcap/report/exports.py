@@ -89,6 +89,8 @@ def as_table(results: ResultSet) -> str:
 
 
 #: Functions that turn results into text, by the name of the format.
+#:
+#: :meta hide-value:
 FORMATS: Mapping[str, Callable[[ResultSet], str]] = MappingProxyType(
     {"csv": as_csv, "json": as_json, "markdown": as_markdown, "table": as_table}
 )
@@ -113,6 +115,8 @@ def side_by_side(sets: Mapping[str, ResultSet], *, ratios: bool = True) -> Itera
 def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> Table:
     """Add a column for each of other sets to a table, and the rows that only they have.
 
+    Ranges then follow their numbers in brackets, for the tables to be less wide and to be read alike.
+
     Parameters
     ----------
     table
@@ -124,15 +128,20 @@ def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> 
     if over is None:
         compared: Sequence[Result] = results.results
         columns = columns_of_times(compared)
+        own = {"time": _times(compared)}
         cells = {name: _times(other.results) for name, other in others.items()}
     else:
         speedups = results.paired_speedups(over)
         compared = [result for result, _ in speedups]
         columns = columns_of_speedups(speedups)
+        ratios = [(result, _in_brackets(ratio, ratio.range)) for result, ratio in speedups]
+        own = {"times as fast": _Estimates(ratios, next(iter(interval_column(speedups))))}
         cells = {name: _speedups(other, over) for name, other in others.items()}
-    columns |= {name: column.texts for name, column in cells.items()}
+    for column in own.values():
+        del columns[column.brackets]
+    columns |= {name: column.texts for name, column in (own | cells).items()}
     key = RowKey.for_sets([compared], results.varying())
-    notes = [*table.notes, *_note_on_brackets(cells.values())]
+    notes = [*table.notes, *_note_on_brackets((own | cells).values())]
     return pivot(table.caption, key, columns, notes=notes)
 
 

@@ -101,7 +101,7 @@ def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
     caveat = _caveat(speedups.values())
     if all(speedup.verdict == "undecided" for speedup in speedups.values()):
         return f"No clear difference from {over} {caveat}".rstrip()
-    worst, best = (f"{_verdict(s)} ({name})" for name, s in (ordered[0], ordered[-1]))
+    worst, best = (f"{verdict(s)} ({name})" for name, s in (ordered[0], ordered[-1]))
     return f"Compared with {over}: {best} at best, {worst} at worst {caveat}".rstrip()
 
 
@@ -123,6 +123,12 @@ def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -
     if speedup.verdict == "slower":
         return f"{variant} never pays off: it is {speedup.words} than {over} {caveat}".rstrip()
     return f"Whether {variant} ever pays off is not certain {caveat}".rstrip()
+
+
+def verdict(speedup: Speedup) -> str:
+    """Say how much faster or slower, beside the name of what that is."""
+    words = speedup.verdict_in_words
+    return "no clear difference" if words == "undecided" else words
 
 
 def spread(estimates: Mapping[str, Estimate]) -> str:
@@ -222,11 +228,6 @@ def _largest_difference(results: ResultSet) -> str:
             if speedup.verdict == "faster":
                 found.append((speedup.value, comparison(result.variant, over, speedup)))
     return max(found, default=(0.0, ""))[1]
-
-
-def _verdict(speedup: Speedup) -> str:
-    words = speedup.verdict_in_words
-    return "no clear difference" if words == "undecided" else words
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:

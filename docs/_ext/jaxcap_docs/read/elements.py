@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 
@@ -116,6 +116,23 @@ def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.ra
         f'<details class="jaxcap-provenance"><summary>{escape(summary)}</summary>'
         f"<dl>{rows}</dl></details>"
     )
+
+
+def pick(label: str, column: str, series: Mapping[str, str]) -> str:
+    """Return an element by which pick.js lets readers pick a series of the plots and tables beside it.
+
+    Parameters
+    ----------
+    label
+        What is picked.
+    column
+        Of a table's rows, those stay whose cell in this column is the name of the series, or begins
+        with it and a full stop or a colon.
+    series
+        By name, what identifies the series in vector graphics.
+    """
+    about = f'data-label="{escape(label)}" data-column="{escape(column)}"'
+    return f'<p class="jaxcap-pick" {about}>{json_script(series)}</p>'
 
 
 def table_node(table: Table) -> nodes.raw:

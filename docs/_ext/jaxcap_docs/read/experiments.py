@@ -49,9 +49,31 @@ from jaxcap_docs.read.elements import (
     stamp,
     table_node,
 )
+from jaxcap_docs.read.releases.addresses import SECTION as RELEASES_SECTION
 from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
 THUMBNAIL_WIDTH = 240  # in pixels
+# By experiment, the topic of the benchmarks that do the most similar work under many releases of JAX.
+RELEASE_TOPICS = {
+    "asynchronous dispatch": "loops",
+    "batching": "gradients",
+    "dispatch": "calls",
+    "dispatch chain": "calls",
+    "dispatch growth": "elementwise",
+    "dispatch solve": "linear algebra",
+    "gradients": "gradients",
+    "introduction": "elementwise",
+    "jit": "elementwise",
+    "keys": "random numbers",
+    "linear algebra": "linear algebra",
+    "mistakes": "calls",
+    "mnist throughput": "gradients",
+    "product": "linear algebra",
+    "published matrices": "linear algebra",
+    "published small arrays": "calls",
+    "static_loops": "loops",
+    "typed_jit": "calls",
+}
 
 
 def on_builder_inited(app: Sphinx) -> None:
@@ -175,12 +197,17 @@ def _note_results(env: BuildEnvironment, experiment: str) -> None:
 
 
 def _facts(experiment: str, env: BuildEnvironment) -> FactLines:
-    """Link to the tutorials that use an experiment, and to the rules of all measurements."""
+    """Link to the tutorials that use an experiment, to its rules, and to similar work by release."""
     rules = reference("doc", "/measuring", env, "how we measure")
     tutorials = [links.link_to_tutorial(page, env) for page in links.tutorials_about(experiment)]
     line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
     if tutorials:
         line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
+    if topic := RELEASE_TOPICS.get(experiment):
+        similar = reference("doc", f"/{RELEASES_SECTION}/topics/{slug(topic)}", env, topic)
+        line.append(
+            nodes.inline("", "", nodes.Text("Similar benchmarks by release of JAX: "), similar)
+        )
     return FactLines("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
 
 

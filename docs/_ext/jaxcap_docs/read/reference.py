@@ -8,7 +8,11 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 from jaxcap.measure.machine.doctor import Facts
+from jaxcap.releases.comparison import Releases
+from jaxcap.releases.recording import ReleaseRecorder
 from jaxcap.results.base import FrozenModel
+
+RECORDS = (Facts, FrozenModel, ReleaseRecorder, Releases)
 
 
 def setup(app: Sphinx) -> None:
@@ -25,5 +29,5 @@ def on_autodoc_process_signature(
     _: Sphinx, what: str, __: str, documented: Any, *___: object
 ) -> tuple[str, str] | None:
     """Hide the constructors of records: readers don't call them, and the attributes are listed."""
-    is_record = what == "class" and issubclass(documented, FrozenModel | Facts)
+    is_record = what == "class" and issubclass(documented, RECORDS)
     return ("", "") if is_record else None

@@ -22,7 +22,7 @@ from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.read.dependencies import note_all_results
-from jaxcap_docs.read.elements import note, plot, raw_html, table_node
+from jaxcap_docs.read.elements import note, pick, plot, raw_html, table_node
 from jaxcap_docs.read.experiments import without_device
 
 REASONS = {
@@ -77,7 +77,9 @@ class Rooflines(SphinxDirective):
         ]
         yield table_node(_counts(ceilings, reasons))
         shares = _shares(ceilings, kernels, reasons)
-        folded = f"<summary>{escape(shares.caption)}</summary>{shares._repr_html_()}"
+        experiments = dict.fromkeys((result.experiment for result, *_ in kernels), "")
+        choice = pick("Experiment", "experiment", experiments)
+        folded = f"<summary>{escape(shares.caption)}</summary>{choice}{shares._repr_html_()}"
         yield raw_html(f'<details class="jaxcap-folded">{folded}</details>')
 
 

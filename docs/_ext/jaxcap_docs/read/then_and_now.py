@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -10,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap import published
 from jaxcap_docs import page_records
 from jaxcap_docs.read.dependencies import note_all_results
-from jaxcap_docs.read.elements import plot, table_node
+from jaxcap_docs.read.elements import pick, plot, raw_html, table_node
 
 
 class ThenAndNow(SphinxDirective):
@@ -27,12 +28,22 @@ class ThenAndNow(SphinxDirective):
             case "conclusions":
                 return [_conclusions(assessments)]
             case "chart":
-                return plot(self, "then-and-now", published.chart(assessments))
+                images = plot(self, "then-and-now", published.chart(assessments))
+                drawn = (a for a in assessments if a.published.time_s and a.replications)
+                return [nodes.container("", *images, _pick(drawn, "Highlight"))]
             case "tables":
                 tables = map(table_node, published.tables(assessments, recordings))
-                return [nodes.container("", *tables, classes=["then-and-now"])]
+                choice = _pick(assessments, "Show")
+                return [nodes.container("", choice, *tables, classes=["then-and-now"])]
             case other:
                 raise self.error(f"there is no part {other!r}: choose conclusions, chart or tables")
+
+
+def _pick(assessments: Iterable[published.Assessment], label: str) -> nodes.raw:
+    """Let readers pick one of the conclusions that there are."""
+    there = {assessment.conclusion for assessment in assessments}
+    series = {str(c): f"{published.series_of(c)}.0" for c in published.Conclusion if c in there}
+    return raw_html(pick(label, "conclusion", series))
 
 
 def _conclusions(assessments: list[published.Assessment]) -> nodes.Node:

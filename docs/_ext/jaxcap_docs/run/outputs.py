@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,8 @@ from jaxcap_docs.lessons import EXERCISES_FOLDER
 from jaxcap_docs.sources import PACKAGE, package_files, surroundings
 
 STORE = page_records.BUILD / "store"
+# As many letters as the page of the command line has room for in a line.
+COLUMNS = "90"
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +132,7 @@ class Commands(ProgramOutputCache):  # type: ignore[misc]
         """Run a command, and keep what it prints unless it fails."""
         words = list(command.command)
         name = f"commands/{slug(' '.join(words))}"
-        how: JsonValue = [words, command.shell, command.hide_standard_error]
+        how: JsonValue = [words, command.shell, command.hide_standard_error, COLUMNS]
         if (output := current(name, how)) is None:
             code, text = command.get_output()
             if code != 0:
@@ -186,4 +189,5 @@ def on_builder_inited(app: Sphinx) -> None:
     Sphinx keeps the outputs of commands with its pages, whatever changes in the package.
     """
     app.env.programoutput_cache = Commands()  # type: ignore[attr-defined]
+    os.environ["COLUMNS"] = COLUMNS  # for the commands that this build runs
     execute.NotebookClientDirect = Exercise

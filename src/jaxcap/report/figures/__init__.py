@@ -6,6 +6,7 @@ finding and its main numbers in words, for those who can't see it.
 """
 
 from jaxcap.report.figures.calls import returns, running_total
+from jaxcap.report.figures.diagrams import MORE, Tree, key_tree, mapped_axes
 from jaxcap.report.figures.drawing import Drawing, Reference, origin
 from jaxcap.report.figures.labels import headline, label_ends
 from jaxcap.report.figures.lines import scaling, speedups
@@ -26,6 +27,7 @@ from jaxcap.report.figures.style import (
     use_style,
 )
 from jaxcap.report.figures.values import TIME
+from jaxcap.report.figures.waterfall import waterfall
 
 __all__ = [
     "COLOURS",
@@ -33,18 +35,22 @@ __all__ = [
     "INK",
     "INK_ON_DARK",
     "MARKERS",
+    "MORE",
     "STYLE",
     "STYLE_FILE",
     "TIME",
     "Drawing",
     "Reference",
+    "Tree",
     "bars",
     "dumbbell",
     "escape_math",
     "facets",
     "headline",
+    "key_tree",
     "label_ends",
     "log_axis",
+    "mapped_axes",
     "origin",
     "palette",
     "panels",
@@ -54,4 +60,5 @@ __all__ = [
     "scaling",
     "speedups",
     "use_style",
+    "waterfall",
 ]

@@ -7,11 +7,12 @@ from contextlib import suppress
 from functools import wraps
 from inspect import signature
 from pkgutil import resolve_name
-from typing import Any, Concatenate, ParamSpec
+from typing import Annotated, Any, Concatenate, ParamSpec
 from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from pydantic import Field
 
 from jaxcap.report.figures.style import STYLE
 from jaxcap.results import ResultSet
@@ -31,6 +32,10 @@ class Reference(FrozenModel):
     reference: str
 
 
+#: What is written as a reference is one, and any other mapping is of names.
+ReferenceOrNames = Annotated[Reference | dict[str, str], Field(union_mode="left_to_right")]
+
+
 class Drawing(FrozenModel):
     """How a figure was drawn, as data: with it the same can be drawn from other results.
 
@@ -43,7 +48,7 @@ class Drawing(FrozenModel):
     """
 
     function: str
-    options: dict[str, bool | int | float | str | Reference | None]
+    options: dict[str, bool | int | float | str | ReferenceOrNames | None]
 
     def draw(self, results: ResultSet, *, among: ResultSet | None = None) -> Figure:
         """Draw results in the same way.

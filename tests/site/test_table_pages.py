@@ -1,0 +1,107 @@
+"""Tables: their heads, how they scroll on a phone, and how readers pick some of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from sites import PAGES, Read
+
+from jaxcap import published
+
+THEN_AND_NOW = "results/then_and_now"
+PLACE = "(element) => element.getBoundingClientRect().x"
+SHADOW = "(element) => getComputedStyle(element).boxShadow"
+
+
+@pytest.fixture
+def phone(html: Path, browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto((html / f"{THEN_AND_NOW}.html").as_uri())
+    yield page
+    context.close()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_heads_of_tables_say_what_they_head(read: Read, page: str) -> None:
+    heads = read(page).select("article th")
+    assert [head for head in heads if head.get("scope") not in {"col", "row"}] == []
+
+
+@pytest.mark.usefixtures("html")
+def test_some_tables_have_heads_of_rows_from_docutils(read: Read) -> None:
+    assert read("results/claims").select("table.docutils th[scope=row]")
+
+
+def test_what_heads_a_row_stays_where_the_others_scroll(phone: Page) -> None:
+    table = phone.locator(".then-and-now .jaxcap-table").first
+    head, cell = table.locator("tbody th").first, table.locator("tbody td").first
+    before = head.evaluate(PLACE), cell.evaluate(PLACE)
+    table.evaluate("(table) => table.scrollBy(100, 0)")
+    assert (head.evaluate(PLACE), cell.evaluate(PLACE)) == (before[0], before[1] - 100)
+    assert "rgba" not in head.evaluate("(head) => getComputedStyle(head).backgroundColor")
+
+
+def test_shadow_says_that_there_is_more_to_the_right(phone: Page) -> None:
+    table = phone.locator(".then-and-now .jaxcap-table").first
+    assert "-12px" in table.evaluate(SHADOW)
+    table.evaluate("(table) => table.scrollTo(table.scrollWidth, 0)")
+    gone = f"(box) => !({SHADOW})(box).includes('-12px')"
+    phone.wait_for_function(gone, arg=table.element_handle())
+
+
+def rows(part: Locator) -> tuple[int, int]:
+    """Return how many rows are shown, and how many there are."""
+    every = part.locator("tbody tr")
+    return every.locator("visible=true").count(), every.count()
+
+
+def test_rows_are_picked_from_the_keyboard(phone: Page) -> None:
+    part = phone.locator(".then-and-now")
+    _, count = rows(part)
+    select = part.get_by_role("combobox", name="Show")
+    select.focus()
+    phone.keyboard.press("ArrowDown")
+    conclusion = select.input_value()
+    shown, _ = rows(part)
+    assert 0 < shown < count
+    for row in part.locator("tbody tr").locator("visible=true").all():
+        expect(row.locator("td").last).to_contain_text(conclusion)
+    expect(part.get_by_role("status")).to_have_text(f"{shown} of {count} rows")
+    select.select_option("all")
+    assert rows(part) == (count, count)
+
+
+def test_picked_conclusion_is_highlighted_in_the_chart(html: Path, phone: Page) -> None:
+    chart = phone.locator("img.only-light[src*=then-and-now]")
+    select = phone.get_by_role("combobox", name="Highlight")
+    address = "../_images/then-and-now.svg"
+    svg = (html / "results" / address).read_text(encoding="utf-8")
+    expect(chart).to_have_attribute("src", address)
+    for name in select.locator("option").all_inner_texts()[1:]:
+        select.select_option(name)
+        series = published.series_of(published.Conclusion(name))
+        expect(chart).to_have_attribute("src", f"{address}#{series}.0")
+        assert f'<g id="{series}.0">' in svg
+        assert f'[id="{series}.0"]:target' in svg
+    select.select_option("all")
+    expect(chart).to_have_attribute("src", address)
+
+
+def test_experiments_are_picked_among_shares_of_a_limit(html: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((html / "results/roofline.html").as_uri())
+    part = page.locator("details", has=page.locator(".jaxcap-pick")).first
+    part.locator("summary").click()
+    _, count = rows(part)
+    select = part.get_by_role("combobox", name="Experiment")
+    for name in select.locator("option").all_inner_texts()[1:]:
+        select.select_option(name)
+        shown, _ = rows(part)
+        heads = part.locator("tbody tr").locator("visible=true").locator("th").all_inner_texts()
+        assert set(heads) == {name}
+        assert 0 < shown <= count
+    page.close()
