@@ -181,7 +181,7 @@ for row, name in enumerate(order):
 left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
 left.invert_yaxis()
 left.set(title="Memory", xlabel="MB of temporaries")
-right.set(title="Time", xlabel="ms, a dot for each process", xlim=0)
+right.set(title="Time", xlabel="ms in each process", xlim=0)
 figures.headline(figure, findings.of_times(results, over=EVERYTHING))
 
 # sphinx_gallery_thumbnail_number = 2
@@ -199,8 +199,8 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Why might more work take less time? Because memory has a price, too. A page of memory that is new to a
-# process has to be cleared and mapped when the process first touches it, which is called a page fault:
+# Why might more work take less time? Because memory has a price, too. On a CPU, a page of memory that is new
+# to a process has to be cleared and mapped when the process first touches it, which is called a page fault:
 import mmap
 
 for name in order:
@@ -265,9 +265,9 @@ for name in (EVERYTHING, INPUTS):
     few, more = needed(function, 16), needed(function, 32)
     fit = int(32 + (limit - more) / (more - few) * 16)
     fits, bursts = needed(function, fit), needed(function, fit + 1)
-    print(f"{name}: {fit} layers, {fits / limit:.4f} of the limit;")
+    print(f"{name}: {fit:,} layers, {fits / limit:.4f} of the limit;")
     print(f"    one more, {bursts / limit:.4f}")
-    largest[name] = str(fit)
+    largest[name] = f"{fit:,}"
 
 
 # %%
@@ -311,8 +311,8 @@ print("deleted:", x.is_deleted())
 # %%
 # (On a CPU, JAX `ignored donations <https://docs.jax.dev/en/latest/changelog.html>`__ before jaxlib 0.3.24.)
 #
-# The same program under other releases
-# -------------------------------------
+# What other releases plan
+# ------------------------
 # What the compiler plans depends on the compiler. Our :doc:`recordings of JAX's releases </releases/index>`
 # include the temporaries of a gradient through an attention layer:
 from jaxcap.releases.figures import course, finding
@@ -325,9 +325,9 @@ own = [change for change in releases.changes if change.series is attention]
 _ = course(attention, own, releases.names)
 
 # %%
-# The line begins with the first release that reported temporaries on that machine. If a program of yours stops
-# fitting after an update, compare the analyses of both releases: they don't scatter as times do, and need no
-# large machine.
+# The line begins with the first release that reported temporaries on that machine, and says:
+# :measured:`by_releases`. If a program of yours stops fitting after an update, compare the analyses of both
+# releases: they don't scatter as times do, and need no large machine.
 #
 # Takeaway
 # --------

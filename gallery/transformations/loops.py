@@ -2,7 +2,7 @@
 What does a loop cost?
 ======================
 
-While JAX traces a function, a loop in Python runs, and leaves a copy of its steps for each time round.
+While JAX traces a function, a loop in Python runs, and leaves a copy of its body for each time round.
 JAX also has loops that stay loops in the program: ``fori_loop``, ``scan`` and ``while_loop``. This page
 measures what either kind costs, once to compile and then in every call. Along the way it finds out which
 loops have a gradient, and what becomes of a loop, or of a branch, under ``vmap``.
