@@ -294,7 +294,9 @@ def thrifty(share: float, hint: str) -> Grader:
             _memory(jax.jit(jax.grad(function)), x).temp_size_in_bytes
             for function in (answer, simulate)
         ]
-        used = f"its gradient needs {sizes[0] / sizes[1]:.0%} of the temporaries of simulate's"
+        used = (
+            f"its gradient needs {sizes[0] / sizes[1]:.0%} of the temporaries that simulate's needs"
+        )
         if sizes[0] >= sizes[1]:
             raise WrongError(f"{used}. Wrap what the loop repeats, not the whole.")
         if sizes[0] > share * sizes[1]:
