@@ -19,8 +19,7 @@ import pytest
 from sample_experiments import SUMS
 
 from jaxcap.measure import processes
-from jaxcap.measure.interpreter import Interpreter
-from jaxcap.measure.processes import ProcessError, WorkerProcess
+from jaxcap.measure.processes import Interpreter, ProcessError, WorkerProcess
 from jaxcap.measure.worker import Task
 from jaxcap.results import Parameter
 

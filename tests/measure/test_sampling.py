@@ -10,7 +10,7 @@ import pytest
 from fakes import FakeClock
 
 from jaxcap.measure import sampling
-from jaxcap.measure.sampling import InterleavedSampler, _KernelCounts, wait_until_idle
+from jaxcap.measure.sampling import Comparison, _KernelCounts, wait_until_idle
 
 MS = 1e-3
 
@@ -23,42 +23,42 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return events
 
 
-def prepared(durations_s: Iterator[float], events: list[str]) -> InterleavedSampler:
+def prepared(durations_s: Iterator[float], events: list[str]) -> Comparison:
     clock = FakeClock()
 
     def call() -> None:
         events.append("call")
         clock.advance(next(durations_s))
 
-    sampler = InterleavedSampler({"a": call}, clock=clock)
-    sampler.call_first(empty_caches=False)
-    sampler.calibrate(MS)
+    comparison = Comparison({"a": call}, clock=clock)
+    comparison.call_first(empty_caches=False)
+    comparison.calibrate(MS)
     events.clear()
-    return sampler
+    return comparison
 
 
 def test_one_slow_call_does_not_make_samples_short(idle: list[str]) -> None:
-    sampler = prepared(chain([MS, 100 * MS], repeat(0.25 * MS)), idle)
-    sampler.sample()
+    comparison = prepared(chain([MS, 100 * MS], repeat(0.25 * MS)), idle)
+    comparison.sample()
     assert idle == ["call"] * 4
 
 
 def test_long_calls_are_not_repeated_to_count_them(idle: list[str]) -> None:
     durations_s = iter([1.0] * 3)
-    sampler = prepared(durations_s, idle)
-    sampler.sample()
+    comparison = prepared(durations_s, idle)
+    comparison.sample()
     assert next(durations_s, None) is None  # a first call, one to count, and a sample
 
 
 def test_short_calls_are_warmed_up_among_other_processes(idle: list[str]) -> None:
-    sampler = prepared(repeat(2 * MS), idle)
-    assert sampler.sample(among_others=True) == {"a": pytest.approx(2 * MS)}
+    comparison = prepared(repeat(2 * MS), idle)
+    assert comparison.sample(among_others=True) == {"a": pytest.approx(2 * MS)}
     assert idle == ["call", "call", "idle"]
 
 
 def test_long_calls_need_no_warm_up_among_other_processes(idle: list[str]) -> None:
-    sampler = prepared(repeat(20 * MS), idle)
-    sampler.sample(among_others=True)
+    comparison = prepared(repeat(20 * MS), idle)
+    comparison.sample(among_others=True)
     assert idle == ["call", "idle"]
 
 
@@ -67,10 +67,10 @@ def test_counts_how_often_a_sample_was_interrupted(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         sampling, "_kernel_counts", lambda: _KernelCounts(0, involuntary_switches=len(events))
     )
-    sampler = prepared(repeat(0.25 * MS), events)  # samples of four calls
-    sampler.sample()
-    sampler.sample()
-    (result,) = sampler.results("test", {}, "steady")
+    comparison = prepared(repeat(0.25 * MS), events)  # samples of four calls
+    comparison.sample()
+    comparison.sample()
+    (result,) = comparison.results("test", {}, "steady")
     assert result.runs[0].involuntary_switches == (4, 4)
 
 

@@ -13,10 +13,9 @@ import pytest
 from fakes import ENVIRONMENT, FakeClock, make_result, make_run
 
 from jaxcap.measure import turns
-from jaxcap.measure.interpreter import Interpreter
 from jaxcap.measure.machine import description, disturbance
 from jaxcap.measure.machine.disturbance import CpuTimes
-from jaxcap.measure.processes import ProcessError
+from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.timing import MAX_ROUNDS
 from jaxcap.measure.turns import MIN_ROUNDS, measure_each_in_turns, measure_in_turns
 from jaxcap.measure.worker import Action, Answer, Request, Task

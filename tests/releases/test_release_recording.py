@@ -13,9 +13,8 @@ import pytest
 from fakes import ENVIRONMENT, make_result, make_run, make_set
 
 from jaxcap.measure.digest import digest
-from jaxcap.measure.interpreter import Interpreter
 from jaxcap.measure.machine import description, lock
-from jaxcap.measure.processes import ProcessError
+from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.worker import Task
 from jaxcap.releases import environments, recording
 from jaxcap.releases.benchmarks import BENCHMARKS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jaxcap.measure.interpreter import Interpreter
+from jaxcap.measure.processes import Interpreter
 from jaxcap.releases import environments, trials
 from jaxcap.releases.bisection import ReleaseError
 from jaxcap.releases.environments import InstallationError

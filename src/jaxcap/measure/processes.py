@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
@@ -20,7 +21,6 @@ from warnings import warn
 
 import jax
 
-from jaxcap.measure.interpreter import Interpreter
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.disturbance import BUSY_SHARE, Monitor
 from jaxcap.measure.worker import Action, Answer, Request, Task
@@ -44,6 +44,22 @@ class ProcessError(RuntimeError):
 
     point: int | None = None
     interpreter: Interpreter | None = None
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that runs fresh processes; by default this one.
+
+    Attributes
+    ----------
+    executable
+        Its file.
+    path
+        Folders that it imports from, before its own; by default those of this process.
+    """
+
+    executable: str = sys.executable
+    path: tuple[str, ...] = ()
 
 
 class WorkerProcess:

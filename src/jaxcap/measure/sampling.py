@@ -46,7 +46,7 @@ class MeasurementError(RuntimeError):
     """A variant cannot be measured; if it raised an exception, that is the cause."""
 
 
-class InterleavedSampler:
+class Comparison:
     """Variants that take turns in this process, and the samples taken of them so far."""
 
     def __init__(
@@ -59,7 +59,7 @@ class InterleavedSampler:
             raise ValueError("variants is empty: give at least one callable by name")
         reading_s = reading_time(clock)
         self._samplers = [
-            _VariantSampler(name, fn, args, clock, reading_s) for name, fn in variants.items()
+            _Sampler(name, fn, args, clock, reading_s) for name, fn in variants.items()
         ]
         self._order = self._samplers.copy()
         self._probe = Probe()
@@ -141,7 +141,7 @@ class InterleavedSampler:
 
 
 @dataclass
-class _VariantSampler:
+class _Sampler:
     """One variant, how it is sampled, and the samples taken so far."""
 
     name: str

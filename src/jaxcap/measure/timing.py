@@ -20,7 +20,7 @@ from jaxcap.measure.compilation import persistent_cache_disabled
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.allocator import use_allocator
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.sampling import Clock, InterleavedSampler, Variants
+from jaxcap.measure.sampling import Clock, Comparison, Variants
 from jaxcap.measure.settings import QUICK_BUDGET_S, quick_is_on
 from jaxcap.results import Allocator, Parameter, Result, ResultSet
 
@@ -149,18 +149,18 @@ def compare(
     parameters = validate_labels(parameters or {}, experiment=experiment, variants=variants)
     allocator = use_allocator(allocator)
     environment = description.capture()
-    sampler = InterleavedSampler(variants, args, clock)
+    comparison = Comparison(variants, args, clock)
     start_s = time.perf_counter()
     with persistent_cache_disabled():
-        sampler.call_first(empty_caches=empty_caches)
-        sampler.compile()
-        sampler.analyse()
-        sampler.calibrate(budget_s / MAX_ROUNDS)
+        comparison.call_first(empty_caches=empty_caches)
+        comparison.compile()
+        comparison.analyse()
+        comparison.calibrate(budget_s / MAX_ROUNDS)
         with _no_garbage_collection():
-            _sample_until_precise(sampler, budget_s * len(variants), precision, clock, on_round)
+            _sample_until_precise(comparison, budget_s * len(variants), precision, clock, on_round)
     seconds = time.perf_counter() - start_s
     logger.info("measured %r for %.1f s", experiment, seconds, extra={"measured_s": seconds})
-    results = sampler.results(experiment, parameters, allocator)
+    results = comparison.results(experiment, parameters, allocator)
     return ResultSet(environment=environment, results=results)
 
 
@@ -197,7 +197,7 @@ def sweep(
 
 
 def _sample_until_precise(
-    sampler: InterleavedSampler,
+    comparison: Comparison,
     budget_s: float,
     precision: float,
     clock: Clock,
@@ -207,14 +207,14 @@ def _sample_until_precise(
     is_precise = False
     start = clock()
     for rounds in range(1, MAX_ROUNDS + 1):
-        sampler.sample()
+        comparison.sample()
         if on_round:
             on_round()
         if rounds >= MIN_ROUNDS and clock() - start >= budget_s:
             return
         if rounds >= next_look:
             next_look *= NEXT_LOOK
-            was_precise, is_precise = is_precise, sampler.is_precise(precision)
+            was_precise, is_precise = is_precise, comparison.is_precise(precision)
             if was_precise and is_precise:
                 return
 

@@ -18,10 +18,16 @@ from statistics import fmean
 from typing import NamedTuple
 from warnings import warn
 
-from jaxcap.measure.interpreter import Interpreter
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.disturbance import Monitor
-from jaxcap.measure.processes import ANSWER_LIMIT_S, WorkerProcess, cpu_s, prepare, start
+from jaxcap.measure.processes import (
+    ANSWER_LIMIT_S,
+    Interpreter,
+    WorkerProcess,
+    cpu_s,
+    prepare,
+    start,
+)
 from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.timing import MAX_ROUNDS, NEXT_LOOK
 from jaxcap.measure.worker import Task

@@ -23,7 +23,7 @@ from jaxcap.measure.compilation import persistent_cache_disabled
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.allocator import use_allocator
 from jaxcap.measure.parameters import validate_labels
-from jaxcap.measure.sampling import InterleavedSampler
+from jaxcap.measure.sampling import Comparison
 from jaxcap.results import Allocator, Environment, Parameter, ResultSet
 from jaxcap.results.base import FrozenModel
 
@@ -69,14 +69,14 @@ class Answer(FrozenModel):
 
 
 class Worker:
-    """A task in this process, with a sampler for each point that has been prepared."""
+    """A task in this process, with one comparison for each point that has been prepared."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._allocator = use_allocator(task.allocator)
         self._environment: Environment | None = None
         self._prepare = resolve_name(task.reference)
-        self._samplers: list[InterleavedSampler] = []
+        self._comparisons: list[Comparison] = []
 
     def handle(self, request: Request) -> Answer:
         """Do what is requested."""
@@ -84,20 +84,20 @@ class Worker:
             case "prepare":
                 return self.answer(variants=self._prepare_point(self._task.points[request.point]))
             case "compile":
-                for sampler in self._samplers:
-                    sampler.compile()
+                for comparison in self._comparisons:
+                    comparison.compile()
             case "analyse":
-                for sampler in self._samplers:
-                    sampler.analyse()
+                for comparison in self._comparisons:
+                    comparison.analyse()
             case "calibrate":
-                for sampler in self._samplers:
-                    sampler.calibrate(self._task.sample_s)
+                for comparison in self._comparisons:
+                    comparison.calibrate(self._task.sample_s)
                 gc.collect()
                 gc.disable()
             case "measure":
-                sampler = self._samplers[request.point]
-                samples_s = sampler.sample(among_others=True)
-                return self.answer(samples_s=samples_s, slow=sampler.slow)
+                comparison = self._comparisons[request.point]
+                samples_s = comparison.sample(among_others=True)
+                return self.answer(samples_s=samples_s, slow=comparison.slow)
             case "report":
                 return self.answer(results=self._results())
         return self.answer()
@@ -113,16 +113,16 @@ class Worker:
         # Not earlier, because it starts JAX's backend, and the function may choose its devices.
         self._environment = self._environment or description.capture()
         validate_labels(point, experiment=self._task.name, variants=variants)
-        sampler = InterleavedSampler(variants)
+        comparison = Comparison(variants)
         with persistent_cache_disabled():
-            sampler.call_first(empty_caches=self._task.empty_caches)
-        self._samplers.append(sampler)
+            comparison.call_first(empty_caches=self._task.empty_caches)
+        self._comparisons.append(comparison)
         return tuple(variants)
 
     def _results(self) -> ResultSet:
         results = (
-            sampler.results(self._task.name, point, self._allocator)
-            for sampler, point in zip(self._samplers, self._task.points, strict=True)
+            comparison.results(self._task.name, point, self._allocator)
+            for comparison, point in zip(self._comparisons, self._task.points, strict=True)
         )
         assert self._environment, "nothing was prepared"
         return ResultSet(environment=self._environment, results=sum(results, ()))

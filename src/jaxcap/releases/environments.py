@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import jaxcap
-from jaxcap.measure.interpreter import Interpreter
+from jaxcap.measure.processes import Interpreter
 from jaxcap.results.atomic import write_atomically
 
 DEFAULT_PYTHON = "3.12"

@@ -18,10 +18,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from jaxcap.measure.digest import digest
-from jaxcap.measure.interpreter import Interpreter
 from jaxcap.measure.machine import description
 from jaxcap.measure.machine.lock import measuring_alone
-from jaxcap.measure.processes import ProcessError
+from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.turns import measure_each_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks import BENCHMARKS

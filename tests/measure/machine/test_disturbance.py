@@ -42,16 +42,6 @@ def test_reads_all_cores_with_stolen_time(tmp_path: Path, monkeypatch: pytest.Mo
     assert cpu_times() == CpuTimes(total_s=7.03, idle_s=5.3, stolen_s=0.4)
 
 
-@pytest.mark.parametrize("line", ["cpu  100 10 20 500 30 1 2", "cpu  many", ""])
-def test_knows_nothing_where_a_count_is_missing(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stat = tmp_path / "stat"
-    stat.write_text(f"{line}\n", encoding="ascii")
-    monkeypatch.setattr(disturbance, "_STAT", stat)
-    assert cpu_times() is None
-
-
 def test_knows_nothing_where_the_system_does_not_tell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:

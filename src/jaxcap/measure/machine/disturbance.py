@@ -54,9 +54,9 @@ def cpu_times() -> CpuTimes | None:
     try:
         with _STAT.open(encoding="ascii") as file:
             ticks = list(map(int, file.readline().split()[1:9]))
-        _user, _nice, _system, idle, iowait, _irq, _softirq, steal = ticks
     except (OSError, ValueError):
         return None
+    _user, _nice, _system, idle, iowait, _irq, _softirq, steal = ticks
     hertz = os.sysconf("SC_CLK_TCK")
     return CpuTimes(sum(ticks) / hertz, (idle + iowait) / hertz, steal / hertz)
 
