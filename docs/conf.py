@@ -160,7 +160,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|datetime|functools|os|pathlib|typing)\..*"),
     (
         "py:class",
-        r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|Seconds|Share|Slowness|Variants|Word|optional)",
+        r"(Allocator|Bytes|Clock|Load|Measure|Points?|Prepare|Quantity|Ratio|ReplayOutcome|Seconds|Share|Slowness|Variants|Verdict|optional)",
     ),  # aliases
     ("py:class", r"((NonNegative|Positive)(Int|Float)|[\d.e-]+)"),  # from Pydantic, and its limits
     ("py:class", r"(jaxcap\..*\.)?(Parameter|PrintableText)"),  # aliases

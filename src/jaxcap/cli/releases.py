@@ -128,8 +128,8 @@ def record(
 
     uv makes an environment for each release, and fresh processes of all of them take turns. Forty
     releases take an hour or two, in which nothing else should run. The newest release of all is
-    installed and measured twice: whatever differs between these two is noise. You can interrupt the command
-    and run it again to continue.
+    installed and measured twice: whatever differs between these two is noise. You can interrupt the
+    command and run it again to continue.
     """
     run = CommandRun(quiet=quiet)
     files = _files(folder)
