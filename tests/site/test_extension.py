@@ -281,5 +281,5 @@ def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
     checked, outcome = published_values(assessments)
     computed = sum(a.recomputation is not None for a in assessments)
     assert checked == f"{computed} published figures measured again"
-    assert outcome.endswith(f"; {len(refuted)} more can't be right by a data sheet")
+    assert outcome.endswith(f", {len(refuted)} impossible")
     assert refuted

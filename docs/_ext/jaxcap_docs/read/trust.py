@@ -71,12 +71,11 @@ def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
     measured = [a for a in assessments if a.replications or a.recomputation]
     counts = Counter(assessment.conclusion for assessment in measured)
     outcome = (
-        f"{counts[Conclusion.REPRODUCED]} reproduced, "
-        f"{counts[Conclusion.MISTAKE]} had been measured wrongly"
+        f"{counts[Conclusion.REPRODUCED]} reproduced, {counts[Conclusion.MISTAKE]} measured wrongly"
     )
     mistakes = sum(assessment.conclusion is Conclusion.MISTAKE for assessment in assessments)
     if refuted := mistakes - counts[Conclusion.MISTAKE]:
-        outcome += f"; {refuted} more can't be right by a data sheet"
+        outcome += f", {refuted} impossible"
     return f"{len(measured)} published figures measured again", outcome
 
 
