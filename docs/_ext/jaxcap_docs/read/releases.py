@@ -238,7 +238,7 @@ def _device(releases: Releases) -> str:
 
 
 def _map(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
-    """Draw all benchmarks under all releases; releases.js makes a table of it to walk through."""
+    """Draw all benchmarks under all releases; releases.js can make a table of it to walk through."""
     images = plot(directive, "releases", figures.heat_map(releases))
     data = {
         "releases": releases.names,
@@ -256,10 +256,9 @@ def _map(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
             if series.variant == JAX
         ],
     }
-    return [
-        nodes.container("", *images, classes=["jaxcap-releases-static"]),
-        raw_html(f'<div class="jaxcap-releases" hidden>{json_script(data)}</div>'),
-    ]
+    still = nodes.container("", *images, classes=["jaxcap-releases-static"])
+    html = f'<button type="button">Explore the map</button>{json_script(data)}'
+    return [nodes.container("", raw_html(html), still, classes=["jaxcap-releases"])]
 
 
 def _numbers(series: Series, release: str) -> list[float] | None:
