@@ -114,8 +114,15 @@
     return [element("label", {}, `${label} `, select), select];
   }
 
-  function explore(box) {
-    const data = JSON.parse(box.querySelector("script").textContent);
+  function load(src) {
+    return new Promise((onload, onerror) => {
+      document.head.append(element("script", { onload, onerror, src }));
+    });
+  }
+
+  async function explore(box, source) {
+    await load(source);
+    const data = globalThis.jaxcapReleases;
     const topics = [...new Set(data.series.map((series) => series.topic))];
     const quantities = [...new Set(data.series.map((series) => series.quantity))];
     const status = element("p", { className: "jaxcap-releases-status" });
@@ -157,10 +164,11 @@
     const button = box.querySelector("button");
     const picture = box.querySelector(".jaxcap-releases-static");
     let view;
-    button.onclick = () => {
-      view ??= explore(box);
+    button.onclick = async () => {
+      view ??= explore(box, button.dataset.source);
+      const map = await view;
       picture.hidden = !picture.hidden;
-      view.hidden = !picture.hidden;
+      map.hidden = !picture.hidden;
       button.textContent = picture.hidden ? CLOSE : OPEN;
     };
   }

@@ -79,8 +79,8 @@ def copy_project(copy: Path) -> Path:
         beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")
         page.write_text(beginning, encoding="utf-8")
     page = copy / "docs" / "command_line.md"
-    kept = [line for line in page.read_text("utf-8").splitlines() if "command-output" not in line]
-    page.write_text("\n".join(kept), encoding="utf-8")
+    commands = re.compile(r"^\.\. command-output:.*\n(   :.*\n)*", re.MULTILINE)
+    page.write_text(commands.sub("", page.read_text("utf-8")), encoding="utf-8")
     return copy
 
 

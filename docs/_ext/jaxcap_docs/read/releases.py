@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -29,10 +30,12 @@ from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS_FOLDER
 from jaxcap_docs.read.dependencies import note_files
-from jaxcap_docs.read.elements import dropdown, json_script, note, plot, raw_html, stamp
+from jaxcap_docs.read.elements import dropdown, note, plot, raw_html, stamp
 from jaxcap_docs.sources import make_if_changed, package_files
 
 SECTION = "releases"
+# The numbers of the map, below results/.
+MAP = "releases-map.js"
 MISSING = "No machine has recorded the releases of JAX yet."
 # The table of changes lists as many; of the others, those of such a factor can be unfolded.
 LONGEST, LARGE = 25, 2.0
@@ -240,6 +243,18 @@ def _device(releases: Releases) -> str:
 def _map(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
     """Draw all benchmarks under all releases; releases.js can make a table of it to walk through."""
     images = plot(directive, "releases", figures.heat_map(releases))
+    still = nodes.container("", *images, classes=["jaxcap-releases-static"])
+    source = f"{prefix(directive.env)}results/{MAP}"
+    button = raw_html(f'<button type="button" data-source="{source}">Explore the map</button>')
+    return [nodes.container("", button, still, classes=["jaxcap-releases"])]
+
+
+def map_script(releases: Releases) -> str:
+    """Return a script with the numbers of the map, for the page whose folder has the topics' folder.
+
+    The page would take long to load with them, and a script can be loaded from a folder without a
+    server, too.
+    """
     data = {
         "releases": releases.names,
         "newest": releases.newest,
@@ -249,16 +264,14 @@ def _map(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
                 "topic": series.topic,
                 "own": releases.quantities.get(series.benchmark, "time") == series.quantity,
                 "quantity": series.quantity,
-                "href": _address(directive.env, series),
+                "href": f"topics/{slug(series.topic)}.html#{slug(series.benchmark)}",
                 "values": [_numbers(series, name) for name in releases.names],
             }
             for series in releases.series
             if series.variant == JAX
         ],
     }
-    still = nodes.container("", *images, classes=["jaxcap-releases-static"])
-    html = f'<button type="button">Explore the map</button>{json_script(data)}'
-    return [nodes.container("", raw_html(html), still, classes=["jaxcap-releases"])]
+    return f"globalThis.jaxcapReleases = {json.dumps(data, separators=(',', ':'))};\n"
 
 
 def _numbers(series: Series, release: str) -> list[float] | None:
