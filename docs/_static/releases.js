@@ -1,9 +1,11 @@
-// Turns the map of the releases into a table to walk through: by the pointer, or by the arrow keys.
-// Names come from files: they only ever become text.
+// Turns the map of the releases into a table to walk through, by the pointer or by the arrow keys, when
+// a reader asks for it: thousands of cells take long to lay out. Names come from files: they only ever
+// become text.
 "use strict";
 
 {
   const MAX = Math.log(4); // of a ratio, for the strongest colour
+  const OPEN = "Explore the map", CLOSE = "Back to the picture";
 
   function element(name, properties, ...children) {
     const made = Object.assign(document.createElement(name), properties);
@@ -112,8 +114,15 @@
     return [element("label", {}, `${label} `, select), select];
   }
 
-  function explore(box) {
-    const data = JSON.parse(box.querySelector("script").textContent);
+  function load(src) {
+    return new Promise((onload, onerror) => {
+      document.head.append(element("script", { onload, onerror, src }));
+    });
+  }
+
+  async function explore(box, source) {
+    await load(source);
+    const data = globalThis.jaxcapReleases;
     const topics = [...new Set(data.series.map((series) => series.topic))];
     const quantities = [...new Set(data.series.map((series) => series.quantity))];
     const status = element("p", { className: "jaxcap-releases-status" });
@@ -143,14 +152,24 @@
     );
     const controls = element("p", {}, topicLabel, quantityLabel);
     controls.className = "jaxcap-releases-controls";
-    box.hidden = false;
     const key = legend(data);
     key.className = "jaxcap-releases-key";
-    box.append(controls, key, status, frame);
+    const view = element("div", {}, controls, key, status, frame);
+    box.append(view);
     draw();
-    for (const picture of document.querySelectorAll(".jaxcap-releases-static"))
-      picture.hidden = true;
+    return view;
   }
 
-  document.querySelectorAll(".jaxcap-releases").forEach(explore);
+  for (const box of document.querySelectorAll(".jaxcap-releases")) {
+    const button = box.querySelector("button");
+    const picture = box.querySelector(".jaxcap-releases-static");
+    let view;
+    button.onclick = async () => {
+      view ??= explore(box, button.dataset.source);
+      const map = await view;
+      picture.hidden = !picture.hidden;
+      map.hidden = !picture.hidden;
+      button.textContent = picture.hidden ? CLOSE : OPEN;
+    };
+  }
 }

@@ -60,7 +60,7 @@ def test_show_has_a_table_for_each_experiment_and_the_machine(folder: Path) -> N
 def test_lines_that_nobody_sees_are_wrapped_only_if_asked_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch, columns: str, is_wrapped: bool
 ) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("JAXCAP_COLUMNS", columns)
     widths = map(len, results("show", folder / "a.json").output.splitlines())
     assert (max(widths) <= 60) is is_wrapped
 

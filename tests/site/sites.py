@@ -95,8 +95,8 @@ def copy_project(copy: Path) -> Path:
         _, _, text = beginning.partition("\n---\n")  # without a kernel to start
         page.write_text(text, encoding="utf-8")
     page = copy / "docs" / "command_line.md"
-    kept = [line for line in page.read_text("utf-8").splitlines() if "command-output" not in line]
-    page.write_text("\n".join(kept), encoding="utf-8")
+    commands = re.compile(r"^\.\. command-output:.*\n(   :.*\n)*", re.MULTILINE)
+    page.write_text(commands.sub("", page.read_text("utf-8")), encoding="utf-8")
     return copy
 
 

@@ -1,16 +1,22 @@
-"""What all machines recorded of JAX's releases, and where the site serves the files."""
+"""What all machines recorded of JAX's releases, and where and as what the site serves it."""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 from sphinx.util import logging
 
-from jaxcap.releases.comparison import Releases
+from jaxcap.releases.comparison import Releases, Series
 from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+from jaxcap.releases.quantities import JAX
 from jaxcap.releases.recorded import load
 from jaxcap.results import ResultsError
+from jaxcap.results.files import slug
 from jaxcap_docs import page_records
+
+# The numbers of the map, below results/.
+MAP = "releases-map.js"
 
 logger = logging.getLogger(__name__)
 
@@ -33,3 +39,37 @@ def recorded() -> list[Releases]:
 def served_folder(files: ReleaseFiles) -> str:
     """Return the folder below ``results/`` that the files are served in."""
     return f"recorded/{files.folder.relative_to(page_records.RECORDED).as_posix()}/"
+
+
+def map_script(releases: Releases) -> str:
+    """Return a script with the numbers of the map, for the page whose folder has the topics' folder.
+
+    The page would take long to load with them, and a script can be loaded from a folder without a
+    server, too.
+    """
+    data = {
+        "releases": releases.names,
+        "newest": releases.newest,
+        "series": [
+            {
+                "benchmark": series.benchmark,
+                "topic": series.topic,
+                "own": releases.quantities.get(series.benchmark, "time") == series.quantity,
+                "quantity": series.quantity,
+                "href": f"topics/{slug(series.topic)}.html#{slug(series.benchmark)}",
+                "values": [_numbers(series, name) for name in releases.names],
+            }
+            for series in releases.series
+            if series.variant == JAX
+        ],
+    }
+    return f"globalThis.jaxcapReleases = {json.dumps(data, separators=(',', ':'))};\n"
+
+
+def _numbers(series: Series, release: str) -> list[float] | None:
+    """Return the median, and what the processes saw of it, in few digits."""
+    if release not in series.estimates:
+        return None
+    estimate = series.estimates[release]
+    ends = estimate.observed if len(estimate.medians) > 1 else ()
+    return [float(f"{number:.3g}") for number in (estimate.value, *ends)]

@@ -20,7 +20,7 @@ from jaxcap_docs.lessons import PAGES
 SCRIPTS = {
     "explore.js": "jaxcap-explore",
     "pick.js": 'class="jaxcap-pick"',
-    "releases.js": 'class="jaxcap-releases"',
+    "releases.js": "jaxcap-releases-static",
 }
 # How docutils begins the heads of columns and of rows.
 SCOPES = {'<th class="head': "col", '<th class="stub': "row"}

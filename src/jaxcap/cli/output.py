@@ -21,8 +21,9 @@ def display(*contents: Any, err: bool = False) -> None:
     if console.is_terminal:
         console.print(*contents, sep="\n")
         return
-    if not os.environ.get("COLUMNS", "").isdigit():  # which rich obeys
-        console.width = 10_000  # lines in files and pipes must not be wrapped unasked
+    # Lines in files and pipes must not be wrapped, except for the pages of the site.
+    columns = os.environ.get("JAXCAP_COLUMNS", "")
+    console.width = int(columns) if columns.isdigit() else 10_000
     with console.capture() as capture:
         console.print(*contents, sep="\n")
     # click would write UTF-8 where the encoding is ASCII.

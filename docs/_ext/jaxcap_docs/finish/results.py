@@ -15,7 +15,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.downloads import results_folder
-from jaxcap_docs.release_records import recorded, served_folder
+from jaxcap_docs.release_records import MAP, map_script, recorded, served_folder
 from jaxcap_docs.sources import make_if_changed, package_files
 
 INDEX = "index.json"
@@ -41,6 +41,8 @@ def _write_all(target: Path) -> None:
         for machine in page_records.recordings()
         for name, results in machine.sets.items()
     ]
+    for releases in recorded()[:1]:
+        write_atomically(target / MAP, map_script(releases))
     for releases in recorded():
         for part in filter(None, (releases, releases.again)):
             files, folder = part.files, served_folder(part.files)

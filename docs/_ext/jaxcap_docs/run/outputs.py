@@ -189,5 +189,5 @@ def on_builder_inited(app: Sphinx) -> None:
     Sphinx keeps the outputs of commands with its pages, whatever changes in the package.
     """
     app.env.programoutput_cache = Commands()  # type: ignore[attr-defined]
-    os.environ["COLUMNS"] = COLUMNS  # for the commands that this build runs
+    os.environ["JAXCAP_COLUMNS"] = COLUMNS  # for the commands that this build runs
     execute.NotebookClientDirect = Exercise

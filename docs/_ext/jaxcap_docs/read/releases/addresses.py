@@ -19,7 +19,7 @@ SECTION = "releases"
 
 def link_to_topic(topic: str, env: BuildEnvironment) -> Link:
     """Link to the page of a topic."""
-    return Link(topic, f"{_root(env)}{SECTION}/topics/{slug(topic)}.html")
+    return Link(topic, f"{root(env)}{SECTION}/topics/{slug(topic)}.html")
 
 
 def link_to_benchmark(benchmark: str, topic: str, env: BuildEnvironment) -> Link:
@@ -34,12 +34,12 @@ def link_to_series(series: Series, env: BuildEnvironment) -> Link:
 
 def link_to_tutorial(tutorial: str, text: str, env: BuildEnvironment) -> Link:
     """Link to a tutorial by a text."""
-    return Link(text, f"{_root(env)}{TUTORIALS_FOLDER}{tutorial}.html")
+    return Link(text, f"{root(env)}{TUTORIALS_FOLDER}{tutorial}.html")
 
 
 def links_to_files(releases: Releases, env: BuildEnvironment) -> nodes.raw:
     """Link to the files that numbers of a machine come from."""
-    folder = f"{_root(env)}results/{served_folder(releases.files)}"
+    folder = f"{root(env)}results/{served_folder(releases.files)}"
     links = ", ".join(
         f'<a download href="{folder}{releases.files.path(name).name}">{escape(name)}</a>'
         for name in releases.sets
@@ -47,6 +47,6 @@ def links_to_files(releases: Releases, env: BuildEnvironment) -> nodes.raw:
     return raw_html(f"<p>The numbers, by release, as JSON: {links}.</p>")
 
 
-def _root(env: BuildEnvironment) -> str:
+def root(env: BuildEnvironment) -> str:
     """Return the way from the page that is being read to the site's folder."""
     return "../" * env.docname.count("/")

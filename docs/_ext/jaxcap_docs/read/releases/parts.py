@@ -10,13 +10,17 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.published import NEAREST_BENCHMARKS
 from jaxcap.releases import claims, comparison, figures
-from jaxcap.releases.comparison import Releases, Series
-from jaxcap.releases.quantities import JAX
+from jaxcap.releases.comparison import Releases
 from jaxcap.results.tables import Table
-from jaxcap_docs.read.elements import json_script, note, plot, raw_html, stamp, table_node
-from jaxcap_docs.read.releases.addresses import link_to_series, link_to_tutorial, links_to_files
+from jaxcap_docs.read.elements import note, plot, raw_html, stamp, table_node
+from jaxcap_docs.read.releases.addresses import (
+    link_to_series,
+    link_to_tutorial,
+    links_to_files,
+    root,
+)
 from jaxcap_docs.read.releases.changes import value_text
-from jaxcap_docs.release_records import recorded
+from jaxcap_docs.release_records import MAP, recorded
 
 
 def machine(_: SphinxDirective, releases: Releases) -> list[nodes.Node]:
@@ -51,37 +55,12 @@ def _warning(processes: int) -> list[nodes.Node]:
 
 
 def overview(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
-    """Draw all benchmarks under all releases; releases.js makes a table of it to walk through."""
+    """Draw all benchmarks under all releases; releases.js can make a table of it to walk through."""
     images = plot(directive, "releases", figures.heat_map(releases))
-    data = {
-        "releases": releases.names,
-        "newest": releases.newest,
-        "series": [
-            {
-                "benchmark": series.benchmark,
-                "topic": series.topic,
-                "own": releases.quantities.get(series.benchmark, "time") == series.quantity,
-                "quantity": series.quantity,
-                "href": link_to_series(series, directive.env).href,
-                "values": [_numbers(series, name) for name in releases.names],
-            }
-            for series in releases.series
-            if series.variant == JAX
-        ],
-    }
-    return [
-        nodes.container("", *images, classes=["jaxcap-releases-static"]),
-        raw_html(f'<div class="jaxcap-releases" hidden>{json_script(data)}</div>'),
-    ]
-
-
-def _numbers(series: Series, release: str) -> list[float] | None:
-    """Return the median, and what the processes saw of it, in few digits."""
-    if release not in series.estimates:
-        return None
-    estimate = series.estimates[release]
-    ends = estimate.observed if len(estimate.medians) > 1 else ()
-    return [float(f"{number:.3g}") for number in (estimate.value, *ends)]
+    still = nodes.container("", *images, classes=["jaxcap-releases-static"])
+    source = f"{root(directive.env)}results/{MAP}"
+    button = raw_html(f'<button type="button" data-source="{source}">Explore the map</button>')
+    return [nodes.container("", button, still, classes=["jaxcap-releases"])]
 
 
 def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
