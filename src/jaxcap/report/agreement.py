@@ -33,7 +33,7 @@ class Group:
     other_label
         The entry of the hollow markers in the legend.
     series
-        Identifies what is drawn of the group in a vector graphic: the ids are this, a dot and a number.
+        Identifies the group in a vector graphic, where a dot and a number follow for each of its parts.
     """
 
     label: str
