@@ -29,8 +29,8 @@ ONES = Experiment(name="ones", prepare=prepare, quick=[{"megabytes": 100}])
 def test_peak_grows_by_the_result() -> None:
     analysed, seen = peak.growth_in_fresh_process(ONES, "ones", megabytes=100)
     assert analysed == pytest.approx(100 * MB, rel=1e-3)
-    if seen is not None:  # it is unknown on some systems
-        assert 100 * MB <= seen < 150 * MB
+    if seen is not None:  # as it is on some systems
+        assert 99 * MB <= seen < 150 * MB  # pages may have been there before
 
 
 def test_peak_of_a_large_call_hides_that_of_a_small_one() -> None:
