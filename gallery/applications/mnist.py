@@ -379,8 +379,8 @@ axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 figures.label_ends(axes)
 
 # %%
-# Here is the same in numbers. *All* test images count, and the last column is the time to an accuracy
-# that every one of these trainings reached, or they couldn't be compared by it:
+# Here is the same in numbers. All test images count, and the last column is the time to an accuracy
+# that every one of these trainings reached, so that it can compare them all:
 import numpy as np
 
 

@@ -197,12 +197,13 @@ print("np.add.at: ", each)
 jnp.zeros(3).at[places].add(1)
 
 # %%
-# With ``.set``, one of the values wins, and `which one is left open
-# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. What becomes of an index that is
-# out of bounds, :doc:`the page on jax.numpy </tutorials/basics/jnp_and_numpy>` has shown.
+# With ``.set``, one of the values wins, and `nothing says which
+# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. (:doc:`The page on
+# jax.numpy </tutorials/basics/jnp_and_numpy>` shows what becomes of an index out of bounds.)
 #
-# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` has a name for
-# that, and records the same operation. Reading at many indices is called *gather*, writing *scatter*:
+# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` is a name
+# for that, and records the same operation. To read at many indices is to *gather*, and to write
+# there is to *scatter*:
 values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 0, 2])
 ways = {
     "values[groups]": lambda v, g: v[g],
@@ -284,11 +285,11 @@ sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 # update copies. So donate the arrays that you replace, and in a loop, change an array by a single update that
 # takes all it needs from the old one. ``memory_analysis`` shows a copy before you have run anything.
 #
-# For the largest array here, and compared with compiling alone, donating came out :measured:`donation`.
-# One update for each swap came out :measured:`single_update`, compared with two. For sums by group, say
-# what you mean with ``.at[].add`` or ``segment_sum``: with a thousand groups, that came out
-# :measured:`by_scatter`, compared with a product. Sorting a hundred thousand numbers in JAX came out
-# :measured:`sort_in_jax`, compared with NumPy.
+# For the largest array here, donating it was :measured:`donation than keeping it`. One update for
+# each swap was :measured:`single_update than two`. For sums by group, say what you mean with
+# ``.at[].add`` or ``segment_sum``: with a thousand groups, that was
+# :measured:`by_scatter than a product`. And JAX's sort of a hundred thousand numbers was
+# :measured:`sort_in_jax than NumPy's`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

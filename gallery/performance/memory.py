@@ -97,16 +97,16 @@ figures.label_ends(axes)
 # %%
 # What does the process take?
 # ---------------------------
-# An analysis is a plan. What happens is known to the operating system, or on a GPU to JAX: the most memory
-# that a process has held so far. As that number never falls, a large call hides all smaller ones after it,
-# so each call needs a fresh process, in which this function runs:
+# An analysis is a plan. What did the process take in the end? The operating system (on a GPU, JAX)
+# remembers the most memory that a process has held so far. As that number never falls, a large call
+# hides all smaller ones after it, so each call needs a fresh process, in which this function runs:
 from jaxcap.measure import peak
 
 Source(peak.growth)
 
 # %%
-# Here it is for two gradients of a larger batch, which stands out from the rest of the process. The
-# second is the subject of the next section:
+# Let two gradients run, of a batch so large that little else in the process matters. The second is
+# the subject of the next section:
 from jaxcap.experiments import memory as experiments
 from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
 
@@ -137,9 +137,9 @@ Table("Temporaries and results of one call", columns, rows)
 #
 # Remember less, and compute it again
 # -----------------------------------
-# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. On the way
-# back the function runs once more, as far as its numbers are needed. A *policy* lets you choose what
-# else to remember, such as the product that got a name in ``layer``:
+# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. On the
+# way back, as much of the function runs again as it takes to recover the rest. A *policy* lets you
+# choose what else to remember, such as the product that got a name in ``layer``:
 only_product = jax.checkpoint_policies.save_only_these_names("product")
 with_product = jax.checkpoint(memory.layer, policy=only_product)
 print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
@@ -325,9 +325,9 @@ own = [change for change in releases.changes if change.series is attention]
 _ = course(attention, own, releases.names)
 
 # %%
-# The line begins with the first release that reported temporaries on that machine, and says:
-# :measured:`by_releases`. If a program of yours stops fitting after an update, compare the analyses of both
-# releases: they don't scatter as times do, and need no large machine.
+# The line begins with the first release that reported temporaries on that machine. In short, it
+# shows this: :measured:`by_releases`. If a program of yours no longer fits after an update, compare
+# the analyses of both releases: they don't scatter as times do, and need no large machine.
 #
 # Takeaway
 # --------
@@ -342,9 +342,9 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 # Ask before you run: ``jax.jit(f).lower(...).compile().memory_analysis()`` takes shapes without numbers,
 # and arguments, results and temporaries together are what the call needs. Here a gradient through a
 # stack of layers needed :measured:`size_plain` of temporaries when it remembered everything, and
-# :measured:`size_thrifty` with a checkpoint around each layer. Compared with remembering, computing again came out
-# :measured:`compared`. A gigabyte holds the gradient of :measured:`fit_plain` layers, or of
-# :measured:`fit_thrifty`.
+# :measured:`size_thrifty` with a checkpoint around each layer. The one with checkpoints was
+# :measured:`compared than the one without`. A gigabyte holds the gradient of :measured:`fit_plain`
+# layers, or with checkpoints of :measured:`fit_thrifty`.
 #
 # Then check that a checkpoint has saved something, because a checkpoint around everything saves nothing, and a
 # compiler may undo one. Donate arguments that you don't need any more.

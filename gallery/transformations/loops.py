@@ -213,9 +213,9 @@ for name, way in ways.items():
 # %%
 # Where the Python loop has more fusions than steps, XLA didn't merge one step with the next. An angle is
 # needed twice, for its sine and for the next angle, and a fusion of both would compute it twice. So
-# unrolling saves the counting, but each step still starts its kernels, and it pays if a start costs less
-# than the loop around it. Where a program is marked, the whole loop takes one start. A body with ten steps
-# may be too large for that.
+# unrolling saves the counting, but each step still starts its kernels, and it pays if a start costs
+# less than the loop around it. In a marked program, the whole loop is one kernel, which is started
+# once. With ten steps in its body, a loop may be too large to become one.
 #
 # The same loop under other releases
 # ----------------------------------
@@ -343,12 +343,13 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 # Start with ``scan``: it compiles one step, has a gradient, and collects results. Take ``while_loop``
 # where only the values say when to stop, and Python's loop for a handful of steps that differ. With a
 # hundred steps, the first call took :measured:`first_python` unrolled by Python and
-# :measured:`first_scan` in a scan. Compared with the scan, later calls came out :measured:`unrolled`
-# unrolled by Python, and :measured:`some_unrolled` with ``unroll``. So measure before you unroll.
+# :measured:`first_scan` in a scan. Later calls of the loop that Python unrolled were
+# :measured:`unrolled than the scan`, and those of the scan with ``unroll`` were
+# :measured:`some_unrolled than a plain scan`. So measure before you unroll.
 #
-# Under ``vmap`` both branches of a ``cond`` run, and a loop runs until the last is done. Compared with
-# ``lax.map``, a hundred similar loops came out :measured:`all_alike`, and with one among them that takes
-# far longer, :measured:`one_upright`.
+# Under ``vmap`` both branches of a ``cond`` run, and a loop runs until the last example is done.
+# With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`; with one among them
+# that takes far longer, it was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.
