@@ -226,7 +226,7 @@ for dtype in ("float64", "float32"):
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
-# Whatever the second of these has over the first is the price of 32 bits. So much for the numbers.
+# The second line says what 32 bits cost, and the first what 64 leave. So much for the numbers.
 # Now see what they describe: on the left the readings and the fit, and on the right both of them
 # with the true law subtracted, which magnifies what is left.
 line = np.array([calibration.LOWEST, calibration.HIGHEST])

@@ -270,9 +270,9 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-# Which idea did what? Go from the naive loop to Flax's fastest way in 32 bits, one change at a time. A
-# bar begins at the time before a change and ends at the time after it, so a bar that runs to the right
-# is a change that cost time:
+# Which idea did what? Go from the naive loop to Flax's fastest way in 32 bits, one change at a
+# time. A bar begins at the time before a change and ends at the time after it, so a bar that runs
+# to the right is a change that cost time:
 _ = figures.waterfall(
     speeds,
     changes={
@@ -379,8 +379,8 @@ axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 figures.label_ends(axes)
 
 # %%
-# Here is the same in numbers. *All* test images count, and the last column is the time to an accuracy
-# that every one of these trainings reached, or they couldn't be compared by it:
+# Here is the same in numbers. All test images count, and the last column is the time to an accuracy
+# that every one of these trainings reached, so that it can compare them all:
 import numpy as np
 
 

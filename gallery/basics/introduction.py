@@ -120,8 +120,8 @@ fast_wave = jax.jit(wave)
 float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
-# A few units in the seventh digit are rounding. Is it also faster? Make a guess before you read on:
-# by what factor, on a hundred thousand numbers?
+# A few units in the seventh decimal place are rounding. Is it also faster? Make a guess before you
+# read on: by what factor, on a hundred thousand numbers?
 #
 # A stopwatch alone would mislead you
 # -----------------------------------

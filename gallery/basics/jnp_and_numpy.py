@@ -87,10 +87,11 @@ matrix = jnp.ones((2, 3))
 print(matrix.at[0].set(0))
 
 # %%
-# The rule has a leak. On a CPU, :func:`jax.device_put` and :func:`jax.numpy.asarray` may save a
-# copy by using the memory of a NumPy array. If you write to that NumPy array later, the JAX array
-# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy,
-# ``array.copy()``, if you mean to go on writing.
+# The rule has a leak. On a CPU, :func:`jax.device_put` may save a copy by using the memory of a
+# NumPy array, and so may :func:`jax.numpy.asarray` when you name a ``dtype``. If you write to that
+# NumPy array later, the JAX array `changes as well
+# <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy, ``array.copy()``, if you mean to
+# go on writing.
 #
 # Numbers have 32 bits
 # --------------------
@@ -134,9 +135,9 @@ for name, last in {
     print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
 
 # %%
-# The larger the error, the longer the chain of additions behind it. How to group the terms is each
-# function's own choice, so don't expect two of them to lose the same digits. And what if you ask
-# for 64 bits? JAX warns, and gives you 32:
+# A long chain of additions usually loses more digits than a short one. How to group the terms is
+# each function's own choice, so don't expect two of them to lose the same digits. And what if you
+# ask for 64 bits? JAX warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:

@@ -134,8 +134,8 @@ for step in range(3):
     print(step, jax.random.uniform(step_key))
 
 # %%
-# These are the keys that came from the first one so far. Each key either makes other keys, by ``split``
-# or by ``fold_in``, or it draws numbers:
+# Here is what has become of the first key so far. Each key either makes other keys, by ``split`` or
+# ``fold_in``, or draws numbers:
 from jaxcap.report import figures
 
 steps = {f"step {step}": {} for step in range(3)}
@@ -355,9 +355,9 @@ batch_pays
 
 # %%
 # For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
-# :measured:`batch than a hundred splits`. What separates them from two and two hundred, counting
-# doesn't see: the work inside a call, and whatever Python does around it. And if you need only one
-# key? Then a draw was :measured:`single than a split`.
+# :measured:`batch than a hundred splits`. If these factors aren't two and two hundred, it's because
+# counting misses the work inside a call, and whatever Python does around it. And if you need only
+# one key? Then a draw was :measured:`single than a split`.
 #
 # Takeaway
 # --------

@@ -2,12 +2,12 @@
 Does changing one element copy the array?
 =========================================
 
-A JAX array can't be changed, so ``x.at[1].set(7)`` makes a new one. For one element among a million,
-that sounds wasteful. JAX's documentation reassures you: inside a compiled function, such updates `are
-guaranteed to be applied in-place
+A JAX array can't be changed, so ``x.at[1].set(7)`` makes a new one. For one element among a
+million, that sounds wasteful. JAX's documentation reassures you: inside a compiled function, such
+updates `are guaranteed to be applied in-place
 <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. What is that guarantee
-worth? This page finds out which updates copy and which don't, and then changes many elements at once:
-by adding at repeated indices, by summing groups, and by sorting.
+worth? This page finds out which updates copy the array, and which don't. Then it changes many
+elements at once: by adding at repeated indices, by summing groups, and by sorting.
 """
 
 # %%
@@ -30,9 +30,10 @@ print("old:", x[1], "new:", y[1])
 
 
 # %%
-# Both exist, so without compiling there has to be a copy. Would ``jit`` save it? XLA plans the memory of
-# a program before the program runs, and tells you. What matters is the memory that a call needs besides
-# its arguments: for its results, unless these may take an argument's place, and for temporary arrays.
+# Both arrays exist now, and without compiling, that takes a copy. Would ``jit`` save it? You
+# needn't run anything to find out, because XLA plans the memory of a program in advance, and tells
+# you its plan. Look at the memory that a call needs besides its arguments: for temporary arrays,
+# and for those results that don't take an argument's place.
 def new_bytes(function, *args):
     memory = function.lower(*args).compile().memory_analysis()
     results = memory.output_size_in_bytes - memory.alias_size_in_bytes
@@ -45,10 +46,10 @@ compiled = jax.jit(change)
 print(f"{new_bytes(compiled, x, 1, 7.0):,}")
 
 # %%
-# All of them. The guarantee is about what happens *inside* the function, where the compiler sees who
-# uses an array. The arguments come from outside. You could look at ``x`` after the call, so its memory is
-# off limits. To give it up, `donate
-# <https://docs.jax.dev/en/latest/buffer_donation.html>`__ the argument:
+# All of them. The guarantee is about what happens *inside* the function, where the compiler sees
+# who uses an array. The arguments come from outside: you might look at ``x`` after the call, so its
+# memory is off limits. If you don't need the old array any more, `donate
+# <https://docs.jax.dev/en/latest/buffer_donation.html>`__ it:
 donating = jax.jit(change, donate_argnums=0)
 print(f"{new_bytes(donating, x, 1, 7.0):,}")
 
@@ -62,9 +63,10 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# How long does it take, in growing arrays? To change one element, NumPy needs the same time in each. An
-# update that copies has to depend on the size. Guess which of the three ways in JAX do, and from which
-# size on. For the donated one, each call gets the array that the last call returned:
+# How long does an update take, as the array grows? To change one element, NumPy has the same work
+# in an array of any size. An update that copies has to depend on the size. Guess which of the three
+# ways in JAX do, and from which size on. The donated way uses up the array that it gets, so each
+# call gets the one that the last call returned:
 from jaxcap.experiments import updates as experiments
 from jaxcap.kernels import updates
 from jaxcap.report import figures
@@ -84,9 +86,9 @@ _ = figures.scaling(
 )
 
 # %%
-# Where a line rises, the array is copied. Where it is flat, a call takes its time whatever the array's
-# size, and :doc:`another page </tutorials/performance/dispatch_overhead>` shows why a call of JAX has a price
-# of its own, which NumPy's assignment doesn't pay.
+# A line that rises belongs to a way that copies the array. A flat one shows a price that has
+# nothing to do with the size. In JAX, that is the price of a call, which NumPy's assignment doesn't
+# pay; :doc:`another page </tutorials/performance/dispatch_overhead>` shows what it is made of.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -100,22 +102,23 @@ donation_pays
 # %%
 # Inside a loop, it depends on who still looks
 # --------------------------------------------
-# Inside a compiled function, the arrays belong to the compiler. A loop with :func:`jax.lax.fori_loop`
-# runs on the device and passes its array on from step to step. Here it swaps two elements in each
-# step, by a pair of updates, or by a single update with two indices:
+# Inside a compiled function, the arrays belong to the compiler. Take a loop with
+# :func:`jax.lax.fori_loop`, which runs on the device and passes its array on from step to step.
+# Each step of this one swaps two elements, either by a pair of updates or by a single update with
+# two indices:
 Source(updates.swap_in_turn, updates.swap_at_once, updates.swaps)
 
 
 # %%
-# A careful programmer might prefer a third, and read both elements before anything is written:
+# A careful programmer might prefer a third way, and read both elements before writing anything:
 def swap_read_first(x, i, j):
     first, second = x[i], x[j]
     return x.at[i].set(second).at[j].set(first)
 
 
 # %%
-# All three do the same. Does the guarantee cover all three? Take a hundred swaps, and count again what
-# a call needs. Four million bytes are for the result.
+# All three do the same. Does the guarantee cover all three? Take a hundred swaps, and count the new
+# bytes again. Four million of them are for the result.
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
@@ -127,15 +130,18 @@ for swap in (updates.swap_in_turn, swap_read_first, updates.swap_at_once):
 print("same result:", all(bool((s == swapped[0]).all()) for s in swapped))
 
 # %%
-# If a loop needs another four million bytes, it holds two arrays, and in each step it copies the one to
-# the other. Look at ``swap_in_turn`` again: after the first update has made a new array, ``x[i]`` is read
-# from the *old* one. You know that a single number would have to be kept. To the compiler, the old
-# array is still in use. If reading first didn't help either, that is because the order of your lines
-# doesn't count: a recorded program consists of operations that wait for one another's results, and
-# nothing says that the reading must come before the writing.
+# If a loop needs another four million bytes, it holds two arrays, and copies one to the other in
+# each step. ``swap_in_turn`` shows how that comes about. Its first update makes a new array, and
+# after that, ``x[i]`` is read from the *old* one. You know that it would be enough to keep a single
+# number. The compiler only sees that the old array is still in use.
 #
-# Even a loop with one array copies once in each call, since ``x`` isn't donated. How much do the copies in
-# each step add to that?
+# Reading both elements first looks like a remedy. But the order of your lines doesn't count: a
+# recorded program consists of operations that wait for one another's results, and nothing says that
+# the reading must come before the writing. If ``swap_read_first`` needs two arrays as well, that is
+# the reason.
+#
+# Even a loop with one array copies once in each call, because ``x`` isn't donated. How much time do
+# the copies in each step add to that?
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
     swapping,
@@ -159,9 +165,9 @@ single_update_pays
 # %%
 # A new release may copy again
 # ----------------------------
-# The compiler has to find out that it may write in place, and how well it does that changes from release to
-# release. Here is a loop that updates one element after another, a thousand of ten thousand. It ran under :doc:`each
-# release of JAX </releases/index>`, on one machine:
+# To write in place, the compiler has to find out that it may, and how well it does so changes from
+# release to release. Here is a loop that updates a thousand of ten thousand elements, one after
+# another. It ran under :doc:`each release of JAX </releases/index>`, on one machine:
 from jaxcap.releases.figures import course
 from jaxcap.releases.recorded import recorded
 
@@ -175,16 +181,16 @@ slowest = max(recorded_loop.releases, key=lambda name: times[name].value)
 slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 
 # %%
-# The slowest release is :measured:`slowest`, with :measured:`slowest_time` for the loop. The newest takes
-# :measured:`newest_time`. For 0.11.1, users found that `each step rewrote the whole array
-# <https://github.com/jax-ml/jax/issues/40101>`__. The program was right all the time, so only a clock
-# could tell.
+# The loop took longest under :measured:`slowest`, where it needed :measured:`slowest_time`. Under
+# the newest release, it needs :measured:`newest_time`. Users of 0.11.1 found that `each step
+# rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__. Their programs were right
+# all the time, so only a clock could tell.
 #
 # Add at the same place twice
 # ---------------------------
 # An index may be an array, and then one update changes many elements. What if it names a place
-# twice? NumPy's ``+=`` reads all elements, adds, and writes them back, so the place is
-# written twice with the same number:
+# twice? NumPy's ``+=`` reads all elements, adds, and writes them back. It does write to such a
+# place twice, but the same number each time:
 places = np.array([0, 0, 2])
 once, each = np.zeros(3), np.zeros(3)
 once[places] += 1
@@ -197,12 +203,13 @@ print("np.add.at: ", each)
 jnp.zeros(3).at[places].add(1)
 
 # %%
-# With ``.set``, one of the values wins, and `which one is left open
-# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. What becomes of an index that is
-# out of bounds, :doc:`the page on jax.numpy </tutorials/basics/jnp_and_numpy>` has shown.
+# With ``.set``, one of the values wins, and `nothing says which
+# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. (:doc:`The page on
+# jax.numpy </tutorials/basics/jnp_and_numpy>` shows what becomes of an index out of bounds.)
 #
-# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` has a name for
-# that, and records the same operation. Reading at many indices is called *gather*, writing *scatter*:
+# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` is a name
+# for that, and records the same operation. To read at many indices is to *gather*, and to write
+# there is to *scatter*:
 values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 0, 2])
 ways = {
     "values[groups]": lambda v, g: v[g],
@@ -214,23 +221,25 @@ for name, way in ways.items():
     print(f"{name:16} {way(values, groups)} {last.primitive}")
 
 # %%
-# You may have read that accelerators prefer products of matrices. There is one for this: a matrix
-# that has a row for each value, and in it a one in the column of the value's group. A product with that
-# matrix adds up the groups:
+# You may have read that accelerators prefer products of matrices. A sum by group can be one. It
+# takes a matrix with a row for each value, and in each row a one, in the column of the value's
+# group. A product with that matrix adds up the groups:
 Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
-# The scatter does one addition for each value. The product does one for each value and group, but without
-# any indices. Up to which number of groups would you choose the product? NumPy has two ways of its own,
-# ``np.add.at`` and ``np.bincount``. All of them sum ten thousand values:
+# The scatter does one addition for each value, at a place that it has to look up. The product does
+# one for each value and group, but without any indices. Up to which number of groups would you
+# choose the product? NumPy has two ways of its own, ``np.add.at`` and ``np.bincount``. All of them
+# sum ten thousand values:
 sums = experiments.SUMS.run(budget_s=0.05)
 _ = figures.scaling(
     sums, x="groups", over=experiments.PRODUCT, title="Sums by group"
 )
 
 # %%
-# Look for the place where JAX's two lines cross. There, the product's extra additions cost as much as the
-# scatter's indices. If they don't cross, one of the two is ahead for all numbers of groups here.
+# Look for the place where JAX's two lines cross. There, the product's extra additions cost as much
+# as the scatter's indices. If the lines don't cross, one of the two is ahead for all numbers of
+# groups here.
 scatter_pays = claim(
     "for a thousand groups, adding at indices is faster than a product with "
     "a matrix of ones and zeros",
@@ -242,10 +251,10 @@ scatter_pays
 # %%
 # Where the order matters, ask the clock
 # --------------------------------------
-# In a gather, no element has to wait for another. Sorting and running sums are different, because
-# where a number goes, or what it adds to, depends on the others. JAX leaves both to XLA. NumPy has `a library
-# <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common processors.
-# Who is ahead, with a hundred thousand numbers?
+# In a gather, no element has to wait for another. Sorting and running sums are different: where a
+# number goes, or what it is added to, depends on the others. JAX leaves both to XLA. NumPy has `a
+# library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of
+# common processors. Who is ahead, with a hundred thousand numbers?
 from jaxcap.results.tables import Table
 
 ordering = experiments.ORDERING.run(budget_s=0.05)
@@ -267,10 +276,10 @@ numpy_sorts_faster = claim(
 numpy_sorts_faster
 
 # %%
-# ``argsort`` returns indices, and there it matters what happens to equal numbers. `JAX's
+# ``argsort`` returns indices, and then it matters what happens to equal numbers. `JAX's
 # <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__ keeps them in their order
-# by default, and we asked NumPy's to do the same. Before you sort in JAX, ask whether you have to: sums
-# by group need no sorted values, and :func:`jax.lax.top_k` finds the few largest.
+# by default, and we asked NumPy's to do the same. Before you sort in JAX, ask whether you have to:
+# sums by group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
 #
 # Takeaway
 # --------
@@ -280,15 +289,14 @@ by_scatter = scatter_pays.estimate
 sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 
 # %%
-# JAX writes in place where it compiles and where nobody can look at the old array any more; elsewhere, an
-# update copies. So donate the arrays that you replace, and in a loop, change an array by a single update that
-# takes all it needs from the old one. ``memory_analysis`` shows a copy before you have run anything.
+# An update copies, unless JAX compiles it and nobody can look at the old array any more. Donate the
+# arrays that you replace, and in a loop, change an array by a single update that takes all it needs
+# from the old one. To see a copy before you have run anything, ask ``memory_analysis``.
 #
-# For the largest array here, and compared with compiling alone, donating came out :measured:`donation`.
-# One update for each swap came out :measured:`single_update`, compared with two. For sums by group, say
-# what you mean with ``.at[].add`` or ``segment_sum``: with a thousand groups, that came out
-# :measured:`by_scatter`, compared with a product. Sorting a hundred thousand numbers in JAX came out
-# :measured:`sort_in_jax`, compared with NumPy.
+# Donating the largest array here was :measured:`donation than keeping it`. One update for each swap
+# was :measured:`single_update than two`. To sum by group, say what you mean with ``.at[].add`` or
+# ``segment_sum``: with a thousand groups, that was :measured:`by_scatter than a product`. And JAX's
+# sort of a hundred thousand numbers was :measured:`sort_in_jax than NumPy's`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

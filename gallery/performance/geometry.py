@@ -12,9 +12,9 @@ sentences in which the notebook sums them up, and fills in the conclusion.
 # What the library would gain, and what it would pay
 # --------------------------------------------------
 # The library took its gradients from autograd, which wraps NumPy and records what it does. The
-# notebook gives good reasons to leave it. Autograd is no longer developed, never learned to use a
-# GPU, and computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever device
-# there is. What speaks against JAX is :doc:`the price of a call
+# notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
+# use a GPU, and it computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever
+# device there is. What speaks against JAX is :doc:`the price of a call
 # </tutorials/performance/dispatch_overhead>`, due for five numbers as for a million.
 #
 # The experiment is that of the last page, with all of its four operations: each is computed in the

@@ -3,8 +3,8 @@ How fast is linear algebra?
 ===========================
 
 A large matrix product takes half a second. Is that good? Comparing libraries only tells you which
-of them is ahead. Whether there is anything left to gain, you learn from the device: how close do
-NumPy, PyTorch and JAX come to what it can do at most? On the way, this page checks the answers,
+of them is ahead. To learn whether there is anything left to gain, ask the device: how close do
+NumPy, PyTorch and JAX come to the most it can do? On the way, this page checks the answers,
 because a fast inverse that is wrong is no use. And it finds out what 32 bits and TF32 give up for
 their speed.
 """

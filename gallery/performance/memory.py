@@ -3,16 +3,16 @@ Will it fit into memory?
 ========================
 
 A program that runs out of memory usually does so late, when the data are loaded and everything is
-compiled. You can know before. This page asks the compiler how much memory a gradient needs, checks
-the answer against what a process really takes, and then lets the gradient remember less and compute
-some numbers twice. How much memory does that save, and how much time does it cost?
+compiled. You can know before. This page asks the compiler how much memory a gradient needs, and
+checks the answer against what a process really takes. Then it lets the gradient remember less and
+compute some numbers twice. How much memory does that save, and what does it cost in time?
 """
 
 # %%
 # Ask the compiler
 # ----------------
-# Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes ``tanh``, and
-# multiplies by another matrix. (The name in it will be of use later.)
+# Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
+# ``tanh``, and multiplies by another matrix. (The name in it will be of use later.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -38,8 +38,8 @@ def analysis(function, layers):
 
 
 # %%
-# Before you read on, guess. The loss needs memory for one layer at a time. What about its gradient, for
-# 32 layers?
+# Before you read on, guess. The loss needs memory for one layer at a time. What does its gradient
+# need, for 32 layers?
 gradient = jax.grad(memory.loss)
 for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     found = analysis(function, layers=32)
@@ -50,15 +50,15 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     print(f"  {found.peak_memory_in_bytes / 1e6:6.2f} MB at the peak?")
 
 # %%
-# *Temporaries* are what the program sets aside for its own use while it runs. The last number is called
-# ``peak_memory_in_bytes``. Where it is smaller than the temporaries, it can't include them, and you
-# have to add up the other three.
+# *Temporaries* are what the program sets aside for its own use while it runs. The last number is
+# called ``peak_memory_in_bytes``. But if it is smaller than the temporaries, it can't include them,
+# and you have to add up the other three.
 #
 # A gradient remembers
 # --------------------
-# A gradient goes through the layers forwards, and then backwards from the last to the first. On its way
-# back it needs numbers from the way forward. Which ones? :func:`jax.vjp` returns the way back as a
-# function, which is a pytree of `everything that it remembers
+# A gradient goes through the layers forwards, and then backwards from the last to the first. On its
+# way back it needs numbers from the way forward. Which ones? :func:`jax.vjp` returns the way back
+# as a function, and that function is a pytree of `everything that it remembers
 # <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
 x = jnp.ones((512, 64))
 weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
@@ -73,8 +73,9 @@ def remembered(layer):
 remembered(memory.layer)
 
 # %%
-# The batch, two matrices, which are there anyway, and two arrays of what is between the matrices. Each
-# layer adds such a set, so you would expect the temporaries to grow by the same amount with each:
+# It remembers the batch, the two matrices, which are there anyway, and two arrays of what lies
+# between the matrices. You would expect each layer to add such a set, so that the temporaries grow
+# by the same amount with each:
 numbers_of_layers = (4, 16, 32, 64)
 temporaries = {
     name: [analysis(f, n).temp_size_in_bytes for n in numbers_of_layers]
@@ -97,16 +98,17 @@ figures.label_ends(axes)
 # %%
 # What does the process take?
 # ---------------------------
-# An analysis is a plan. What happens is known to the operating system, or on a GPU to JAX: the most memory
-# that a process has held so far. As that number never falls, a large call hides all smaller ones after it,
-# so each call needs a fresh process, in which this function runs:
+# An analysis is a plan. What did the process take in the end? The operating system (on a GPU, JAX)
+# remembers the most memory that a process has held so far. That number never falls, so a large call
+# hides all smaller ones after it. Each call therefore gets a fresh process, in which this function
+# runs:
 from jaxcap.measure import peak
 
 Source(peak.growth)
 
 # %%
-# Here it is for two gradients of a larger batch, which stands out from the rest of the process. The
-# second is the subject of the next section:
+# Let two gradients run, of a batch so large that little else in the process matters. The second is
+# the subject of the next section:
 from jaxcap.experiments import memory as experiments
 from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
 
@@ -131,26 +133,27 @@ columns = ("gradient", "by analysis", "by its process")
 Table("Temporaries and results of one call", columns, rows)
 
 # %%
-# The operating system also counts what the runtime and its threads touch meanwhile, of which the compiler
-# knows nothing, so expect the second number to be somewhat larger. Where it is, the analysis is a number
-# that you can plan with.
+# The operating system also counts what the runtime and its threads touch meanwhile. The compiler
+# knows nothing of that, so expect the second number to be somewhat larger. If it is no more than
+# that, the analysis is a number that you can plan with.
 #
 # Remember less, and compute it again
 # -----------------------------------
-# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. On the way
-# back the function runs once more, as far as its numbers are needed. A *policy* lets you choose what
-# else to remember, such as the product that got a name in ``layer``:
+# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. On the
+# way back, as much of the function runs again as it takes to recover the rest. A *policy* lets you
+# choose what else to remember, such as the product that got a name in ``layer``:
 only_product = jax.checkpoint_policies.save_only_these_names("product")
 with_product = jax.checkpoint(memory.layer, policy=only_product)
 print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
 print("and product:", remembered(with_product))
 
 # %%
-# (You may know policies such as ``dots_saveable``, which choose by operation. JAX's next implementation
-# `chooses by name alone <https://docs.jax.dev/en/latest/301/remat.html>`__. Names work with both.)
+# (You may know policies such as ``dots_saveable``, which choose by operation. JAX's next
+# implementation `chooses by name alone <https://docs.jax.dev/en/latest/301/remat.html>`__. Names
+# work with both.)
 #
-# Here are four ways to the same gradient. The second looks like the easiest, with one checkpoint around
-# everything:
+# Here are four ways to the same gradient. The second looks like the easiest, with one checkpoint
+# around everything:
 Source(experiments.losses)
 
 # %%
@@ -160,9 +163,9 @@ expected, *others = [way()[0] for way in ways.values()]
 max(float(abs(other - expected).max()) for other in others)
 
 # %%
-# They do, to the rounding of 32-bit numbers. Now guess again. A plain gradient multiplies matrices six times
-# for each layer, twice on the way forward and four times on the way back. A checkpoint repeats the
-# first of these products and ``tanh``. How much longer will that take?
+# They do, to the rounding of 32-bit numbers. Now guess again. For each layer, a plain gradient
+# multiplies matrices six times: twice on the way forward, and four times on the way back. A
+# checkpoint repeats the first of these products, and ``tanh``. What will that do to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
@@ -199,8 +202,9 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Why might more work take less time? Because memory has a price, too. On a CPU, a page of memory that is new
-# to a process has to be cleared and mapped when the process first touches it, which is called a page fault:
+# Why might more work take less time? Because memory has a price, too. When a process on a CPU first
+# touches a page of memory, the operating system has to clear and map it. That is called a page
+# fault:
 import mmap
 
 for name in order:
@@ -209,21 +213,23 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# Where that comes near the temporaries, each call gets all its memory from the operating system, and gives it
-# back. On Linux, ``malloc`` does so with blocks above a threshold, which `adapts to a program but stays
-# below a maximum <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. Blocks below it are kept for
-# the next call. So a gradient that remembers less may save the faults as well, and whether it comes out
-# ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>` has more on that. For
-# this page we have left ``malloc`` alone, as your programs do.)
+# If that comes near the temporaries, each call gets all its memory from the operating system, and
+# gives it back. On Linux, ``malloc`` does so with blocks above a threshold, which `adapts to a
+# program but stays below a maximum <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. It
+# keeps smaller blocks for the next call. A gradient that remembers less may therefore save the page
+# faults as well, and whether it comes out ahead depends on the size. (:doc:`Mistake 9 of timing
+# </tutorials/performance/timing>` has more on that. For this page we have left ``malloc`` alone, as
+# your programs do.)
 #
 # Did the compiler comply?
 # ------------------------
-# A checkpoint around everything asks for the whole way forward once more, right before the way back, and
-# this time all of it has to be remembered. JAX's documentation `warns of that
+# A checkpoint around everything runs the whole way forward once more, right before the way back,
+# and this time all of it has to be remembered. JAX's documentation `warns of that
 # <https://docs.jax.dev/en/latest/301/remat.html>`__: wrap the parts, not the whole.
 #
-# There is another way to save nothing. Write the same stack as a Python loop, and the compiler sees all
-# its layers at once. Count how often JAX asks for ``tanh``, and how often the compiled program computes it:
+# There is another way to save nothing. Write the same stack as a Python loop, and the compiler sees
+# all its layers at once. Count how often JAX asks for ``tanh``, and how often the compiled program
+# computes it:
 import re
 from functools import partial
 
@@ -238,16 +244,19 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
     print(f"{name:6} {asked:2} asked, {done:2} done, {size:.2f} MB")
 
 # %%
-# If the second line asked for twice as many and got no more, the compiler has noticed that it computes the
-# same thing twice, and reuses the first result, as it should in any other program. JAX puts a barrier
-# between the two (``prevent_cse`` of :func:`jax.checkpoint`), but the compiler for a device decides
-# what becomes of it, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__ why they saved
-# nothing. With ``scan``, as above, the two are in different loops. Whatever you write, ask for the temporaries
-# before you trust a checkpoint.
+# If the second line asks for twice as many as the first and gets no more, the compiler has noticed
+# that it computes the same thing twice. It reuses the first result, as it should in any other
+# program. JAX puts a barrier between the two (``prevent_cse`` of :func:`jax.checkpoint`), but the
+# compiler for a device decides what becomes of it, and `people wondered
+# <https://github.com/jax-ml/jax/issues/19822>`__ why they saved nothing.
+#
+# With ``scan``, as above, the two are in different loops. Whichever you write, ask for the
+# temporaries before you trust a checkpoint.
 #
 # The largest stack that fits
 # ---------------------------
-# How many layers fit into a gigabyte? Two analyses tell what a layer adds, and two more check the forecast:
+# How many layers fit into a gigabyte? Two analyses tell what a layer adds, and two more check the
+# forecast:
 limit = 1e9
 
 
@@ -271,12 +280,13 @@ for name in (EVERYTHING, INPUTS):
 
 
 # %%
-# Nothing of this size has been allocated. The same works for the size of a batch.
+# Nothing of this size has been allocated. You can find the largest batch in the same way.
 #
 # Lend an argument to the result
 # ------------------------------
-# A training step returns weights of the same shapes as it was given, so there are two copies of them for a
-# moment. If you don't need the old ones, *donate* them, and the new ones are written in their place:
+# A training step returns weights of the same shapes as it was given, so for a moment there are two
+# copies of them. If you don't need the old ones, *donate* them, and the new ones are written in
+# their place:
 def descend(stack, slopes):
     return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
 
@@ -298,8 +308,8 @@ except RuntimeError as error:
     print(error)
 
 # %%
-# Nothing can be written in the place of an argument if no result fits there. Then JAX keeps the argument, and
-# warns you:
+# If no result fits in the place of an argument, nothing can be written there. JAX then keeps the
+# argument, and warns you:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -309,12 +319,13 @@ print(str(caught[0].message).splitlines()[0])
 print("deleted:", x.is_deleted())
 
 # %%
-# (On a CPU, JAX `ignored donations <https://docs.jax.dev/en/latest/changelog.html>`__ before jaxlib 0.3.24.)
+# (Before jaxlib 0.3.24, JAX `ignored donations <https://docs.jax.dev/en/latest/changelog.html>`__
+# on a CPU.)
 #
 # What other releases plan
 # ------------------------
-# What the compiler plans depends on the compiler. Our :doc:`recordings of JAX's releases </releases/index>`
-# include the temporaries of a gradient through an attention layer:
+# A plan depends on the compiler that makes it. Our :doc:`recordings of JAX's releases
+# </releases/index>` include the temporaries of a gradient through an attention layer:
 from jaxcap.releases.figures import course, finding
 from jaxcap.releases.recorded import recorded
 
@@ -325,9 +336,9 @@ own = [change for change in releases.changes if change.series is attention]
 _ = course(attention, own, releases.names)
 
 # %%
-# The line begins with the first release that reported temporaries on that machine, and says:
-# :measured:`by_releases`. If a program of yours stops fitting after an update, compare the analyses of both
-# releases: they don't scatter as times do, and need no large machine.
+# The line begins with the first release that reported temporaries on that machine. In short, it
+# shows this: :measured:`by_releases`. If a program of yours no longer fits after an update, compare
+# the analyses of both releases: they don't scatter as times do, and need no large machine.
 #
 # Takeaway
 # --------
@@ -339,15 +350,16 @@ compared = recomputing_costs.estimate
 fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 
 # %%
-# Ask before you run: ``jax.jit(f).lower(...).compile().memory_analysis()`` takes shapes without numbers,
-# and arguments, results and temporaries together are what the call needs. Here a gradient through a
-# stack of layers needed :measured:`size_plain` of temporaries when it remembered everything, and
-# :measured:`size_thrifty` with a checkpoint around each layer. Compared with remembering, computing again came out
-# :measured:`compared`. A gigabyte holds the gradient of :measured:`fit_plain` layers, or of
-# :measured:`fit_thrifty`.
+# Ask before you run: ``jax.jit(f).lower(...).compile().memory_analysis()`` takes shapes without
+# numbers. Arguments, results and temporaries together are what the call needs.
 #
-# Then check that a checkpoint has saved something, because a checkpoint around everything saves nothing, and a
-# compiler may undo one. Donate arguments that you don't need any more.
+# Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
+# remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. The one
+# with checkpoints was :measured:`compared than the one without`. A gigabyte holds the gradient of
+# :measured:`fit_plain` layers, or with checkpoints of :measured:`fit_thrifty`.
+#
+# Then check that a checkpoint has saved something. One around everything saves nothing, and a
+# compiler may undo any of them. Donate arguments that you don't need any more.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`has JAX become faster
 # </tutorials/performance/releases>`?

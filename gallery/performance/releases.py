@@ -150,8 +150,8 @@ _ = axes.legend()
 # %%
 # The even part doesn't stop at 0.05. So if you list every pair with a p-value below 0.05, you list
 # the real changes along with a twentieth of all the pairs that didn't change. Benjamini and
-# Hochberg's correction takes all p-values together, and lowers the bar until only one entry in
-# twenty is expected to be on the list by chance:
+# Hochberg's correction takes all p-values together, and asks for smaller ones, until only one entry
+# in twenty is expected to be on the list by chance:
 from scipy.stats import false_discovery_control
 
 p_values = np.nan_to_num(observed, nan=1.0)
@@ -162,7 +162,8 @@ print(f"{np.sum(corrected <= 0.05):,} after the correction")
 
 # %%
 # The correction has a price: small changes that are real drop off the list together with the false
-# ones. A pair that isn't listed may have changed all the same. So few processes just can't show it.
+# ones. A pair that isn't listed may have changed all the same, by too little for a handful of
+# processes to show it.
 #
 # Two speeds under one release
 # ----------------------------

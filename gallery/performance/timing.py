@@ -159,10 +159,10 @@ pairs["an opponent of 64 bits"] = numpy_64, numpy_32
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
 # ``jax.jit(f)`` returns an object that finds its compiled program by a short path. Throw the
-# object away and make another one, and the next call has to search all that JAX has compiled, under
-# the function's identity. If the function is new as well, as a ``lambda`` written inside the call
-# always is, the search finds nothing, and JAX compiles again. By what factors do these two
-# differ from wrapping once? Guess before you look.
+# object away and make another one, and the next call takes the long path: it looks ``f`` up among
+# all the functions that JAX has compiled. If the function is new as well, as a ``lambda`` written
+# inside the call always is, there is nothing to find, and JAX compiles again. How many times as
+# long as wrapping once do these two take? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER

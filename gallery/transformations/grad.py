@@ -451,9 +451,10 @@ else:
 # %%
 # Takeaway
 # --------
-# ``grad`` applies the chain rule to the operations that your function performs, so it is exact up
-# to rounding, except where a rule meets an infinite slope. Use difference quotients as a check, in
-# 64 bits and with a step near :measured:`best_step`.
+# ``grad`` applies the chain rule to the operations that your function performs, so where all of
+# these are smooth, it is exact up to rounding. Mind the places where one of them isn't: a kink, a
+# jump, or an infinite slope. Use difference quotients as a check, in 64 bits and with a step near
+# :measured:`best_step`.
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
 # was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,

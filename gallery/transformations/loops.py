@@ -2,24 +2,25 @@
 What does a loop cost?
 ======================
 
-While JAX traces a function, a loop in Python runs, and leaves a copy of its body for each time round.
-JAX also has loops that stay loops in the program: ``fori_loop``, ``scan`` and ``while_loop``. This page
-measures what either kind costs, once to compile and then in every call. Along the way it finds out which
-loops have a gradient, and what becomes of a loop, or of a branch, under ``vmap``.
+While JAX traces a function, a loop in Python runs, and leaves a copy of its body for each time
+round. JAX also has loops that stay loops in the program: ``fori_loop``, ``scan`` and
+``while_loop``. This page measures what each kind costs, once to compile and then in every call. It
+also finds out which loops have a gradient, and what becomes of a loop, or of a branch, under
+``vmap``.
 """
 
 # %%
 # One step, four loops
 # --------------------
-# Let a pendulum swing. Its state is an angle and a speed, and gravity changes both, a small step of time
-# after the other:
+# Let a pendulum swing. Its state is an angle and a speed, and gravity changes both, by one small
+# step of time after another:
 from jaxcap.kernels import pendulum
 from jaxcap.report.source import Source
 
 Source(pendulum.step)
 
 # %%
-# To take many steps, you have the choice of four loops. Two of them count, ``scan`` takes a length, and
+# Four loops can take many such steps. Two of them count, ``scan`` takes a length, and
 # ``while_loop`` goes on for as long as its condition holds:
 four = (
     pendulum.in_python,
@@ -30,8 +31,8 @@ four = (
 Source(*four)
 
 # %%
-# They take the same steps. NumPy checks the result, in 64 bits, for ten pendulums that start between
-# almost down and almost up:
+# All four take the same steps. To check them, NumPy takes these steps as well, in 64 bits, for ten
+# pendulums that start between almost down and almost up:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,8 +48,8 @@ for name, way in ways.items():
     print(f"{name:16} off by {abs(way()[0] - angle).max():.1e}")
 
 # %%
-# ``scan`` can do more than its rivals: whatever a step returns besides the state is collected in an array.
-# Here that is the angle of five pendulums, for twelve units of time:
+# ``scan`` can do more than its rivals: it collects in an array whatever a step returns besides the
+# state. Here that is the angle of five pendulums, for twelve units of time:
 import matplotlib.pyplot as plt
 
 
@@ -68,7 +69,8 @@ _ = plt.ylabel("angle in radians")
 # %%
 # Python's part is over when the loop begins
 # ------------------------------------------
-# A loop that stays a loop needs its body only once. So what does this body print, in three steps?
+# A loop that stays a loop needs its body only once. What does this body print, then, in three
+# steps?
 
 
 def talkative(state, _):
@@ -81,9 +83,9 @@ _ = jax.lax.scan(talkative, (1.0, 0.0), length=3)
 jax.effects_barrier()
 
 # %%
-# JAX traces a body even outside of ``jit``. Python's ``print`` runs then, and so would an ``append`` to a
-# list, while :func:`jax.debug.print` becomes part of the program. For the same reason, Python can't decide
-# when to stop, because a trace has no number to look at:
+# JAX traces a body even outside of ``jit``. That is when Python's ``print`` runs, and when an
+# ``append`` to a list would, while :func:`jax.debug.print` becomes part of the program. Nor can
+# Python decide when to stop, because a trace has no number to look at:
 
 
 @jax.jit
@@ -99,9 +101,9 @@ except jax.errors.TracerBoolConversionError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# That is the error of an ``if`` on a traced number, which :doc:`the page on static arguments
-# </tutorials/transformations/static_arguments>` explains. In ``while_loop`` the condition is a function,
-# traced like the body.
+# An ``if`` on a traced number raises the same error, and :doc:`the page on static arguments
+# </tutorials/transformations/static_arguments>` explains it. In ``while_loop``, the condition is a
+# function, and JAX traces it like the body.
 #
 # What there is to compile
 # ------------------------
@@ -122,9 +124,9 @@ for steps in (10, 100):
     print(f"{steps:3} steps: {len(unrolled)} operations, or {rolled}")
 
 # %%
-# The unrolled program is as long as the loop. But which part of the work grows with it? JAX *traces* your
-# function, *lowers* the record to XLA's language, and lets XLA *compile* that. Make a guess, and then look
-# at a single run of each in this process:
+# The unrolled program is as long as the loop. But which part of the work grows with it? JAX
+# *traces* your function, *lowers* the record to XLA's language, and lets XLA *compile* that. Make a
+# guess, and then look at a single run of each stage in this process:
 import time
 
 rows = []
@@ -149,12 +151,12 @@ Table(
 )
 
 # %%
-# Tracing and lowering handle one operation after another. XLA also looks for ways to combine them, so
-# watch whether its column grows by more than the number of steps does.
+# Tracing and lowering handle one operation after another. XLA also looks for ways to combine them,
+# so watch whether its column grows by more than the number of steps does.
 #
-# ``scan`` and ``fori_loop`` have a parameter ``unroll``, which asks for something in between: a loop with
-# several steps in its body. With ten steps in it, where will the first call land? Fresh processes measure
-# all five, each with nothing compiled before:
+# ``scan`` and ``fori_loop`` have a parameter ``unroll``, which asks for something in between: a
+# loop with several steps in its body. If there are ten, where will the first call land? Fresh
+# processes measure all five ways, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -170,9 +172,9 @@ _ = figures.scaling(
 # %%
 # Is the longer program faster?
 # -----------------------------
-# Now for all later calls. A loop has to count and to check whether it is done, and an unrolled one
-# doesn't. The compiler sees all its steps at once, too. So does unrolling pay, and by how much? Here are a
-# hundred steps, then all lengths:
+# Now for all later calls. A loop has to count, and to check whether it is done. An unrolled program
+# does neither, and the compiler sees all of its steps at once. Does unrolling pay, and by how much?
+# Here are a hundred steps first, and then all lengths:
 hundred = results.select(steps=100)
 hundred
 
@@ -201,26 +203,29 @@ some_unrolling_pays = claim(
 some_unrolling_pays
 
 # %%
-# To see what decides, look at what was compiled. XLA merges operations into *fusions*, and the device
-# starts a kernel for each. On a CPU, it compiles `a loop that touches little memory
-# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, about a
-# kilobyte, into a single kernel, and marks it as a small call:
+# The compiled programs show what decides. XLA merges operations into *fusions*, and the device
+# starts a kernel for each. On a CPU, XLA compiles `a loop that touches little memory
+# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
+# about a kilobyte, into a single kernel, and marks it as a small call:
 for name, way in ways.items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()
     whole = "in one kernel" if "small_call" in program else ""
     print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
 
 # %%
-# Where the Python loop has more fusions than steps, XLA didn't merge one step with the next. An angle is
-# needed twice, for its sine and for the next angle, and a fusion of both would compute it twice. So
-# unrolling saves the counting, but each step still starts its kernels, and it pays if a start costs less
-# than the loop around it. Where a program is marked, the whole loop takes one start. A body with ten steps
-# may be too large for that.
+# If the Python loop has more fusions than steps, XLA didn't merge one step with the next. There is
+# a reason: an angle is needed twice, for its sine and for the next angle, and a fusion of both
+# would compute it twice. Unrolling then saves the counting, but each step still starts its kernels.
+# That pays if a start costs less than the loop around it.
+#
+# In a marked program, the whole loop is one kernel, which is started once. With ten steps in its
+# body, a loop may be too large to become one.
 #
 # The same loop under other releases
 # ----------------------------------
 # How kernels are started is up to XLA, and XLA changes with each release. A :doc:`recording
-# </releases/index>` that was made earlier has a scan of a thousand small steps under dozens of them:
+# </releases/index>` that was made earlier has a scan of a thousand small steps, under dozens of
+# releases:
 from jaxcap.releases import figures as course_figures
 from jaxcap.releases.recorded import recorded
 
@@ -236,14 +241,14 @@ _ = course_figures.course(series, changes, releases.names)
 
 # %%
 # The title counts only changes that are certain. The largest: :measured:`change`, in
-# :measured:`changed_in`. In 0.4.32, CPUs got a new runtime, which starts the kernels of a loop one at a
-# time, and `users with small loops noticed <https://github.com/jax-ml/jax/issues/26145>`__. Compiling
-# small loops as a whole came later. :doc:`/releases/topics/loops` has more loops.
+# :measured:`changed_in`. In 0.4.32, CPUs got a new runtime, which starts the kernels of a loop one
+# at a time, and `users with small loops noticed <https://github.com/jax-ml/jax/issues/26145>`__.
+# Compiling small loops as a whole came later. :doc:`/releases/topics/loops` has more loops.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------
-# How does the angle after a hundred steps depend on the start? :func:`jax.grad` goes through a loop
-# backwards. Which of the four can it go through?
+# How does the angle after a hundred steps depend on the start? To find out, :func:`jax.grad` goes
+# backwards through a loop. Which of the four lets it?
 from textwrap import fill
 
 
@@ -259,10 +264,11 @@ for loop in four:
     print(f"{loop.__name__}: {slope}")
 
 # %%
-# On the way back, JAX needs values from each step on the way out, and has to reserve their memory
-# beforehand. ``scan`` knows its length, and so does ``fori_loop`` with a number that isn't traced, which
-# then `becomes a scan <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. Forwards,
-# there is nothing to keep, so :func:`jax.jvp` differentiates ``while_loop`` as well:
+# On the way back, JAX needs values from each step of the way out, and has to reserve their memory
+# beforehand. ``scan`` knows its length. So does ``fori_loop`` if its number of steps isn't traced,
+# and it then `becomes a scan
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. Forwards, there is
+# nothing to keep, which is why :func:`jax.jvp` differentiates ``while_loop`` as well:
 _, slope = jax.jvp(
     partial(last_angle, pendulum.in_while_loop), (1.0,), (1.0,)
 )
@@ -272,8 +278,8 @@ print(f"{slope:.4f}")
 # %%
 # Mapped, both branches run
 # -------------------------
-# ``lax.cond`` runs one of two functions. :doc:`vmap </tutorials/transformations/vmap>` turns a function of
-# one example into one of a batch, whose examples may disagree about the branch:
+# ``lax.cond`` runs one of two functions. :doc:`vmap </tutorials/transformations/vmap>` turns a
+# function of one example into one of a batch, whose examples may disagree about the branch:
 def branch(x):
     return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
 
@@ -282,9 +288,9 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
     print(fill(" ".join(operations(of, x)), 70))
 
 # %%
-# The ``cond`` is gone. A batch computes both branches for all examples and then selects, `as documented
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__. An expensive branch costs its time for
-# every example, however rarely it is chosen.
+# The ``cond`` is gone. A batch computes both branches for all examples and then selects, `as
+# documented <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__. However rarely an
+# expensive branch is chosen, every example pays for it.
 #
 # Mapped, a loop waits for the last
 # ---------------------------------
@@ -292,16 +298,16 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
 Source(pendulum.steps_to_bottom)
 
 # %%
-# In the program of the mapped loop, an ``or`` over the batch decides whether to go on, and a ``select``
-# for each part of the state keeps those unchanged that are done:
+# In the program of the mapped loop, an ``or`` over the batch decides whether to go on. A ``select``
+# for each part of the state leaves the pendulums alone that are done:
 mapped = jax.jit(jax.vmap(pendulum.steps_to_bottom))
 program = mapped.lower(jnp.ones(100)).as_text()
 for operation in ("or", "select"):
     print(program.count(f"stablehlo.{operation} "), operation)
 
 # %%
-# There are two sets of a hundred pendulums. In the first, all start at similar angles. In the second, the
-# last one starts upright, or nearly so, and hesitates:
+# Take two sets of a hundred pendulums. In the first, all start at similar angles. In the second,
+# the last one starts upright, or nearly so, and hesitates:
 from jaxcap.experiments.loops import ALIKE, MAP, ONE_UPRIGHT, VMAP
 
 for starts in (ALIKE, ONE_UPRIGHT):
@@ -309,9 +315,10 @@ for starts in (ALIKE, ONE_UPRIGHT):
     print(f"{starts:12} at most {needed.max()} steps, {needed.sum()} in all")
 
 # %%
-# One after another, as :func:`jax.lax.map` takes them, the second set is hardly more work. Mapped, all
-# wait for the last. But a step of a hundred at once may cost little more than a step of one. Which of the
-# two will be ahead, in either set? And ``lax.map`` in batches of ten, of which only one has to wait?
+# One after another, as :func:`jax.lax.map` takes them, the second set is hardly more work. Mapped,
+# all wait for the last. But a step of a hundred at once may cost little more than a step of one.
+# Which of the two will be ahead, in either set? And what about ``lax.map`` in batches of ten, of
+# which only one has to wait?
 mapped_results = experiments.MAPPED.run(budget_s=0.05)
 mapped_results
 
@@ -325,8 +332,8 @@ mapping_pays = claim(
 mapping_pays
 
 # %%
-# Where some examples take far longer than others, sort them by what you expect before you cut them into
-# batches, so that those of a batch are done together.
+# If some examples take far longer than others, sort them by what you expect, and only then cut them
+# into batches. Those of a batch are then done at about the same time.
 #
 # Takeaway
 # --------
@@ -340,15 +347,18 @@ one_upright = mapping_pays.estimate
 all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 
 # %%
-# Start with ``scan``: it compiles one step, has a gradient, and collects results. Take ``while_loop``
-# where only the values say when to stop, and Python's loop for a handful of steps that differ. With a
-# hundred steps, the first call took :measured:`first_python` unrolled by Python and
-# :measured:`first_scan` in a scan. Compared with the scan, later calls came out :measured:`unrolled`
-# unrolled by Python, and :measured:`some_unrolled` with ``unroll``. So measure before you unroll.
+# Start with ``scan``: it compiles one step, has a gradient, and collects results. Take
+# ``while_loop`` if only the values say when to stop, and Python's loop for a handful of steps that
+# differ.
 #
-# Under ``vmap`` both branches of a ``cond`` run, and a loop runs until the last is done. Compared with
-# ``lax.map``, a hundred similar loops came out :measured:`all_alike`, and with one among them that takes
-# far longer, :measured:`one_upright`.
+# Of a hundred steps, the first call took :measured:`first_python` unrolled by Python, and
+# :measured:`first_scan` in a scan. In later calls, the steps that Python unrolled were
+# :measured:`unrolled than the scan`, and a scan with ``unroll`` was
+# :measured:`some_unrolled than a plain one`. Measure before you unroll.
+#
+# Under ``vmap``, both branches of a ``cond`` run, and a loop runs until the last example is done.
+# With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`. With one among them
+# that takes far longer, it was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.

@@ -284,8 +284,8 @@ unrolling_pays
 
 # %%
 # Unrolled, a later call was :measured:`later_unrolled than with fori_loop`. All that unrolling can
-# save is the loop's own bookkeeping, and the trips of a thousand numbers through memory between two
-# steps. The cosines have to be computed either way.
+# save is what a step costs besides its cosines: counting, starting a kernel, and moving a thousand
+# numbers through memory. The cosines have to be computed either way.
 #
 # But speed isn't the only reason for a static number of steps. :func:`jax.grad` goes through a loop
 # backwards and needs a value from each step. With a traced bound, JAX can't know how much memory to
@@ -304,9 +304,9 @@ print(slope(0.5, steps=3), jax.grad(cosines_unrolled)(0.5, 3))
 # %%
 # When shapes keep changing, pad to a few
 # ---------------------------------------
-# A loop can move into the program, but a shape can't: each new shape of an argument compiles,
-# static or not. Suppose that measurements arrive in arrays of all lengths, and you want their
-# means:
+# A loop can move into the program, but a shape can't: JAX compiles for each new one, whether a
+# static number asked for it or an array brought it along. Suppose that measurements arrive in
+# arrays of all lengths, and you want their means:
 from jaxcap.kernels import loops
 
 arrays = loops.measurements(20)
