@@ -20,6 +20,7 @@ from jaxcap.releases.comparison import (
     Series,
     adjust,
     causes,
+    false_discovery_control,
 )
 from jaxcap.releases.files import TWIN, ReleaseFiles
 from jaxcap.results.statistics import Estimate
@@ -154,6 +155,12 @@ def test_slower_than_ever_compares_with_the_best_release(releases: Releases) -> 
 def test_release_and_twin_do_not_differ(releases: Releases) -> None:
     assert len(releases.without_cause) == 4
     assert not [one for one in releases.without_cause if one.is_change]
+
+
+def test_release_and_twin_are_held_to_the_rule_that_the_steps_are(releases: Releases) -> None:
+    steps, twins = releases.steps, releases.without_cause
+    together = false_discovery_control([change.p for change in (*steps, *twins)])
+    assert [change.adjusted_p for change in twins] == together[len(steps) :]
 
 
 def test_twins_of_older_releases_do_not_count(tmp_path: Path) -> None:

@@ -394,13 +394,18 @@ class Releases:
 
     @cached_property
     def without_cause(self) -> list[ReleaseChange]:
-        """The newest release and its twin, which differ by chance alone."""
+        """The newest release and its twin, which differ by chance alone.
+
+        They are corrected together with the steps, because the p-value that is small enough depends
+        on how many others are small. By themselves they would have to pass a stricter test.
+        """
         twin = self.twin
-        return adjust(
+        comparisons = [
             series.compare(self.newest, twin)
             for series in self.of_jax()
             if twin and {self.newest, twin} <= series.estimates.keys() and not series.is_exact
-        )
+        ]
+        return adjust([*self.steps, *comparisons])[len(self.steps) :]
 
 
 @dataclass(frozen=True)
