@@ -62,11 +62,11 @@ def test_a_change_that_is_seen_again_stays(tmp_path: Path) -> None:
     record(files.again.folder, names=NAMES[:2], seed=1)
     releases = load(files)
     (change,) = releases.changes
-    assert releases.is_seen_again(change)
-    assert not releases.not_seen_again
+    assert releases.confirmation(change) == "seen again"
+    assert not releases.contradicted
 
 
-def test_a_change_that_is_not_seen_again_is_left_out(
+def test_a_change_that_is_contradicted_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = record(tmp_path / "releases")
@@ -74,8 +74,46 @@ def test_a_change_that_is_not_seen_again_is_left_out(
     record(files.again.folder, names=NAMES[:2], seed=1)
     releases = load(files)
     assert not releases.changes
-    (change,) = releases.not_seen_again
+    (change,) = releases.contradicted
     assert change.series.benchmark == REGRESSES
+
+
+def test_an_uncertain_second_recording_contradicts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = record(tmp_path / "releases")
+
+    def noisy(place: int, rng: np.random.Generator) -> float:
+        return float((60e-6 if place == 0 else 180e-6) * rng.lognormal(0, 1.0))
+
+    monkeypatch.setitem(releases_made_up.LEVELS, (REGRESSES, "JAX"), noisy)
+    record(files.again.folder, names=NAMES[:2], seed=1, processes=3)
+    releases = load(files)
+    (change,) = releases.changes
+    assert releases.confirmation(change) == "undecided"
+    assert not releases.contradicted
+
+
+def test_a_contradicted_change_is_no_regression_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = record(tmp_path / "releases")
+    monkeypatch.setitem(releases_made_up.LEVELS, (REGRESSES, "JAX"), lambda *_: 180e-6)
+    record(files.again.folder, seed=1)
+    assert not load(files).regressions
+
+
+def test_what_gets_faster_is_contradicted_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = (REGRESSES, "JAX")
+    monkeypatch.setitem(releases_made_up.LEVELS, name, lambda place, _: 6e-6 / (1 + place))
+    files = record(tmp_path / "releases", names=NAMES[:2])
+    (change,) = load(files).changes
+    assert change.ratio < 1
+    monkeypatch.setitem(releases_made_up.LEVELS, name, lambda place, _: 6e-6 * (1 + place))
+    record(files.again.folder, names=NAMES[:2], seed=1)
+    assert load(files).confirmation(change) == "contradicted"
 
 
 def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> None:
@@ -83,7 +121,7 @@ def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> No
     record(files.again.folder, names=NAMES[:2], seed=1, processes=1)
     releases = load(files)
     (change,) = releases.changes
-    assert releases.is_seen_again(change) is None
+    assert releases.confirmation(change) == "undecided"
 
 
 def test_modes_are_no_change(releases: Releases) -> None:

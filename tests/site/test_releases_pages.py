@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from jaxcap_docs.read.releases.changes import second_words
 from playwright.sync_api import Browser, expect
-from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED
+from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED, record
 from sites import Read
 
 from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.recorded import load
 from jaxcap.results import ResultSet
 from jaxcap.results.files import slug
 
@@ -34,6 +36,15 @@ def test_changes_are_listed_with_what_is_known_of_them(read_small: Read) -> None
     (regression,) = rows(page, "1 of 4 benchmarks")
     assert regression[0] == REGRESSES
     assert regression[1] == f"3.0 times slower than in {NAMES[0]}"
+
+
+def test_an_uncertain_second_recording_is_called_undecided(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases")
+    record(files.again.folder, names=NAMES[:2], seed=1, processes=1)
+    releases = load(files)
+    assert releases
+    (change,) = releases.changes
+    assert second_words(releases, change).startswith("undecided (")
 
 
 def test_plot_of_a_benchmark_states_the_finding(read_small: Read) -> None:

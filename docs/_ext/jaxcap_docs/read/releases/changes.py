@@ -41,7 +41,7 @@ def steps(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
         *content,
         *explanations(changes),
         *_left_out(releases.moved_with_control, "NumPy's time changed at the same place"),
-        *_left_out(releases.not_seen_again, "a second recording didn't show it"),
+        *_left_out(releases.contradicted, "a second recording contradicts it"),
     ]
 
 
@@ -83,11 +83,20 @@ def _table(
             change.words,
             change.interval,
             " → ".join(value_text(change.series, name) for name in (change.before, change.after)),
-            second.words if (second := releases.second(change)) else "not measured",
+            second_words(releases, change),
         )
         for change in changes
     ]
     return table_node(Table(f"{caption}, on {releases.device}", headers, rows, text_columns=[0]))
+
+
+def second_words(releases: Releases, change: ReleaseChange) -> str:
+    """Say what a second recording shows of a change, and whether that is certain."""
+    second = releases.second(change)
+    if second is None:
+        return "not measured"
+    is_undecided = releases.confirmation(change) == "undecided"
+    return f"undecided ({second.words})" if is_undecided else second.words
 
 
 def value_text(series: Series, release: str) -> str:
