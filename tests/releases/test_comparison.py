@@ -261,6 +261,17 @@ def test_a_cause_explains_changes_at_its_release_only(releases: Releases) -> Non
     assert not Cause("0.4.32", "sorting", "", "a sentence", "https://example.org").explains(change)
 
 
+@pytest.mark.parametrize(
+    ("direction", "is_explained"), [("slower", True), ("faster", False), ("", True)]
+)
+def test_a_cause_may_explain_one_direction_only(
+    direction: str, is_explained: bool, releases: Releases
+) -> None:
+    (change,) = releases.changes
+    cause = Cause("0.4.32", "loops", "", "a sentence", "https://example.org", direction)
+    assert cause.explains(change) == is_explained
+
+
 def test_causes_name_topics_and_benchmarks_that_exist() -> None:
     topics = {benchmark.topic for benchmark in BENCHMARKS.values()}
     for cause in causes():
@@ -268,6 +279,7 @@ def test_causes_name_topics_and_benchmarks_that_exist() -> None:
         assert cause.topic in topics or cause.benchmark in BENCHMARKS
         assert cause.link.startswith("https://github.com/")
         assert cause.cause.endswith(".")
+        assert cause.direction in {"slower", "faster", ""}
 
 
 def test_reading_needs_no_jax() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from jaxcap_docs.read.releases.changes import second_words
+from jaxcap_docs.read.releases.changes import explanations, second_words
 from playwright.sync_api import Browser, expect
 from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED, record
 from sites import Read
@@ -45,6 +45,15 @@ def test_an_uncertain_second_recording_is_called_undecided(tmp_path: Path) -> No
     assert releases
     (change,) = releases.changes
     assert second_words(releases, change).startswith("undecided (")
+
+
+def test_a_cause_is_told_with_its_own_release(tmp_path: Path) -> None:
+    releases = load(record(tmp_path / "releases"))
+    assert releases
+    (change,) = releases.changes
+    (told,) = explanations([change])
+    assert change.after == "0.4.33"
+    assert "loops in 0.4.32: " in told.astext()  # which was withdrawn
 
 
 def test_plot_of_a_benchmark_states_the_finding(read_small: Read) -> None:

@@ -442,6 +442,8 @@ class Cause:
         A sentence.
     link
         Where it is shown.
+    direction
+        ``"slower"`` or ``"faster"``, if it is the cause of such changes only; else empty.
     """
 
     release: str
@@ -449,11 +451,14 @@ class Cause:
     benchmark: str
     cause: str
     link: str
+    direction: str = ""
 
     def explains(self, change: ReleaseChange) -> bool:
         """Tell whether a change is of this kind, and the release lies between those compared."""
         series = change.series
         is_meant = series.benchmark == self.benchmark or series.topic == self.topic
+        if self.direction:
+            is_meant &= (self.direction == "slower") == (change.ratio > 1)
         return is_meant and self.lies_between(change.before, change.after)
 
     def lies_between(self, older: str, newer: str) -> bool:

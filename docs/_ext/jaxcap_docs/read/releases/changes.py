@@ -47,18 +47,13 @@ def steps(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
 
 def explanations(changes: Sequence[ReleaseChange]) -> list[nodes.Node]:
     """Say what somebody found out about changes, as far as anybody did."""
-    known = {
-        cause: change
-        for change in changes
-        for cause in comparison.causes()
-        if cause.explains(change)
-    }
     return [
         raw_html(
-            f'<p class="jaxcap-note">{escape(cause.topic or cause.benchmark)} in {change.after}: '
+            f'<p class="jaxcap-note">{escape(cause.topic or cause.benchmark)} in {cause.release}: '
             f'{escape(cause.cause)} <a href="{escape(cause.link)}">Where that is shown</a></p>'
         )
-        for cause, change in known.items()
+        for cause in comparison.causes()
+        if any(map(cause.explains, changes))
     ]
 
 
