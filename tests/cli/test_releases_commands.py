@@ -224,7 +224,10 @@ def test_the_largest_changes_are_measured_again(
     result = releases("confirm", "--folder", recorded, "--environments", recorded)
     assert result.exit_code == 0, result.output
     folder = recorded / "test-cpu" / "releases" / "again"
-    assert result.stdout == f"{seen} of 1 changes were seen again; the results are in {folder}\n"
+    assert result.stdout == (
+        f"{seen} of 1 changes were seen again, {1 - seen} contradicted, the others are undecided; "
+        f"the results are in {folder}\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_a_conclusion_follows_from_what_was_measured(
     if conclusion not in (Conclusion.NOT_COMPARABLE, Conclusion.MISTAKE):
         assert assessment.replications[0].correct_time.short in assessment.reason
     if conclusion is Conclusion.MISTAKE:
-        assert assessment.label == f"measurement mistake: {value.mistakes[0]}"
+        assert assessment.label == f"mistake: {value.mistakes[0]}"
         assert assessment.replications[0].mistaken_time.short in assessment.reason
 
 
@@ -324,7 +324,7 @@ def test_a_device_is_slow_up_to_twice_its_least_time(factor: float, conclusion: 
 
 def test_an_impossible_time_is_a_mistake_even_if_the_work_cannot_be_repeated() -> None:
     unknown = replaced("059", incomparable="the data are lost")
-    assert assess(unknown, []).label == f"measurement mistake: {NOT_AWAITED}"
+    assert assess(unknown, []).label == f"mistake: {NOT_AWAITED}"
     assert assess(replaced("063", incomparable="the data are lost"), []).reason == (
         "The data are lost."
     )
@@ -361,7 +361,7 @@ def test_a_time_that_the_device_cannot_reach_is_a_mistake_without_a_measurement(
     impossible = [assess(value, []) for value in VALUES.values() if value.variant]
     mistakes = {each.published.number: each for each in impossible if each.mistake}
     assert set(mistakes) == {"059", "064"}
-    assert {each.label for each in mistakes.values()} == {f"measurement mistake: {NOT_AWAITED}"}
+    assert {each.label for each in mistakes.values()} == {f"mistake: {NOT_AWAITED}"}
     slower = VALUES["059"].model_copy(update={"value": 1.2})
     assert assess(slower, []).conclusion is Conclusion.NOT_COMPARABLE
 
@@ -458,7 +458,7 @@ def test_the_other_network_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert count_parameters(24) == PARAMETERS
     assert count_parameters(28) == 3_232_906
     assessment = assess(VALUES["051"], [])
-    assert assessment.label == "measurement mistake: trains another network"
+    assert assessment.label == "mistake: trains another network"
     assert f"{PARAMETERS:,}" in assessment.reason
     monkeypatch.setattr("jaxcap.published.recomputations._SAME", 24)
     assert assess(VALUES["051"], []).conclusion is Conclusion.NOT_COMPARABLE
@@ -563,6 +563,15 @@ def test_the_chart_draws_and_counts_what_was_measured(
     drawn = sum(len(np.asarray(line.get_xdata())) for line in points)
     assert drawn == sum(bool(each.replications) for each in assessments)
     assert len({(line.get_color(), line.get_marker()) for line in points}) == len(seen)
+    plt.close(plot)
+
+
+def test_a_mistake_need_not_be_one_of_measuring() -> None:
+    network = next(v for v in VALUES.values() if "trains another network" in v.mistakes)
+    assessment = assess(network, [])
+    plot = published.chart([assessment])
+    assert assessment.conclusion is Conclusion.MISTAKE
+    assert "measur" not in f"{assessment.conclusion} {plot.get_label()}"
     plt.close(plot)
 
 

@@ -20,6 +20,7 @@ from jaxcap.releases.comparison import (
     Series,
     adjust,
     causes,
+    false_discovery_control,
 )
 from jaxcap.releases.files import TWIN, ReleaseFiles
 from jaxcap.results.statistics import Estimate
@@ -61,11 +62,11 @@ def test_a_change_that_is_seen_again_stays(tmp_path: Path) -> None:
     record(files.again.folder, names=NAMES[:2], seed=1)
     releases = load(files)
     (change,) = releases.changes
-    assert releases.is_seen_again(change)
-    assert not releases.not_seen_again
+    assert releases.confirmation(change) == "seen again"
+    assert not releases.contradicted
 
 
-def test_a_change_that_is_not_seen_again_is_left_out(
+def test_a_change_that_is_contradicted_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = record(tmp_path / "releases")
@@ -73,8 +74,46 @@ def test_a_change_that_is_not_seen_again_is_left_out(
     record(files.again.folder, names=NAMES[:2], seed=1)
     releases = load(files)
     assert not releases.changes
-    (change,) = releases.not_seen_again
+    (change,) = releases.contradicted
     assert change.series.benchmark == REGRESSES
+
+
+def test_an_uncertain_second_recording_contradicts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = record(tmp_path / "releases")
+
+    def noisy(place: int, rng: np.random.Generator) -> float:
+        return float((60e-6 if place == 0 else 180e-6) * rng.lognormal(0, 1.0))
+
+    monkeypatch.setitem(releases_made_up.LEVELS, (REGRESSES, "JAX"), noisy)
+    record(files.again.folder, names=NAMES[:2], seed=1, processes=3)
+    releases = load(files)
+    (change,) = releases.changes
+    assert releases.confirmation(change) == "undecided"
+    assert not releases.contradicted
+
+
+def test_a_contradicted_change_is_no_regression_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = record(tmp_path / "releases")
+    monkeypatch.setitem(releases_made_up.LEVELS, (REGRESSES, "JAX"), lambda *_: 180e-6)
+    record(files.again.folder, seed=1)
+    assert not load(files).regressions
+
+
+def test_what_gets_faster_is_contradicted_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = (REGRESSES, "JAX")
+    monkeypatch.setitem(releases_made_up.LEVELS, name, lambda place, _: 6e-6 / (1 + place))
+    files = record(tmp_path / "releases", names=NAMES[:2])
+    (change,) = load(files).changes
+    assert change.ratio < 1
+    monkeypatch.setitem(releases_made_up.LEVELS, name, lambda place, _: 6e-6 * (1 + place))
+    record(files.again.folder, names=NAMES[:2], seed=1)
+    assert load(files).confirmation(change) == "contradicted"
 
 
 def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> None:
@@ -82,7 +121,7 @@ def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> No
     record(files.again.folder, names=NAMES[:2], seed=1, processes=1)
     releases = load(files)
     (change,) = releases.changes
-    assert releases.is_seen_again(change) is None
+    assert releases.confirmation(change) == "undecided"
 
 
 def test_modes_are_no_change(releases: Releases) -> None:
@@ -156,6 +195,12 @@ def test_release_and_twin_do_not_differ(releases: Releases) -> None:
     assert not [one for one in releases.without_cause if one.is_change]
 
 
+def test_release_and_twin_are_held_to_the_rule_that_the_steps_are(releases: Releases) -> None:
+    steps, twins = releases.steps, releases.without_cause
+    together = false_discovery_control([change.p for change in (*steps, *twins)])
+    assert [change.adjusted_p for change in twins] == together[len(steps) :]
+
+
 def test_twins_of_older_releases_do_not_count(tmp_path: Path) -> None:
     files = record(tmp_path / "releases", names=NAMES[:-1])
     record(files.folder, names=NAMES[-1:]).path(f"{NAMES[-1]}{TWIN}").unlink()
@@ -216,6 +261,17 @@ def test_a_cause_explains_changes_at_its_release_only(releases: Releases) -> Non
     assert not Cause("0.4.32", "sorting", "", "a sentence", "https://example.org").explains(change)
 
 
+@pytest.mark.parametrize(
+    ("direction", "is_explained"), [("slower", True), ("faster", False), ("", True)]
+)
+def test_a_cause_may_explain_one_direction_only(
+    direction: str, is_explained: bool, releases: Releases
+) -> None:
+    (change,) = releases.changes
+    cause = Cause("0.4.32", "loops", "", "a sentence", "https://example.org", direction)
+    assert cause.explains(change) == is_explained
+
+
 def test_causes_name_topics_and_benchmarks_that_exist() -> None:
     topics = {benchmark.topic for benchmark in BENCHMARKS.values()}
     for cause in causes():
@@ -223,6 +279,7 @@ def test_causes_name_topics_and_benchmarks_that_exist() -> None:
         assert cause.topic in topics or cause.benchmark in BENCHMARKS
         assert cause.link.startswith("https://github.com/")
         assert cause.cause.endswith(".")
+        assert cause.direction in {"slower", "faster", ""}
 
 
 def test_reading_needs_no_jax() -> None:

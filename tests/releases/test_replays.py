@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -13,7 +14,14 @@ from fakes import make_result, make_run, make_set
 from jaxcap.releases.benchmarks import BENCHMARKS, prepare
 from jaxcap.releases.benchmarks.issues import BENCHMARKS as OF_ISSUES
 from jaxcap.releases.quantities import JAX, NUMPY
-from jaxcap.releases.replays import REPLAYS, Replay, ReplayVerdict, judge, summary
+from jaxcap.releases.replays import (
+    REPLAYS,
+    Replay,
+    ReplayOutcome,
+    ReplayVerdict,
+    judge,
+    summary,
+)
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import Speedup
 
@@ -174,6 +182,30 @@ def verdict(slowdown: float, *, spread: float = 1.01) -> ReplayVerdict:
     return ReplayVerdict(Speedup.from_runs(ratios), threshold=4)
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "outcome"),
+    [
+        (4.1, 9, "reproduced"),
+        (3.9, 9, "undecided"),
+        (2.1, 3.9, "smaller"),
+        (1.9, 3.9, "undecided"),
+        (1.5, 9, "undecided"),
+        (0.5, 4.1, "undecided"),
+        (0.5, 1.9, "not seen"),
+    ],
+)
+def test_a_verdict_holds_for_the_whole_interval(
+    least: float, most: float, outcome: ReplayOutcome
+) -> None:
+    speedup = replace(verdict(1).speedup, low=1 / most, high=1 / least)
+    assert ReplayVerdict(speedup, threshold=4).outcome == outcome
+
+
+def test_a_slowdown_that_may_still_be_there_is_not_fixed() -> None:
+    verdicts = {"0.1": R, "0.2": verdict(1.8, spread=1.3)}
+    assert summary(verdicts) == "reproduced up to 0.1, undecided since 0.2"
+
+
 # Reproduced, smaller, not seen and undecided.
 R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
 
@@ -189,6 +221,8 @@ R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
         ([R, R, R], "reproduced in all releases"),
         ([R, U, R], "reproduced in all releases"),
         ([N, R, U, N], "reproduced in 0.2, fixed by 0.4"),
+        ([N, R, N, U], "reproduced in 0.2, fixed in 0.3, undecided since 0.4"),
+        ([R, U, R, U, U], "reproduced up to 0.3, undecided since 0.4"),
         ([N, R, S, N], "reproduced in 0.2, smaller than reported in 0.3, fixed in 0.4"),
         ([N, R, R, N, R, R], "reproduced from 0.2 to 0.3, fixed in 0.4, reproduced since 0.5"),
         ([N, N], "not seen here"),

@@ -58,10 +58,12 @@ def test_trend_says_by_how_much_at_both_ends() -> None:
     )
 
 
-@pytest.mark.parametrize("between", [UNSURE, SLOWER])
-def test_trend_that_comes_back_says_that_it_was_gone(between: Speedup) -> None:
+@pytest.mark.parametrize(
+    ("between", "words"), [(UNSURE, "not certainly at"), (SLOWER, "not at"), (EQUAL, "not at")]
+)
+def test_trend_that_comes_back_says_that_it_was_gone(between: Speedup, words: str) -> None:
     assert trend(FASTER, between, FASTER) == (
-        "jit is 3.0 times faster than NumPy at size 1 million, but not at every smaller one"
+        f"jit is 3.0 times faster than NumPy at size 1 million, but {words} every smaller one"
     )
 
 
@@ -71,7 +73,10 @@ def test_trend_claims_nothing_that_is_undecided() -> None:
         "No clear difference at size 1 million; jit is 3.0 times faster than NumPy at size 10"
     )
     assert trend(UNSURE, EQUAL, SLOWER) == (
-        "jit is 3.0 times slower than NumPy at size 1 million, not at smaller ones"
+        "jit is 3.0 times slower than NumPy at size 1 million, but not certainly at smaller ones"
+    )
+    assert trend(EQUAL, EQUAL, SLOWER) == (
+        "jit is 3.0 times slower than NumPy at size 1 million, but not at smaller ones"
     )
 
 
@@ -82,6 +87,12 @@ def test_trend_of_a_single_size() -> None:
 def test_trend_of_one_process_says_so() -> None:
     alone = ratio(3, processes=1)
     assert trend(alone, alone).endswith("(one process)")
+
+
+def test_a_range_that_one_process_found_says_so() -> None:
+    alone = Estimate.from_runs([[1.0 * x for x in NOISE]], unit="s")
+    several = Estimate.from_runs([[0.1 * x] for x in NOISE], unit="s")
+    assert findings.spread({"a": alone, "b": several}).endswith("(one process)")
 
 
 def test_extremes_name_the_best_and_the_worst() -> None:

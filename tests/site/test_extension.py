@@ -280,6 +280,8 @@ def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
     ]
     checked, outcome = published_values(assessments)
     computed = sum(a.recomputation is not None for a in assessments)
-    assert checked == f"{computed} published figures measured again"
+    assert checked == f"{computed} published figures measured or computed again"
+    mistakes = sum(a.conclusion is published.Conclusion.MISTAKE for a in assessments)
+    assert f", {mistakes - len(refuted)} with a mistake" in outcome  # a wrong network is one
     assert outcome.endswith(f", {len(refuted)} impossible")
     assert refuted

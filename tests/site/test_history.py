@@ -9,6 +9,7 @@ import pytest
 from fakes import make_pair
 from jaxcap_docs import build_entry, page_records
 from jaxcap_docs.lessons import TUTORIALS
+from jaxcap_docs.read import history
 from made_up import CLAIMING_PAGE
 from sites import ROOT, Read
 
@@ -43,7 +44,9 @@ def test_entry_has_headlines_and_claims_with_their_intervals() -> None:
     here = page_records.load(page)
     assert here is not None
     assert entry.machine == str(here.environment.device)
-    interval = page_records.Interval(value=speedup.value, low=speedup.low, high=speedup.high)
+    interval = page_records.Interval(
+        value=speedup.value, low=speedup.low, high=speedup.high, confidence=speedup.confidence
+    )
     assert entry.findings == (
         build_entry.Finding(page=page, text=text, outcome=None, interval=interval),
         build_entry.Finding(
@@ -51,6 +54,15 @@ def test_entry_has_headlines_and_claims_with_their_intervals() -> None:
         ),
     )
     assert build_entry.BuildEntry.model_validate_json(entry.model_dump_json()) == entry
+
+
+@pytest.mark.parametrize(("confidence", "shown"), [(0.95, "2 to 4"), (0.5, "")])
+def test_an_interval_is_shown_where_it_is_as_sure_as_the_table_says(
+    confidence: float, shown: str
+) -> None:
+    interval = page_records.Interval(value=3, low=2, high=4, confidence=confidence)
+    finding = build_entry.Finding(page="a/b", text="Speed-up", outcome=None, interval=interval)
+    assert history._row(finding) == ("Speed-up", "3", shown, "")
 
 
 def test_a_build_without_tutorials_leaves_nothing() -> None:

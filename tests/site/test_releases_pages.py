@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from jaxcap_docs.read.releases.changes import explanations, second_words
 from playwright.sync_api import Browser, expect
-from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED
+from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED, record
 from sites import Read
 
 from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.recorded import load
 from jaxcap.results import ResultSet
 from jaxcap.results.files import slug
 
@@ -34,6 +36,24 @@ def test_changes_are_listed_with_what_is_known_of_them(read_small: Read) -> None
     (regression,) = rows(page, "1 of 4 benchmarks")
     assert regression[0] == REGRESSES
     assert regression[1] == f"3.0 times slower than in {NAMES[0]}"
+
+
+def test_an_uncertain_second_recording_is_called_undecided(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases")
+    record(files.again.folder, names=NAMES[:2], seed=1, processes=1)
+    releases = load(files)
+    assert releases
+    (change,) = releases.changes
+    assert second_words(releases, change).startswith("undecided (")
+
+
+def test_a_cause_is_told_with_its_own_release(tmp_path: Path) -> None:
+    releases = load(record(tmp_path / "releases"))
+    assert releases
+    (change,) = releases.changes
+    (told,) = explanations([change])
+    assert change.after == "0.4.33"
+    assert "loops in 0.4.32: " in told.astext()  # which was withdrawn
 
 
 def test_plot_of_a_benchmark_states_the_finding(read_small: Read) -> None:

@@ -42,11 +42,20 @@ logger = logging.getLogger(__name__)
 
 
 class Interval(FrozenModel):
-    """A measured number and the ends of its interval, all in the same unit."""
+    """A measured number and the ends of its interval, all in the same unit.
+
+    Attributes
+    ----------
+    value, low, high
+        The number and the ends.
+    confidence
+        Of the interval; below 0.95 where few samples were taken.
+    """
 
     value: float
     low: float
     high: float
+    confidence: float
 
     @classmethod
     def of(cls, estimate: Estimate) -> Self | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from io import StringIO
@@ -171,7 +172,7 @@ def confirm(
 
     Among many comparisons, the largest differences owe part of their size to chance. This command
     therefore measures again the releases before and after each change, and saves the results next
-    to the first recording. A change that isn't seen again is no longer shown.
+    to the first recording. A change that they contradict is no longer shown.
     """
     run = CommandRun(quiet=quiet)
     files = _files(folder)
@@ -185,9 +186,11 @@ def confirm(
     benchmarks = list(dict.fromkeys(change.series.benchmark for change in changes))
     _record(run, chosen, files.again, environments, python, extra, processes, benchmarks)
     confirmed = _load(files)
-    seen = sum(bool(confirmed.is_seen_again(change)) for change in changes)
+    counts = Counter(confirmed.confirmation(change) for change in changes)
     run.show(
-        f"{seen} of {len(changes)} changes were seen again; the results are in {files.again.folder}"
+        f"{counts['seen again']} of {len(changes)} changes were seen again, "
+        f"{counts['contradicted']} contradicted, the others are undecided; "
+        f"the results are in {files.again.folder}"
     )
 
 

@@ -29,7 +29,7 @@ class Conclusion(StrEnum):
     FASTER_LIBRARY = "faster library"
     SLOWER_LIBRARY = "slower library"
     OTHER_DEVICE = "other device"
-    MISTAKE = "measurement mistake"
+    MISTAKE = "mistake"
     NOT_COMPARABLE = "not comparable"
 
 

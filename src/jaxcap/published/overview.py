@@ -24,7 +24,7 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
     counts = Counter(assessment.conclusion for assessment in assessments)
     finding = (
         f"Of {len(assessments)} published values, {counts[Conclusion.REPRODUCED]} are reproduced, "
-        f"and {counts[Conclusion.MISTAKE]} were mistakes in measuring"
+        f"and {counts[Conclusion.MISTAKE]} contain a mistake"
     )
     return agreement.figure(
         [_group(conclusion, assessments) for conclusion in Conclusion],

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import exp, inf, isnan, log, nan, sqrt
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
@@ -37,6 +37,9 @@ FEW_PROCESSES = 4
 MODE_FACTOR = 1.5
 # Deviation of logarithms below which no clock can see: equal numbers would have no deviation at all.
 _LEAST_DEVIATION = 1e-3
+
+#: What a second recording says about a change.
+Confirmation = Literal["seen again", "contradicted", "undecided"]
 
 #: The topic of benchmarks that the package doesn't have any more.
 OTHER = "others"
@@ -322,19 +325,19 @@ class Releases:
     def changes(self) -> list[ReleaseChange]:
         """The steps that count as changes and are JAX's own, the largest first.
 
-        Those that a second recording doesn't show are left out.
+        Those that a second recording contradicts are left out.
         """
         changes = [
             c
             for c in self.steps
-            if c.is_change and not self._control_moved(c) and self.is_seen_again(c) is not False
+            if c.is_change and not self._control_moved(c) and not self._is_contradicted(c)
         ]
         return sorted(changes, key=lambda c: c.factor, reverse=True)
 
     @property
-    def not_seen_again(self) -> list[ReleaseChange]:
-        """The steps that would count as changes if a second recording had shown them as well."""
-        return [c for c in self.steps if c.is_change and self.is_seen_again(c) is False]
+    def contradicted(self) -> list[ReleaseChange]:
+        """The steps that would count as changes if a second recording didn't contradict them."""
+        return [c for c in self.steps if c.is_change and self._is_contradicted(c)]
 
     def second(self, change: ReleaseChange) -> ReleaseChange | None:
         """Return what a second recording says about a change; None if it didn't measure it."""
@@ -345,13 +348,27 @@ class Releases:
                 return series.compare(change.before, change.after)
         return None
 
-    def is_seen_again(self, change: ReleaseChange) -> bool | None:
-        """Tell whether a second recording shows a change too; None if it can't tell."""
+    def confirmation(self, change: ReleaseChange) -> Confirmation | None:
+        """Tell whether a second recording shows a change too; None if it didn't measure it.
+
+        It contradicts a change if its whole interval excludes one of `LEAST_CHANGE` in the same
+        direction.
+        """
         second = self.second(change)
-        if second is None or isnan(second.p):
+        if second is None:
             return None
-        same_direction = (second.ratio > 1) == (change.ratio > 1)
-        return same_direction and second.factor >= LEAST_CHANGE and second.p <= FALSE_SHARE
+        if change.ratio > 1:
+            likeliest, most = second.ratio, second.high
+        else:
+            likeliest, most = 1 / second.ratio, 1 / second.low if second.low else inf
+        if most < LEAST_CHANGE:
+            return "contradicted"
+        # Without an interval, the p-value is nan.
+        is_seen = likeliest >= LEAST_CHANGE and second.p <= FALSE_SHARE
+        return "seen again" if is_seen else "undecided"
+
+    def _is_contradicted(self, change: ReleaseChange) -> bool:
+        return self.confirmation(change) == "contradicted"
 
     @property
     def moved_with_control(self) -> list[ReleaseChange]:
@@ -378,7 +395,8 @@ class Releases:
         worst: dict[str, ReleaseChange] = {}
         for change in changes:
             name = change.series.benchmark
-            if change.ratio > 1 and change.is_change and not self._control_moved(change):
+            is_own = not self._control_moved(change) and not self._is_contradicted(change)
+            if change.ratio > 1 and change.is_change and is_own:
                 worst[name] = max(change, worst.get(name, change), key=lambda c: c.ratio)
         return sorted(worst.values(), key=lambda c: c.ratio, reverse=True)
 
@@ -394,13 +412,18 @@ class Releases:
 
     @cached_property
     def without_cause(self) -> list[ReleaseChange]:
-        """The newest release and its twin, which differ by chance alone."""
+        """The newest release and its twin, which differ by chance alone.
+
+        They are corrected together with the steps, because the p-value that is small enough depends
+        on how many others are small. By themselves they would have to pass a stricter test.
+        """
         twin = self.twin
-        return adjust(
+        comparisons = [
             series.compare(self.newest, twin)
             for series in self.of_jax()
             if twin and {self.newest, twin} <= series.estimates.keys() and not series.is_exact
-        )
+        ]
+        return adjust([*self.steps, *comparisons])[len(self.steps) :]
 
 
 @dataclass(frozen=True)
@@ -419,6 +442,8 @@ class Cause:
         A sentence.
     link
         Where it is shown.
+    direction
+        ``"slower"`` or ``"faster"``, if it is the cause of such changes only; else empty.
     """
 
     release: str
@@ -426,11 +451,14 @@ class Cause:
     benchmark: str
     cause: str
     link: str
+    direction: str = ""
 
     def explains(self, change: ReleaseChange) -> bool:
         """Tell whether a change is of this kind, and the release lies between those compared."""
         series = change.series
         is_meant = series.benchmark == self.benchmark or series.topic == self.topic
+        if self.direction:
+            is_meant &= (self.direction == "slower") == (change.ratio > 1)
         return is_meant and self.lies_between(change.before, change.after)
 
     def lies_between(self, older: str, newer: str) -> bool:

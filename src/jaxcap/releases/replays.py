@@ -88,17 +88,28 @@ class ReplayVerdict:
 
     @property
     def outcome(self) -> ReplayOutcome:
-        """The verdict, which holds for the whole interval of the speed-up.
+        """The verdict, which holds for the whole interval of the slowdown.
 
-        ``"smaller"`` is less than the threshold, though at least a quarter of the reported factor on
-        a log scale. It is ``"undecided"`` where the interval includes the threshold.
+        ``"smaller"`` is less than the threshold, though at least `bound`; ``"not seen"`` is less than
+        that. It is ``"undecided"`` where the interval includes the threshold or the bound.
         """
         least, most = 1 / self.speedup.high, 1 / self.speedup.low
-        if self.speedup.confidence < CONFIDENCE or least < self.threshold <= most:
+        if self.speedup.confidence < CONFIDENCE:
             return "undecided"
         if least >= self.threshold:
             return "reproduced"
-        return "smaller" if least >= max(sqrt(self.threshold), NO_DIFFERENCE) else "not seen"
+        if self.bound <= least and most < self.threshold:
+            return "smaller"
+        return "not seen" if most < self.bound else "undecided"
+
+    @property
+    def bound(self) -> float:
+        """How many times slower it has to be to count as seen at all.
+
+        The root of the threshold, which is a quarter of the reported factor on a log scale, and at
+        least what other comparisons call a difference.
+        """
+        return max(sqrt(self.threshold), NO_DIFFERENCE)
 
 
 def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, ReplayVerdict]:
@@ -168,7 +179,8 @@ def _speedup(result: Result, other: Result, *, is_first_call: bool) -> Speedup:
 def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
     """Say in which releases it shows, such as ``"reproduced from 0.4.32 to 0.5.0, fixed in 0.5.3"``.
 
-    Undecided releases between others with the same verdict are passed over.
+    Undecided releases are passed over, except for those at the end, where nobody can tell whether
+    what was seen before is still there.
 
     Parameters
     ----------
@@ -191,6 +203,9 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
             # Where the release before is undecided, it may have been fixed there already.
             before = releases[releases.index(span[0]) - 1]
             phrases.append(f"fixed {_in_or_by(before, verdicts)} {span[0]}")
+    newest_decided = decided[-1][0]
+    if phrases and (later := releases[releases.index(newest_decided) + 1 :]):
+        phrases.append(f"undecided {name_span(later, releases)}")
     if phrases or len(decided) == len(releases):
         return ", ".join(phrases) or "not seen here"
     return f"not seen in {len(decided)} of {len(releases)} releases, undecided in the others"

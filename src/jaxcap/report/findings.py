@@ -76,10 +76,14 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
             f"From {x} {in_words(start)} on, {variant} is {most.verdict} than {over}: "
             f"{_factor(most)} {at_last}"
         )
-    elif least.verdict == "undecided":
-        text = f"{_with_factor(variant, over, most)} {at_last}, not at smaller ones"
-    elif least.verdict == most.verdict:
-        text = f"{_with_factor(variant, over, most)} {at_last}, but not at every smaller one"
+    elif least.verdict in {"undecided", most.verdict}:
+        denied = [_is_denied(ordered[i][1]) for i in others]
+        if most.verdict in verdicts[:-1]:
+            is_certain, where = any(denied), "every smaller one"
+        else:
+            is_certain, where = all(denied), "smaller ones"
+        not_at = "not at" if is_certain else "not certainly at"
+        text = f"{_with_factor(variant, over, most)} {at_last}, but {not_at} {where}"
     else:
         text = f"{_with_factor(variant, over, least)} {at_first}, but {most.words} {at_last}"
     return " ".join(filter(None, (text, _caveat([least, most]))))
@@ -135,7 +139,7 @@ def spread(estimates: Mapping[str, Estimate]) -> str:
     """Say between which values several numbers of any kind lie, and whose they are."""
     ordered = sorted(estimates.items(), key=lambda pair: pair[1].value)
     (least_name, least), (most_name, most) = ordered[0], ordered[-1]
-    caveat = _caveat([least])
+    caveat = _caveat([least, most])
     if len(ordered) == 1:
         return f"{least_name}: {least.words} {caveat}".rstrip()
     return f"From {least.words} ({least_name}) to {most.words} ({most_name}) {caveat}".rstrip()
@@ -228,6 +232,11 @@ def _largest_difference(results: ResultSet) -> str:
             if speedup.verdict == "faster":
                 found.append((speedup.value, comparison(result.variant, over, speedup)))
     return max(found, default=(0.0, ""))[1]
+
+
+def _is_denied(speedup: Speedup) -> bool:
+    """Tell whether it is certain that there is no difference, or one in the other direction."""
+    return speedup.verdict != "undecided" or speedup.verdict_in_words == "no faster"
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:

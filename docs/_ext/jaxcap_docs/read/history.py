@@ -6,6 +6,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.report.claims import WORDS
+from jaxcap.results.statistics import CONFIDENCE
 from jaxcap.results.tables import Table
 from jaxcap_docs.build_entry import FILE, Finding, entry_of_build
 from jaxcap_docs.read.dependencies import note_all_records
@@ -36,4 +37,5 @@ def _row(finding: Finding) -> tuple[str, ...]:
         f"{number:.3g}"
         for number in (finding.interval.value, finding.interval.low, finding.interval.high)
     )
-    return finding.text, value, f"{low} to {high}", outcome
+    is_certain = finding.interval.confidence >= CONFIDENCE
+    return finding.text, value, f"{low} to {high}" if is_certain else "", outcome

@@ -67,16 +67,16 @@ def _findings() -> Iterator[tuple[str, str, str]]:
 
 
 def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
-    """Say how many published values were measured again, and how those and others came out."""
+    """Say how many published values were found again, and how those and others came out."""
     measured = [a for a in assessments if a.replications or a.recomputation]
     counts = Counter(assessment.conclusion for assessment in measured)
     outcome = (
-        f"{counts[Conclusion.REPRODUCED]} reproduced, {counts[Conclusion.MISTAKE]} measured wrongly"
+        f"{counts[Conclusion.REPRODUCED]} reproduced, {counts[Conclusion.MISTAKE]} with a mistake"
     )
     mistakes = sum(assessment.conclusion is Conclusion.MISTAKE for assessment in assessments)
     if refuted := mistakes - counts[Conclusion.MISTAKE]:
         outcome += f", {refuted} impossible"
-    return f"{len(measured)} published figures measured again", outcome
+    return f"{len(measured)} published figures measured or computed again", outcome
 
 
 def _listed(counts: Counter[str]) -> str:

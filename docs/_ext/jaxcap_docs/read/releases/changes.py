@@ -41,24 +41,19 @@ def steps(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
         *content,
         *explanations(changes),
         *_left_out(releases.moved_with_control, "NumPy's time changed at the same place"),
-        *_left_out(releases.not_seen_again, "a second recording didn't show it"),
+        *_left_out(releases.contradicted, "a second recording contradicts it"),
     ]
 
 
 def explanations(changes: Sequence[ReleaseChange]) -> list[nodes.Node]:
     """Say what somebody found out about changes, as far as anybody did."""
-    known = {
-        cause: change
-        for change in changes
-        for cause in comparison.causes()
-        if cause.explains(change)
-    }
     return [
         raw_html(
-            f'<p class="jaxcap-note">{escape(cause.topic or cause.benchmark)} in {change.after}: '
+            f'<p class="jaxcap-note">{escape(cause.topic or cause.benchmark)} in {cause.release}: '
             f'{escape(cause.cause)} <a href="{escape(cause.link)}">Where that is shown</a></p>'
         )
-        for cause, change in known.items()
+        for cause in comparison.causes()
+        if any(map(cause.explains, changes))
     ]
 
 
@@ -83,11 +78,20 @@ def _table(
             change.words,
             change.interval,
             " → ".join(value_text(change.series, name) for name in (change.before, change.after)),
-            second.words if (second := releases.second(change)) else "not measured",
+            second_words(releases, change),
         )
         for change in changes
     ]
     return table_node(Table(f"{caption}, on {releases.device}", headers, rows, text_columns=[0]))
+
+
+def second_words(releases: Releases, change: ReleaseChange) -> str:
+    """Say what a second recording shows of a change, and whether that is certain."""
+    second = releases.second(change)
+    if second is None:
+        return "not measured"
+    is_undecided = releases.confirmation(change) == "undecided"
+    return f"undecided ({second.words})" if is_undecided else second.words
 
 
 def value_text(series: Series, release: str) -> str:
