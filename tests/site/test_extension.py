@@ -16,7 +16,7 @@ import pytest
 from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
-from jaxcap_docs.read import experiments, rooflines
+from jaxcap_docs.read import experiments, rooflines, tutorials
 from jaxcap_docs.read.quotes import comparative
 from jaxcap_docs.read.trust import published_values
 from jaxcap_docs.run import gallery, playback, start
@@ -28,6 +28,7 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
+from jaxcap.results import ResultsError
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.recordings import Recording
 
@@ -269,6 +270,25 @@ def test_files_that_are_written_again_keep_their_dates(
 )
 def test_comparison_reads_on_whatever_was_measured(words: str, expected: str) -> None:
     assert comparative(words, "NumPy") == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ResultsError("not measured"), []),
+        (ValueError("a bug"), ["plot is left out: ValueError('a bug')"]),
+    ],
+)
+def test_a_figure_is_left_out_without_a_word_only_where_results_lack_it(
+    error: ValueError, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(
+        tutorials, "logger", SimpleNamespace(info=lambda text, *parts: said.append(text % parts))
+    )
+    with tutorials.left_out_if_lacking("plot"):
+        raise error
+    assert said == told
 
 
 def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
