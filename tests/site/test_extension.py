@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +16,12 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
+from jaxcap_docs import finish
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import experiments, rooflines, tutorials
 from jaxcap_docs.read.quotes import comparative
 from jaxcap_docs.read.trust import published_values
-from jaxcap_docs.run import gallery, playback, start
+from jaxcap_docs.run import gallery, playback, session_time, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
@@ -289,6 +291,22 @@ def test_a_figure_is_left_out_without_a_word_only_where_results_lack_it(
     with tutorials.left_out_if_lacking("plot"):
         raise error
     assert said == told
+
+
+def test_the_end_of_a_build_is_in_one_place() -> None:
+    connected: list[tuple[int, Callable[..., None]]] = []
+
+    def connect(event: str, handler: Callable[..., None], priority: int) -> None:
+        assert event == "build-finished"
+        connected.append((priority, handler))
+
+    app: Any = SimpleNamespace(connect=connect)
+    finish.setup(app)
+    assert [handler for _, handler in sorted(connected, key=itemgetter(0))] == [
+        start.on_build_finished,
+        finish.on_build_finished,
+        session_time.on_build_finished,
+    ]
 
 
 def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
