@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
-from jaxcap_docs import finish
+from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import experiments, rooflines, tutorials
 from jaxcap_docs.read.quotes import comparative
@@ -291,6 +291,22 @@ def test_a_figure_is_left_out_without_a_word_only_where_results_lack_it(
     with tutorials.left_out_if_lacking("plot"):
         raise error
     assert said == told
+
+
+def test_a_script_about_releases_depends_on_which_were_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_records, "RECORDED", tmp_path)
+    about, other = tmp_path / "about.py", tmp_path / "other.py"
+    about.write_text("from jaxcap.releases.recorded import recorded\n", encoding="utf-8")
+    other.write_text("import numpy\n", encoding="utf-8")
+    before = [playback.dependencies.__wrapped__(script) for script in (about, other)]
+    new = tmp_path / "cpu" / "releases" / "0.13.0.json"
+    new.parent.mkdir(parents=True)
+    new.touch()
+    after = [playback.dependencies.__wrapped__(script) for script in (about, other)]
+    assert before[0] != after[0]
+    assert before[1] == after[1]
 
 
 def test_the_end_of_a_build_is_in_one_place() -> None:
