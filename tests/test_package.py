@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.resources import files
+from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 import jaxcap
 from jaxcap import measure
 from jaxcap.measure import experiment, sampling, timing
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_version_is_that_of_the_installed_package() -> None:
@@ -49,6 +54,22 @@ def test_importing_brings_along_no_library_that_is_not_needed(
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in report.splitlines()}
     assert "jaxcap" in imported
     assert imported & absent == set()
+
+
+@pytest.mark.parametrize("package", ["kernels", "measure", "measure.machine", "releases", "report"])
+def test_a_package_lists_its_modules(package: str) -> None:
+    module = import_module(f"jaxcap.{package}")
+    lines = re.findall(r"^- (.*?):", module.__doc__ or "", re.MULTILINE)
+    names = set(re.findall(r"``(\w+)``", " ".join(lines)))
+    assert names == {found.name for found in iter_modules(module.__path__)}
+
+
+def test_the_map_of_the_sources_leads_to_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    questions = text.partition("Where is ...")[2].partition("`tests/`")[0]
+    places = re.findall(r"`((?:src|docs)/[\w./]+)`", questions)
+    assert len(places) >= 7
+    assert [place for place in places if not (ROOT / place).exists()] == []
 
 
 def test_what_most_programs_measure_with_is_in_one_place() -> None:

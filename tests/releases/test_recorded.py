@@ -24,6 +24,17 @@ def test_a_folder_of_machines_is_read_and_its_files_are_named(
     assert len(named) == len(releases.sets)
 
 
+def test_files_of_a_second_recording_are_named_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = record(tmp_path / "a" / "releases")
+    record(files.again.folder, names=NAMES[:2])
+    with caplog.at_level(logging.INFO):
+        recorded.recorded(tmp_path)
+    named = {getattr(log, "results_file", None) for log in caplog.records}
+    assert files.again.path(NAMES[0]) in named
+
+
 def test_what_comes_with_the_package_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

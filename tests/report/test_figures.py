@@ -472,7 +472,7 @@ def test_what_cannot_be_imported_any_more_is_named(
     function: str, options: Mapping[str, figures.Reference]
 ) -> None:
     drawing = figures.Drawing(function=function, options=dict(options))
-    with pytest.raises(ValueError, match=f"{function} can't draw .*(pie|gone)"):
+    with pytest.raises(ResultsError, match=f"{function} can't draw .*(pie|gone)"):
         drawing.draw(make_set(sized("wave", 10)))
 
 

@@ -57,6 +57,12 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
         Ceilings.from_results(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)
 
 
+def test_a_roofline_needs_a_rate_of_arithmetic() -> None:
+    partial = make_set(one_limit("copy", "float32", 1000, 0.5), one_limit("call", "float32", 1, 1))
+    with pytest.raises(ValueError, match=r"the rate of arithmetic of Test CPU \(CPU\)"):
+        Ceilings.from_results(partial, CPU)
+
+
 @pytest.mark.parametrize(("size", "seconds"), [(0, 0.5), (-10, 0.5), (10, 0.0)])
 def test_a_rate_of_a_file_must_be_positive_and_finite(size: int, seconds: float) -> None:
     results = make_set(

@@ -86,6 +86,16 @@ def test_page_that_was_read_again_or_is_gone_is_not_outdated(pages: Pages, tmp_p
     assert pages.outdated() == []
 
 
+def test_pages_of_published_values_depend_on_these(
+    pages: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dependencies, "PUBLISHED", tmp_path)
+    pages.read("then_and_now", dependencies.note_published)
+    assert pages.outdated() == []
+    (tmp_path / "values.csv").touch()
+    assert pages.outdated() == ["then_and_now"]
+
+
 def test_pages_with_figures_depend_on_how_they_are_drawn(
     pages: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +16,12 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
+from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
-from jaxcap_docs.read import experiments, rooflines
+from jaxcap_docs.read import experiments, rooflines, tutorials
 from jaxcap_docs.read.quotes import comparative
 from jaxcap_docs.read.trust import published_values
-from jaxcap_docs.run import gallery, playback, start
+from jaxcap_docs.run import gallery, playback, session_time, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
 from sites import ROOT, TUTORIALS
@@ -28,6 +30,7 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
+from jaxcap.results import ResultsError
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.recordings import Recording
 
@@ -269,6 +272,60 @@ def test_files_that_are_written_again_keep_their_dates(
 )
 def test_comparison_reads_on_whatever_was_measured(words: str, expected: str) -> None:
     assert comparative(words, "NumPy") == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ResultsError("not measured"), []),
+        (ValueError("a bug"), ["plot is left out: ValueError('a bug')"]),
+    ],
+)
+def test_a_figure_is_left_out_without_a_word_only_where_results_lack_it(
+    error: ValueError, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw() -> None:
+        raise error
+
+    said: list[str] = []
+    monkeypatch.setattr(
+        tutorials, "logger", SimpleNamespace(info=lambda text, *parts: said.append(text % parts))
+    )
+    with tutorials.left_out_if_lacking("plot"):
+        draw()
+    assert said == told
+
+
+def test_a_script_about_releases_depends_on_which_were_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_records, "RECORDED", tmp_path)
+    about, other = tmp_path / "about.py", tmp_path / "other.py"
+    about.write_text("from jaxcap.releases.recorded import recorded\n", encoding="utf-8")
+    other.write_text("import numpy\n", encoding="utf-8")
+    before = [playback.dependencies.__wrapped__(script) for script in (about, other)]
+    new = tmp_path / "cpu" / "releases" / "0.13.0.json"
+    new.parent.mkdir(parents=True)
+    new.touch()
+    after = [playback.dependencies.__wrapped__(script) for script in (about, other)]
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+
+
+def test_the_end_of_a_build_is_in_one_place() -> None:
+    connected: list[tuple[int, Callable[..., None]]] = []
+
+    def connect(event: str, handler: Callable[..., None], priority: int) -> None:
+        assert event == "build-finished"
+        connected.append((priority, handler))
+
+    app: Any = SimpleNamespace(connect=connect)
+    finish.setup(app)
+    assert [handler for _, handler in sorted(connected, key=itemgetter(0))] == [
+        start.on_build_finished,
+        finish.on_build_finished,
+        session_time.on_build_finished,
+    ]
 
 
 def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:

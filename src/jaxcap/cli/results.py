@@ -12,12 +12,11 @@ import click
 
 from jaxcap.cli.options import DASH, InputError, require_writable
 from jaxcap.cli.output import display, write
-from jaxcap.releases.files import ReleaseFiles, release_of
+from jaxcap.releases.files import load_in_place
 from jaxcap.report.exports import FORMATS, side_by_side
 from jaxcap.results import ResultsError, ResultSet, json_schema
 from jaxcap.results.environment import provenance
 from jaxcap.results.files import ENVIRONMENT_FILE
-from jaxcap.results.recordings import load_recording
 from jaxcap.results.tables import Table
 
 _PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
@@ -124,7 +123,7 @@ def validate(paths: Sequence[Path]) -> None:
     is_valid = True
     for path in _expand(paths):
         try:
-            loaded = _load(path, read=ResultSet.load if path == DASH else _load_in_place)
+            loaded = _load(path, read=ResultSet.load if path == DASH else load_in_place)
         except InputError as error:
             is_valid = False
             click.echo(f"Error: {error.message}", err=True)
@@ -160,17 +159,6 @@ def _load(
         raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from error
-
-
-def _load_in_place(path: Path) -> ResultSet:
-    """Read a file, which must be where it belongs if it lies in the folder of a machine."""
-    files = ReleaseFiles.around(path)
-    if files and (files.machine_folder / ENVIRONMENT_FILE).exists():
-        results = files.load(release_of(path))
-        assert results, "the file exists"
-        return results
-    is_recording = path.with_name(ENVIRONMENT_FILE).exists()
-    return load_recording(path) if is_recording else ResultSet.load(path)
 
 
 def _load_all(

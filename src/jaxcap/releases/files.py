@@ -10,12 +10,16 @@ import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from errno import ENOENT
 from io import StringIO
+from os import strerror
 from pathlib import Path
 
 from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.environment import Environment
+from jaxcap.results.files import ENVIRONMENT_FILE
+from jaxcap.results.recordings import load_recording, require_measurable_times
 
 #: The name of the experiment in the files.
 EXPERIMENT = "releases"
@@ -34,7 +38,33 @@ def version_key(release: str) -> tuple[int, ...]:
     return (*map(int, re.findall(r"\d+", version)), -1, int(release.endswith(TWIN)))
 
 
-def release_of(path: Path) -> str:
+def load_in_place(path: Path) -> ResultSet:
+    """Read a file by the rules of the place where it lies.
+
+    - In the folder ``releases`` of a machine, by those of `ReleaseFiles.load`: it is named after its
+      release, and holds nothing but that experiment.
+    - Beside an ``environment.json``, by those of `~jaxcap.results.recordings.load_recording`: it is
+      named after its experiment, and its folder after its device.
+    - Anywhere else, by those of `~jaxcap.results.ResultSet.load` alone: it holds valid results.
+
+    Raises
+    ------
+    OSError
+        If the file can't be read.
+    ResultsError
+        If it isn't valid, or belongs elsewhere.
+    """
+    files = ReleaseFiles._around(path)
+    if files and (files.machine_folder / ENVIRONMENT_FILE).exists():
+        results = files.load(_release_of(path))
+        if results is None:
+            raise FileNotFoundError(ENOENT, strerror(ENOENT), str(path))
+        return results
+    is_recording = path.with_name(ENVIRONMENT_FILE).exists()
+    return load_recording(path) if is_recording else ResultSet.load(path)
+
+
+def _release_of(path: Path) -> str:
     """Return the release whose results a file holds, by its name."""
     return path.stem.replace(_TWIN_IN_FILES, TWIN)
 
@@ -51,7 +81,7 @@ class ReleaseFiles:
         return cls(machine_folder / EXPERIMENT)
 
     @classmethod
-    def around(cls, path: Path) -> ReleaseFiles | None:
+    def _around(cls, path: Path) -> ReleaseFiles | None:
         """Return the files that a file lies among, if its folder is one of releases."""
         folder = path.resolve().parent
         first = folder.parent if folder.name == _CONFIRMATION else folder
@@ -73,7 +103,7 @@ class ReleaseFiles:
 
     def releases(self) -> list[str]:
         """List the releases with results, oldest first; a twin follows its release."""
-        return sorted(map(release_of, self.folder.glob("*.*.json")), key=version_key)
+        return sorted(map(_release_of, self.folder.glob("*.*.json")), key=version_key)
 
     def load(self, release: str) -> ResultSet | None:
         """Read the results of a release, if there are any.
@@ -81,7 +111,8 @@ class ReleaseFiles:
         Raises
         ------
         OSError, ResultsError
-            If the file can't be read, isn't valid or holds something else.
+            If the file can't be read, isn't valid or holds something else, or if a time is too short
+            for any clock.
         """
         path = self.path(release)
         if not path.exists():
@@ -93,6 +124,7 @@ class ReleaseFiles:
                 f"{path} is not where it belongs: a file of this name holds the experiment "
                 f"{EXPERIMENT!r}, measured with jaxlib {release.removesuffix(TWIN)}"
             )
+        require_measurable_times(results, path)
         return results
 
     def save(self, release: str, results: ResultSet) -> None:

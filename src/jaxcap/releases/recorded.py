@@ -61,8 +61,9 @@ def recorded(folder: Path | None = None) -> Releases:
         machine for folder in folders for machine in sorted(folder.glob(f"*/{EXPERIMENT}"))
     ):
         if releases := load(ReleaseFiles(path)):
-            for release in releases.sets:
-                tell_source("releases", releases.files.path(release))
+            for part in filter(None, (releases, releases.again)):
+                for release in part.sets:
+                    tell_source("releases", part.files.path(release))
             return releases
     raise ResultsError(
         f"{folder or 'this copy of jaxcap'} has no recording of JAX's releases: make one with "

@@ -1,1 +1,14 @@
-"""What pages show: claims, figures, rooflines, the source of functions, and reports of checkers."""
+"""What pages show.
+
+- ``agreement``: a scatter plot of paired times.
+- ``claims``: sentences that are checked.
+- ``exports``: results as CSV, JSON and Markdown, and side by side.
+- ``figures``: figures of results.
+- ``findings``: their titles, in words that stay true.
+- ``headlines``: sentences and small plots of the landing page.
+- ``reliability``: how far timings can be trusted.
+- ``roofline``: which share of a device's ceilings a result reaches.
+- ``source``: the source of functions.
+- ``typecheck``: reports of type checkers, which run in processes of their own.
+- ``virtual_devices``: processes in which one CPU acts as several devices.
+"""

@@ -46,7 +46,8 @@ class Ceilings:
         Raises
         ------
         ValueError
-            If neither copies nor sums were measured there, or if a rate is not positive and finite.
+            If neither copies nor sums were measured there, or no products, or if a rate is not
+            positive and finite.
         """
         best: dict[str, float] = {}
         for result in results:
@@ -59,10 +60,15 @@ class Ceilings:
                 f"the bandwidth of {device} was not measured: measure its ceilings first"
             )
         call = best.pop(CALL, None)
+        bandwidth, transfer = max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)), best.pop(TRANSFER, None)
+        if not best:  # what is left are the products, by dtype
+            raise ValueError(
+                f"the rate of arithmetic of {device} was not measured: measure its ceilings first"
+            )
         return cls(
             device=device,
-            bytes_per_s=max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)),
-            transfer_bytes_per_s=best.pop(TRANSFER, None),
+            bytes_per_s=bandwidth,
+            transfer_bytes_per_s=transfer,
             call_s=None if call is None else 1 / call,
             flops_per_s=best,
         )

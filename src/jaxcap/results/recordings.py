@@ -172,6 +172,25 @@ def load_recording(path: Path) -> ResultSet:
         raise ResultsError(
             f"{path} is not where it belongs: the {ENVIRONMENT_FILE} beside it describes another machine"
         )
+    require_measurable_times(results, path)
+    return results
+
+
+def require_measurable_times(results: ResultSet, path: Path) -> None:
+    """Refuse times that no clock can have measured.
+
+    Parameters
+    ----------
+    results
+        What a file holds.
+    path
+        Where it was read.
+
+    Raises
+    ------
+    ResultsError
+        If a time is too short for any clock.
+    """
     for result in results:
         shortest_s = min(t for run in result.runs for t in (run.first_call_s, *run.samples_s))
         if shortest_s < _MIN_SECONDS:
@@ -179,7 +198,6 @@ def load_recording(path: Path) -> ResultSet:
                 f"{path}: {result.variant!r} took {shortest_s} s, which is too short for any clock to "
                 "measure: record it again"
             )
-    return results
 
 
 def load_all(

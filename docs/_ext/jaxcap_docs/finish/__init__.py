@@ -1,7 +1,9 @@
-"""The end of a build: what is written beside the pages, in the order in which it happens.
+"""The end of a build, in the order in which things happen.
 
-`results` serves measurements as files, `history` what is kept of them over builds, `archive` the package and everything to run with it, and
-`exercises` the exercises as notebooks.
+First `run.start` lets others measure. Then files are written beside the pages: `results` serves
+measurements as files, `history` what is kept of them over builds, `archive` the package and everything
+to run with it, and `exercises` the exercises as notebooks; the cards that pages are shared with are made
+smaller, and a sitemap lists all addresses. Last, `run.session_time` says how long was measured.
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ from sphinx.application import Sphinx
 
 from jaxcap_docs import image_files
 from jaxcap_docs.finish import archive, exercises, history, results
+from jaxcap_docs.run import session_time, start
 
 
 def setup(app: Sphinx) -> None:
-    """Be the first to act at the end: sphinx-gallery raises if a tutorial failed."""
+    """Act before sphinx-gallery, which raises if a tutorial failed, and once more after all others."""
+    app.connect("build-finished", start.on_build_finished, priority=0)
     app.connect("build-finished", on_build_finished, priority=1)
+    app.connect("build-finished", session_time.on_build_finished, priority=1000)
 
 
 def on_build_finished(app: Sphinx, exception: Exception | None) -> None:

@@ -12,8 +12,11 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from jaxcap import published
 from jaxcap.results.files import slug
 from jaxcap_docs import image_files, page_records
+
+PUBLISHED = Path(published.__file__).parent
 
 # The files that a pattern matches in a folder, with the time of their last change in nanoseconds.
 _State = list[tuple[str, int]]
@@ -48,6 +51,11 @@ def note_all_results(env: BuildEnvironment) -> None:
     """Read this page again when any record or recording changes."""
     note_all_records(env)
     note_files(env, page_records.RECORDED, "*/*.json")
+
+
+def note_published(env: BuildEnvironment) -> None:
+    """Read this page again when published values change, or what is concluded about them."""
+    note_files(env, PUBLISHED, "*.*")
 
 
 def note_drawing(env: BuildEnvironment) -> None:

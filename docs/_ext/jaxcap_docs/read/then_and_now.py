@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
 from jaxcap_docs import page_records
-from jaxcap_docs.read.dependencies import note_all_results
+from jaxcap_docs.read.dependencies import note_all_results, note_published
 from jaxcap_docs.read.elements import pick, plot, raw_html, table_node
 
 
@@ -22,6 +22,7 @@ class ThenAndNow(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the part, from the measurements of this build and of all recordings."""
         note_all_results(self.env)
+        note_published(self.env)
         recordings = page_records.recordings()
         assessments = [published.assess(value, recordings) for value in published.load().values()]
         match self.arguments[0]:

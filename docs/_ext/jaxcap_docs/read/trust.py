@@ -16,7 +16,7 @@ from jaxcap.report.reliability import false_alarms
 from jaxcap.results import audit
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
-from jaxcap_docs.read.dependencies import note_all_results, note_files
+from jaxcap_docs.read.dependencies import note_all_results, note_files, note_published
 from jaxcap_docs.read.elements import reference
 from jaxcap_docs.release_records import recorded
 
@@ -27,6 +27,7 @@ class Trust(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a list, without what this build has nothing to say about."""
         note_all_results(self.env)
+        note_published(self.env)
         note_files(self.env, page_records.RECORDED, f"*/{EXPERIMENT}/**/*")
         note_files(self.env, audit.RECORDED.parent, audit.RECORDED.name)
         items = [

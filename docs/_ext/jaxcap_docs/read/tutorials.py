@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
 from jaxcap.measure.store import shown_machine
 from jaxcap.report.exports import with_other_machines
 from jaxcap.report.figures import Drawing
-from jaxcap.results import ResultSet
+from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.recordings import matching_results
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.lessons import KEYWORDS, TUTORIALS, TUTORIALS_FOLDER, lacks_torch
@@ -24,6 +26,8 @@ from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
 from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html, reference, stamp
 from jaxcap_docs.read.facts import facts_of
+
+logger = logging.getLogger(__name__)
 
 
 class FigureOfResults(SphinxDirective):
@@ -48,8 +52,7 @@ class FigureOfResults(SphinxDirective):
         if not figure.is_changed:
             content += self._images(figure.drawing, results, path, among)
         for number, (device, other) in enumerate(others.items()):
-            # Part of what the figure shows may not have been measured elsewhere, or be no number.
-            with suppress(ValueError):
+            with left_out_if_lacking(f"{path.stem} of {device}"):
                 images = self._images(
                     figure.drawing, other, path.with_stem(f"others_{path.stem}_{number}"), among
                 )
@@ -65,6 +68,21 @@ class FigureOfResults(SphinxDirective):
         root = Path(self.env.srcdir)
         images = image_files.save_drawing(drawing, results, path, root, among=among)
         return [nodes.image(**attributes) for attributes in images]
+
+
+@contextmanager
+def left_out_if_lacking(what: str) -> Iterator[None]:
+    """Leave something out if results lack what it shows, as those of other machines may.
+
+    Any other ValueError is told, because it may be a mistake of ours. It doesn't end the build: what
+    was measured elsewhere may also be no number, which Matplotlib can't draw.
+    """
+    try:
+        yield
+    except ResultsError:
+        pass
+    except ValueError as error:
+        logger.info("%s is left out: %r", what, error)
 
 
 def on_source_read(_: Sphinx, name: str, source: list[str]) -> None:

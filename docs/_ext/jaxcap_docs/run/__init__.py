@@ -16,7 +16,10 @@ from jaxcap_docs.run import gallery, limits, outputs, playback, session_time, st
 
 
 def setup(app: Sphinx) -> None:
-    """Act before the first script and after the last; `scripts` is called by sphinx-gallery."""
+    """Act before the first script and after the last; `scripts` is called by sphinx-gallery.
+
+    `finish` connects what `start` and `session_time` do at the end of the build.
+    """
     limits.limit_output()
     session_time.listen()
     playback.install()
@@ -24,5 +27,3 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", outputs.on_builder_inited)
     app.connect("builder-inited", gallery.on_builder_inited, priority=900)  # after sphinx-gallery
     app.connect("builder-inited", start.on_builder_inited, priority=901)
-    app.connect("build-finished", start.on_build_finished, priority=0)
-    app.connect("build-finished", session_time.on_build_finished, priority=1000)  # last

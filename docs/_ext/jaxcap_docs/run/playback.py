@@ -31,6 +31,8 @@ from sphinx_gallery.utils import get_md5sum
 from jaxcap.measure import store
 from jaxcap.measure.digest import sources_of_script
 from jaxcap.measure.settings import quick_is_on, reuse_is_on
+from jaxcap.releases import recorded
+from jaxcap.releases.files import EXPERIMENT
 from jaxcap.report import figures
 from jaxcap.results.base import FrozenModel
 from jaxcap_docs import image_files, page_records
@@ -109,10 +111,19 @@ def install() -> None:
 def dependencies(script: Path) -> str:
     """Digest all that the outputs of a script depend on, except for its own code."""
     source = script.read_text(encoding="utf-8")
-    facts = sorted(sources_of_script(source).items()), surroundings(), sphinx_gallery.__version__
+    sources = sources_of_script(source)
+    facts = sorted(sources.items()), surroundings(), sphinx_gallery.__version__
     # Figures of results are drawn when pages are read, and others by the script itself.
     style = _digest_of(figures.STYLE_FILE) if "matplotlib" in source else ""
-    return sha256(repr((facts, style, _digest_of_data())).encode()).hexdigest()
+    # The files of recorded releases are known when a script has used them, but not those to come.
+    releases = _names_of_releases() if recorded.__name__ in sources else []
+    return sha256(repr((facts, style, releases, _digest_of_data())).encode()).hexdigest()
+
+
+def _names_of_releases() -> list[str]:
+    """List the recordings of releases on all machines, with second ones."""
+    files = page_records.RECORDED.glob(f"*/{EXPERIMENT}/**/*.json")
+    return sorted(file.relative_to(page_records.RECORDED).as_posix() for file in files)
 
 
 @cache

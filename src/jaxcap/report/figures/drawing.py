@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from jaxcap.report.figures.style import STYLE
-from jaxcap.results import ResultSet
+from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.base import FrozenModel
 
 P = ParamSpec("P")
@@ -62,7 +62,7 @@ class Drawing(FrozenModel):
 
         Raises
         ------
-        ValueError
+        ResultsError
             If the results lack what is drawn, or a function can't be imported any more.
         """
         try:
@@ -72,7 +72,7 @@ class Drawing(FrozenModel):
             }
             function = _functions[self.function]
         except (AttributeError, ImportError, KeyError) as error:
-            raise ValueError(f"{self.function} can't draw these results: {error!r}") from error
+            raise ResultsError(f"{self.function} can't draw these results: {error!r}") from error
         if among is not None and "among" in signature(function).parameters:
             return function(results, **options, among=among)
         return function(results, **options)
