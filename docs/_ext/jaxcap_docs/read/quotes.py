@@ -79,7 +79,8 @@ def comparative(speedup: str, other: str) -> str:
     """
     verdict, parenthesis, interval = speedup.partition(" (")
     words = {"undecided": "neither certainly faster nor certainly slower"}.get(verdict, verdict)
-    return f"{words} than {other}{parenthesis}{interval}"
+    typeset = other.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")  # as in the prose around it
+    return f"{words} than {typeset}{parenthesis}{interval}"
 
 
 class Provenance(SphinxDirective):
