@@ -271,8 +271,7 @@ def test_files_that_are_written_again_keep_their_dates(
     ],
 )
 def test_comparison_reads_on_whatever_was_measured(words: str, expected: str) -> None:
-    assert comparative(words, "NumPy") == expected
-    assert comparative(words, "NumPy's").count("\N{RIGHT SINGLE QUOTATION MARK}s") == 1
+    assert "".join(comparative(words, "NumPy")) == expected
 
 
 @pytest.mark.parametrize(

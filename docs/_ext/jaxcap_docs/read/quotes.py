@@ -50,15 +50,15 @@ class MeasuredRole(SphinxRole):
             return [], []
         if self.settled and not number.is_settled:
             return [nodes.emphasis(text="(too uncertain to quote in this build)")], []
-        text = comparative(number.text, other) if other else number.text
+        text, rest = comparative(number.text, other) if other else (number.text, "")
         days = {environment.measured_at.date() for environment in record.measured.values()}
         when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
         detail = f"{number.detail}, measured {when}"
         span = f'<span class="{QUOTED}" title="{escape(detail)}">{escape(text)}</span>'
-        return [raw_html(span)], []
+        return [raw_html(span), nodes.Text(rest)], []
 
 
-def comparative(speedup: str, other: str) -> str:
+def comparative(speedup: str, other: str) -> tuple[str, str]:
     """Say by how much something was faster than something else, in words that follow "it was".
 
     Parameters
@@ -68,19 +68,23 @@ def comparative(speedup: str, other: str) -> str:
     other
         What it was compared with.
 
+    Returns
+    -------
+    tuple
+        What was measured, and the rest of the sentence.
+
     Examples
     --------
     >>> comparative("1.9 times slower", "NumPy")
-    '1.9 times slower than NumPy'
+    ('1.9 times slower', ' than NumPy')
     >>> comparative("no faster (0.9 to 1.2)", "NumPy")
-    'no faster than NumPy (0.9 to 1.2)'
+    ('no faster', ' than NumPy (0.9 to 1.2)')
     >>> comparative("undecided (0.5 to 3.1)", "NumPy")
-    'neither certainly faster nor certainly slower than NumPy (0.5 to 3.1)'
+    ('neither certainly faster nor certainly slower', ' than NumPy (0.5 to 3.1)')
     """
     verdict, parenthesis, interval = speedup.partition(" (")
     words = {"undecided": "neither certainly faster nor certainly slower"}.get(verdict, verdict)
-    typeset = other.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")  # as in the prose around it
-    return f"{words} than {typeset}{parenthesis}{interval}"
+    return words, f" than {other}{parenthesis}{interval}"
 
 
 class Provenance(SphinxDirective):
