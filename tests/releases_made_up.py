@@ -29,9 +29,15 @@ LEVELS: dict[tuple[str, str], Level] = {
 
 
 def record(
-    folder: Path, *, processes: int = 5, names: Sequence[str] = NAMES, seed: int = 0
+    folder: Path,
+    *,
+    processes: int = 5,
+    names: Sequence[str] = NAMES,
+    seed: int = 0,
+    unchanged: Sequence[str] = (),
 ) -> ReleaseFiles:
-    """Write the files of a recording, with its newest release twice."""
+    """Write the files of a recording, with its newest release twice, and with more benchmarks."""
+    more = dict.fromkeys(((benchmark, "JAX") for benchmark in unchanged), LEVELS[UNCHANGED, "JAX"])
     rng = np.random.default_rng(seed)
     files = ReleaseFiles(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +45,7 @@ def record(
         versions = ENVIRONMENT.versions | {"jaxlib": release.removesuffix(TWIN)}
         results = tuple(
             result(benchmark, variant, [_run(level(place, rng), rng) for _ in range(processes)])
-            for (benchmark, variant), level in LEVELS.items()
+            for (benchmark, variant), level in (LEVELS | more).items()
         )
         environment = ENVIRONMENT.model_copy(update={"versions": versions})
         files.save(release, ResultSet(environment=environment, results=results))
