@@ -270,7 +270,7 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-# Which idea did what? Go from the naive loop to Flax's fastest way in 32 bits, one change at a
+# Which idea did what? Go from the naive loop to Flax's best way in 32 bits, one change at a
 # time. A bar begins at the time before a change and ends at the time after it, so a bar that runs
 # to the right is a change that cost time:
 _ = figures.waterfall(

@@ -135,7 +135,7 @@ for name, last in {
     print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
 
 # %%
-# A long chain of additions usually loses more digits than a short one. How to group the terms is
+# A long chain of additions usually costs more digits than a short one. How to group the terms is
 # each function's own choice, so don't expect two of them to lose the same digits. And what if you
 # ask for 64 bits? JAX warns, and gives you 32:
 import warnings
