@@ -231,4 +231,6 @@ def _load() -> tuple[Replay, ...]:
 
 
 #: Those that are slower than an earlier release, and then those that are slower than another way.
+#:
+#: :meta hide-value:
 REPLAYS = _load()
