@@ -2,7 +2,7 @@
 
 First `run.start` lets others measure. Then files are written beside the pages: `results` serves
 measurements as files, `history` what is kept of them over builds, `archive` the package and everything
-to run with it, and `exercises` the exercises as notebooks; the cards that pages are shared with are made
+to run with it, and `exercises` the exercises as notebooks. The cards that pages are shared with are made
 smaller, and a sitemap lists all addresses. Last, `run.session_time` says how long was measured.
 """
 
