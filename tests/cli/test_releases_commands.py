@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -123,6 +125,10 @@ def test_if_nothing_could_be_recorded_it_fails(tmp_path: Path) -> None:
         (("newest",), "'newest' is not a release of JAX: give a version such as 0.4.31"),
         (("--benchmark", "skan*"), "no benchmark matches 'skan*': choose from import of JAX;"),
         (("--processes", "0"), "0 is not in the range x>=1"),
+        (
+            ("--benchmark", "import*"),
+            "can only be added to a recording, and there is none of JAX 0.5.0",
+        ),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_installed(
@@ -132,6 +138,22 @@ def test_bad_input_is_refused_before_anything_is_installed(
     assert result.exit_code == 2
     assert message in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_named_and_what_was_recorded_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, "0.5.0")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(ReleaseFiles, "save", fail)
+    result = record(tmp_path, "0.6.0")
+    assert result.exit_code == 1
+    assert "releases: No space left on device; what was recorded before is kept" in result.stderr
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_without_an_index_one_sentence_says_so(

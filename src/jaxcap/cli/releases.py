@@ -141,6 +141,7 @@ def record(
     if newest in chosen:
         chosen.append(newest + TWIN)
     benchmarks = _benchmarks(patterns)
+    _require_device(chosen, benchmarks, files)
     _record(run, chosen, files, environments, python, extra, processes, benchmarks)
     run.show(f"recorded {len(files.releases())} releases in {files.folder}")
 
@@ -219,15 +220,19 @@ def _record(
     with progress_bar(hidden=run.quiet) as bar:
         made: dict[str, ReleaseEnvironment] = {}
         task = bar.add_task("installing", total=len(chosen))
-        for release in chosen:
-            bar.update(task, description=f"installing {release}", refresh=True)
-            made |= recorder.install([release])
-            bar.advance(task)
-        bar.update(task, description="measuring", completed=0, total=1, refresh=True)
         try:
+            for release in chosen:
+                bar.update(task, description=f"installing {release}", refresh=True)
+                made |= recorder.install([release])
+                bar.advance(task)
+            bar.update(task, description="measuring", completed=0, total=1, refresh=True)
             recorder.run(made, lambda share: bar.update(task, completed=share, refresh=True))
         except ValueError as error:
             raise InputError(str(error)) from error
+        except OSError as error:
+            raise click.ClickException(
+                f"can't write to {files.folder}: {error.strerror}; what was recorded before is kept"
+            ) from error
     if failures:
         rows = [failure.partition(": ")[::2] for failure in failures]
         run.show(Table("What failed", ("release and benchmark", "reason"), rows))
@@ -418,6 +423,18 @@ def _choose(names: Sequence[str], python: str) -> Sequence[str]:
     if unknown := [name for name in names if not name.replace(".", "").isdigit()]:
         raise InputError(f"{unknown[0]!r} is not a release of JAX: give a version such as 0.4.31")
     return names or _available(python)
+
+
+def _require_device(chosen: Sequence[str], benchmarks: Sequence[str], files: ReleaseFiles) -> None:
+    """Refuse programs alone under new releases: only other benchmarks say what device they ran on."""
+    from jaxcap.releases.recording import PROGRAMS
+
+    new = [release for release in chosen if not files.path(release).exists()]
+    if new and set(benchmarks) <= set(PROGRAMS):
+        raise InputError(
+            f"--benchmark: {'; '.join(benchmarks)} can only be added to a recording, and there is none "
+            f"of JAX {new[0]} in {files.folder}: choose another benchmark, too"
+        )
 
 
 def _benchmarks(patterns: Sequence[str]) -> Sequence[str]:

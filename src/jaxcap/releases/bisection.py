@@ -327,7 +327,8 @@ class _Search:
         self, releases: Sequence[str], is_decided: Callable[[_SequentialTest], bool]
     ) -> _SequentialTest:
         self.on_comparison(releases)
-        comparison = _SequentialTest(ERROR_RATE / self.comparisons / LOOKS)
+        # At its end, a comparison may also be decided by the two intervals of the middle release.
+        comparison = _SequentialTest(ERROR_RATE / self.comparisons / (LOOKS + 2))
         for _ in range(LOOKS):
             comparison.add(self.measure(releases, PROCESSES))
             if is_decided(comparison):
