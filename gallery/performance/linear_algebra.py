@@ -227,9 +227,9 @@ results_and_costs = [
 ]
 
 # %%
-from jaxcap.report import roofline
+from jaxcap.report import figures
 
-_ = roofline.figure(
+_ = figures.roofline(
     ceilings[device],
     results_and_costs,
     title=f"What float64 reaches on {device}",

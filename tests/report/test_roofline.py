@@ -15,8 +15,8 @@ from matplotlib.colors import same_color
 from jaxcap.experiments.ceilings import CEILINGS as CEILINGS_EXPERIMENT
 from jaxcap.experiments.ceilings import measure_ceilings, prepare
 from jaxcap.measure.machine.description import cpu
-from jaxcap.report import roofline
-from jaxcap.report.roofline import roofline_fraction
+from jaxcap.report import figures
+from jaxcap.report.roofline import bottleneck, roofline_fraction
 from jaxcap.results import Cost
 from jaxcap.results.ceilings import Ceilings
 
@@ -118,12 +118,12 @@ def test_the_bottleneck_is_the_first_limit_that_explains_the_time(
 ) -> None:
     ceilings = replace(CEILINGS, call_s=0.5, transfer_bytes_per_s=60.0)  # 800 bytes go in and out
     result = make_result("jit", make_run((seconds,) * 6)).model_copy(update=changes)
-    assert roofline.bottleneck(result, ceilings, cost=cost) == expected
+    assert bottleneck(result, ceilings, cost=cost) == expected
 
 
 def test_what_was_not_measured_limits_nothing() -> None:
     in_numpy = make_result("NumPy", make_run((1e-3,) * 6), flops=0.0, bytes_moved=1e-6)
-    assert roofline.bottleneck(in_numpy, CEILINGS) == "neither"
+    assert bottleneck(in_numpy, CEILINGS) == "neither"
 
 
 def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
@@ -132,7 +132,7 @@ def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
         (make_result("NumPy", device=GPU), Cost(1000, 10)),
         (make_result("generate"), Cost(0, 10)),
     ]
-    drawn = roofline.figure(CEILINGS, results_and_costs, title="A roof", name=lambda _: "product")
+    drawn = figures.roofline(CEILINGS, results_and_costs, title="A roof", name=lambda _: "product")
     (axes,) = drawn.axes
     assert axes.get_title(loc="left") == "A roof"
     assert drawn.get_suptitle().replace("\n", " ").endswith("reaches 50% of it: product, jit")
@@ -149,7 +149,7 @@ def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
 def test_each_group_has_a_panel_in_which_the_others_are_grey() -> None:
     results = {name: make_result(name, make_run((20.0,) * 6)) for name in ("NumPy", "jit")}
     costs = [(results["NumPy"], Cost(1000, 10)), (results["jit"], Cost(100, 10))]
-    figure = roofline.figure(CEILINGS, costs)
+    figure = figures.roofline(CEILINGS, costs)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["NumPy", "jit"]
     for axes, own, other in zip(figure.axes, (100, 10), (10, 100), strict=True):
         *_, grey, coloured = axes.lines
@@ -159,19 +159,19 @@ def test_each_group_has_a_panel_in_which_the_others_are_grey() -> None:
 
 def test_share_is_of_the_limit_in_the_dtype() -> None:
     costs = [(make_result("jit", make_run((20.0,) * 6)), Cost(1000, 10))]
-    figure = roofline.figure(CEILINGS, costs, dtype=lambda _: "float64")
+    figure = figures.roofline(CEILINGS, costs, dtype=lambda _: "float64")
     assert "reaches 100% of it" in figure.get_suptitle().replace("\n", " ")
 
 
 def test_lines_that_are_close_share_a_label() -> None:
     rates = {"float32": 100.0, "float64": 50.0, "bfloat16": 95.0}
     ceilings = replace(CEILINGS, flops_per_s=rates)
-    (axes,) = roofline.figure(ceilings, [], name=lambda _: "").axes
+    (axes,) = figures.roofline(ceilings, [], name=lambda _: "").axes
     assert [text.get_text() for text in axes.texts] == ["float32\nbfloat16", "float64"]
 
 
 def test_figure_without_results_shows_the_roof() -> None:
     for name in None, lambda _: "":
-        figure = roofline.figure(CEILINGS, [], title="A roof", name=name)
+        figure = figures.roofline(CEILINGS, [], title="A roof", name=name)
         assert figure.get_suptitle() == "No kernel has a known cost"
         assert sum(len(axes.lines) >= 2 for axes in figure.axes) == 1

@@ -150,7 +150,7 @@ def made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
         digest.ROOT, tmp_path / "package", ignore=shutil.ignore_patterns("__pycache__", "subset")
     )
     monkeypatch.setattr(digest, "ROOT", package)
-    monkeypatch.setattr(figures, "STYLE_FILE", package / "report" / "jaxcap.mplstyle")
+    monkeypatch.setattr(figures, "STYLE_FILE", package / "report" / "figures" / "jaxcap.mplstyle")
     monkeypatch.setattr(start, "OUTPUTS", tmp_path / "outputs.json")
     monkeypatch.setattr(start, "TUTORIALS", ("basics/sums",))
     checksum = tmp_path / "tutorials" / "basics" / "sums.py.md5"
@@ -177,7 +177,7 @@ def made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
     [
         ("package/kernels/loops.py", True),
         ("package/kernels/keys.py", False),
-        ("package/report/jaxcap.mplstyle", True),
+        ("package/report/figures/jaxcap.mplstyle", True),
         ("basics/sums.py", True),
     ],
 )

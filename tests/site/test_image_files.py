@@ -76,7 +76,7 @@ def test_figure_is_drawn_again_only_if_something_has_changed(
 def test_all_that_decides_how_figures_look_is_watched() -> None:
     watched = {path.name for path in image_files.CODE}
     assert {"image_files.py", "jaxcap.mplstyle", "rows.py"} <= watched
-    assert {"headlines.py", "roofline.py", "agreement.py", "sets.py", "tabulation.py"} <= watched
+    assert {"headlines.py", "roofline.py", "scatter.py", "sets.py", "tabulation.py"} <= watched
     assert all(path.is_file() for path in image_files.CODE)
 
 

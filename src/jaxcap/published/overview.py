@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_time
 from jaxcap.published.values import DOCUMENTS, PublishedValue
-from jaxcap.report import agreement
+from jaxcap.report import figures
 from jaxcap.results import Device
 from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
@@ -26,7 +26,7 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
         f"Of {len(assessments)} published values, {counts[Conclusion.REPRODUCED]} are reproduced, "
         f"and {counts[Conclusion.MISTAKE]} contain a mistake"
     )
-    return agreement.figure(
+    return figures.scatter(
         [_group(conclusion, assessments) for conclusion in Conclusion],
         factor=FACTOR,
         xlabel="published time of a call (lower is better)",
@@ -35,7 +35,7 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
     )
 
 
-def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> agreement.Group:
+def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> figures.Group:
     measured = [
         (assessment.published.time_s, assessment.replications[0])
         for assessment in assessments
@@ -47,10 +47,10 @@ def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> agreeme
     xs = [published_s for published_s, _ in measured]
     ys = [replication.correct_time.value for _, replication in measured]
     if conclusion is not Conclusion.MISTAKE:
-        return agreement.Group(label, xs, ys, series=series)
+        return figures.Group(label, xs, ys, series=series)
     mistaken = [replication.mistaken_time.value for _, replication in measured]
     other_label = f"with the mistake ({len(mistaken)})"
-    return agreement.Group(label, xs, ys, mistaken, other_label, series)
+    return figures.Group(label, xs, ys, mistaken, other_label, series)
 
 
 def series_of(conclusion: Conclusion) -> str:

@@ -1,9 +1,8 @@
 """What pages show.
 
-- ``agreement``: a scatter plot of paired times.
 - ``claims``: sentences that are checked.
 - ``exports``: results as CSV, JSON and Markdown, and side by side.
-- ``figures``: figures of results.
+- ``figures``: all kinds of figures of results.
 - ``findings``: their titles, in words that stay true.
 - ``headlines``: sentences and small plots of the landing page.
 - ``reliability``: how far timings can be trusted.

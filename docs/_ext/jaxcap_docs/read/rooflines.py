@@ -14,7 +14,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue, linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS
-from jaxcap.report import roofline
+from jaxcap.report import figures
+from jaxcap.report.roofline import bottleneck, roofline_fraction
 from jaxcap.results import Cost, Result
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.files import slug
@@ -66,13 +67,13 @@ class Rooflines(SphinxDirective):
     ) -> Iterator[nodes.Node]:
         costs = [(kernel.result, kernel.cost) for kernel in kernels]
         dtypes = {kernel.result.key: kernel.dtype for kernel in kernels}
-        figure = roofline.figure(
+        figure = figures.roofline(
             ceilings, costs, title=title, label=_title, dtype=lambda result: dtypes[result.key]
         )
         yield nodes.rubric("", title)
         yield from plot(self, f"roofline-{slug(title)}", figure)
         reasons = [
-            REASONS[roofline.bottleneck(result, ceilings, dtype=dtype, cost=cost)]
+            REASONS[bottleneck(result, ceilings, dtype=dtype, cost=cost)]
             for result, cost, dtype in kernels
         ]
         yield table_node(_counts(ceilings, reasons))
@@ -129,7 +130,7 @@ def _shares(ceilings: Ceilings, kernels: Sequence[CostedResult], reasons: Sequen
     rows = []
     for (result, cost, dtype), reason in zip(kernels, reasons, strict=True):
         parameters = (f"{name} {value}" for name, value in without_device(result).items())
-        share = roofline.roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short
+        share = roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short
         rows.append((result.experiment, result.variant, ", ".join(parameters), share, reason))
     headers = ("experiment", "variant", "with", "share", "limited by")
     return Table("Each kernel's share of the limit", headers, rows)

@@ -12,7 +12,9 @@ from jaxcap.report.figures.labels import headline, label_ends
 from jaxcap.report.figures.lines import scaling, speedups
 from jaxcap.report.figures.pairs import dumbbell
 from jaxcap.report.figures.panels import facets, panels
+from jaxcap.report.figures.roofline import roofline
 from jaxcap.report.figures.rows import bars, ratios
+from jaxcap.report.figures.scatter import Group, scatter
 from jaxcap.report.figures.style import (
     COLOURS,
     GRID,
@@ -40,6 +42,7 @@ __all__ = [
     "STYLE_FILE",
     "TIME",
     "Drawing",
+    "Group",
     "Reference",
     "Tree",
     "bars",
@@ -56,8 +59,10 @@ __all__ = [
     "panels",
     "ratios",
     "returns",
+    "roofline",
     "running_total",
     "scaling",
+    "scatter",
     "speedups",
     "use_style",
     "waterfall",

@@ -12,7 +12,7 @@ from matplotlib import rc_params_from_file
 from matplotlib.axis import Axis
 from matplotlib.ticker import EngFormatter, FixedLocator, Formatter, NullLocator
 
-STYLE_FILE = Path(__file__).parents[1] / "jaxcap.mplstyle"
+STYLE_FILE = Path(__file__).with_name("jaxcap.mplstyle")
 STYLE = rc_params_from_file(STYLE_FILE, use_default_template=False)
 COLOURS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
 MARKERS = ("o", "s", "^", "D", "v", "P")

@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from jaxcap.report import figures
+from jaxcap.report.figures.labels import headline
+from jaxcap.report.figures.style import COLOURS, GRID, MARKERS, STYLE
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,16 @@ class Group:
     series: str = ""
 
 
-def figure(
+def scatter(
     groups: Sequence[Group], *, factor: float, xlabel: str, ylabel: str, finding: str
 ) -> Figure:
     """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``.
 
     A group without points is left out.
     """
-    with plt.rc_context(figures.STYLE):
-        drawing, axes = plt.subplots(figsize=(6.0, 5.6))
-        styles = zip(cycle(figures.COLOURS), cycle(figures.MARKERS), strict=False)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(6.0, 5.6))
+        styles = zip(cycle(COLOURS), cycle(MARKERS), strict=False)
         for group, (colour, marker) in zip(groups, styles, strict=False):
             if not group.xs:  # whose colour stays its own
                 continue
@@ -70,13 +71,13 @@ def figure(
                 artist.set_gid(f"{group.series}.{number}")
         if any(group.xs for group in groups):
             _draw_band(axes, factor)
-            drawing.legend(loc="outside lower center", ncols=2)
+            figure.legend(loc="outside lower center", ncols=2)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
-        figures.headline(drawing, finding)
-    return drawing
+        headline(figure, finding)
+    return figure
 
 
 def _draw_band(axes: Axes, factor: float) -> None:
@@ -84,7 +85,7 @@ def _draw_band(axes: Axes, factor: float) -> None:
         min(axes.get_xlim()[0], axes.get_ylim()[0]),
         max(axes.get_xlim()[1], axes.get_ylim()[1]),
     ]
-    axes.plot(ends, ends, color=figures.GRID, lw=1.2, zorder=0)
+    axes.plot(ends, ends, color=GRID, lw=1.2, zorder=0)
     low, high = [end / factor for end in ends], [end * factor for end in ends]
-    axes.fill_between(ends, low, high, color=figures.GRID, alpha=0.2, lw=0, zorder=0)
+    axes.fill_between(ends, low, high, color=GRID, alpha=0.2, lw=0, zorder=0)
     axes.set(xlim=ends, ylim=ends)
