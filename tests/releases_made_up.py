@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from fakes import ENVIRONMENT
 
-from jaxcap.releases.files import EXPERIMENT, TWIN, ReleaseFiles
+from jaxcap.releases.recording.files import EXPERIMENT, TWIN, ReleaseFiles
 from jaxcap.results import ProcessSamples, Result, ResultSet
 
 NAMES = ["0.4.31", "0.4.33", "0.5.0", "0.6.0", "0.7.0", "0.8.0"]

@@ -56,7 +56,19 @@ def test_importing_brings_along_no_library_that_is_not_needed(
     assert imported & absent == set()
 
 
-@pytest.mark.parametrize("package", ["kernels", "measure", "measure.machine", "releases", "report"])
+@pytest.mark.parametrize(
+    "package",
+    [
+        "kernels",
+        "measure",
+        "measure.machine",
+        "releases",
+        "releases.changes",
+        "releases.recording",
+        "releases.search",
+        "report",
+    ],
+)
 def test_a_package_lists_its_modules(package: str) -> None:
     module = import_module(f"jaxcap.{package}")
     lines = re.findall(r"^- (.*?):", module.__doc__ or "", re.MULTILINE)

@@ -17,11 +17,12 @@ from fakes import CPU, make_result, make_run, make_set
 
 from jaxcap.cli import cli
 from jaxcap.measure.machine import lock
-from jaxcap.releases import environments, trials
-from jaxcap.releases.bisection import ReleaseError
-from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
-from jaxcap.releases.files import ReleaseFiles
-from jaxcap.releases.trials import FunctionTrials
+from jaxcap.releases.recording import environments
+from jaxcap.releases.recording.environments import InstallationError, ReleaseEnvironment
+from jaxcap.releases.recording.files import ReleaseFiles
+from jaxcap.releases.search import trials
+from jaxcap.releases.search.bisection import ReleaseError
+from jaxcap.releases.search.trials import FunctionTrials
 
 AVAILABLE = ["0.10.2", "0.10.0", "0.9.0", "0.5.0", "0.4.33", "0.4.31"]
 

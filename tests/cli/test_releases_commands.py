@@ -19,9 +19,10 @@ from fakes import ENVIRONMENT, make_result, make_run, make_set
 
 from jaxcap.cli import cli
 from jaxcap.measure.machine import description, lock
-from jaxcap.releases import environments, recording
-from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
-from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+from jaxcap.releases.recording import environments
+from jaxcap.releases.recording import recorder as recording
+from jaxcap.releases.recording.environments import InstallationError, ReleaseEnvironment
+from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
 from jaxcap.results import Environment, ResultSet
 
 SCAN, SORT = "scan of 1,000 small steps", "sort of 10,000 numbers"

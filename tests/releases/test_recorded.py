@@ -7,7 +7,7 @@ import pytest
 from releases_made_up import NAMES, record
 
 from jaxcap.releases import recorded
-from jaxcap.releases.comparison import Releases
+from jaxcap.releases.changes.comparison import Releases
 from jaxcap.results import ResultsError
 
 

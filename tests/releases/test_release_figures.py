@@ -8,7 +8,8 @@ import pytest
 from releases_made_up import MODES, NAMES, REGRESSES, UNCHANGED, record
 
 from jaxcap.releases import figures
-from jaxcap.releases.comparison import Releases, Series
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import Series
 
 
 @pytest.fixture(autouse=True)

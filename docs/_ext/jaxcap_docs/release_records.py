@@ -7,10 +7,11 @@ from functools import cache
 
 from sphinx.util import logging
 
-from jaxcap.releases.comparison import Releases, Series
-from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import Series
 from jaxcap.releases.quantities import JAX
 from jaxcap.releases.recorded import load
+from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
 from jaxcap.results import ResultsError
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records

@@ -31,8 +31,8 @@ from jaxcap.results.statistics import CONFIDENCE, Estimate
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
-    from jaxcap.releases.bisection import Outcome, Ratio
-    from jaxcap.releases.trials import FunctionTrials
+    from jaxcap.releases.search.bisection import Outcome, Ratio
+    from jaxcap.releases.search.trials import FunctionTrials
 
 
 class Words(NamedTuple):
@@ -156,11 +156,11 @@ def bisect(
             require_writable(path, option)
     for reference, option in (function, "SCRIPT.PY:FUNCTION"), (setup, "--setup"):
         _require_reference(reference, option)
-    from jaxcap.releases.bisection import ReleaseError, most_comparisons
-    from jaxcap.releases.bisection import bisect as search
-    from jaxcap.releases.environments import default_folder
     from jaxcap.releases.recorded import packaged_folder
-    from jaxcap.releases.trials import FunctionTrials
+    from jaxcap.releases.recording.environments import default_folder
+    from jaxcap.releases.search.bisection import ReleaseError, most_comparisons
+    from jaxcap.releases.search.bisection import bisect as search
+    from jaxcap.releases.search.trials import FunctionTrials
 
     name, words = QUANTITIES[quantity]
     with progress_bar(hidden=quiet) as bar, measuring_alone():
@@ -223,8 +223,8 @@ def _choose(
     run: CommandRun, trials: FunctionTrials, good: str | None, bad: str | None
 ) -> Sequence[str]:
     """List the releases from one end to the other, oldest first."""
-    from jaxcap.releases.environments import InstallationError, available_releases
-    from jaxcap.releases.files import version_key
+    from jaxcap.releases.recording.environments import InstallationError, available_releases
+    from jaxcap.releases.recording.files import version_key
 
     installed: Sequence[str] | None = None
     where = f"on the package index for Python {trials.python}"
@@ -317,7 +317,7 @@ def _sentences(
 
 def _leads(outcome: Outcome, trials: FunctionTrials) -> Iterator[str]:
     """Yield hints at the cause."""
-    from jaxcap.releases.comparison import causes
+    from jaxcap.releases.changes.causes import causes
 
     if changes := _other_changes(
         *(trials.made[r].requirements for r in (outcome.older, outcome.newer))
@@ -359,8 +359,8 @@ def _same_changes(
     folder: Path, outcome: Outcome, quantity: Any, threshold: float
 ) -> Mapping[str, Ratio] | None:
     """Find the recorded benchmarks that changed between the same releases; None without recordings."""
-    from jaxcap.releases.bisection import changed_benchmarks
-    from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+    from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
+    from jaxcap.releases.search.bisection import changed_benchmarks
 
     changes: dict[str, Ratio] | None = None
     try:

@@ -21,10 +21,11 @@ from jaxcap.results import ResultsError
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
-    from jaxcap.releases.comparison import ReleaseChange, Releases
-    from jaxcap.releases.environments import ReleaseEnvironment
-    from jaxcap.releases.files import ReleaseFiles
+    from jaxcap.releases.changes.comparison import Releases
+    from jaxcap.releases.changes.series import ReleaseChange
     from jaxcap.releases.quantities import Quantity
+    from jaxcap.releases.recording.environments import ReleaseEnvironment
+    from jaxcap.releases.recording.files import ReleaseFiles
 
 _folder = click.option(
     "--folder",
@@ -81,7 +82,7 @@ _extra = click.option(
 @python_option
 def list_(folder: Path, python: str) -> None:
     """List the releases that the package index offers, and what has been recorded of each."""
-    from jaxcap.releases.files import version_key
+    from jaxcap.releases.recording.files import version_key
 
     files = _files(folder)
     try:
@@ -134,7 +135,7 @@ def record(
     """
     run = CommandRun(quiet=quiet)
     files = _files(folder)
-    from jaxcap.releases.files import TWIN, version_key
+    from jaxcap.releases.recording.files import TWIN, version_key
 
     chosen = sorted(_choose(names, python), key=version_key)
     newest = max((*chosen, *files.releases()), key=version_key).removesuffix(TWIN)
@@ -177,7 +178,7 @@ def confirm(
     """
     run = CommandRun(quiet=quiet)
     files = _files(folder)
-    from jaxcap.releases.files import version_key
+    from jaxcap.releases.recording.files import version_key
 
     changes = _load(files).changes[:largest]
     if not changes:
@@ -206,12 +207,12 @@ def _record(
     benchmarks: Sequence[str],
 ) -> None:
     """Install releases and measure them, with a progress bar; then list what failed."""
-    from jaxcap.releases import recording
-    from jaxcap.releases.environments import default_folder
+    from jaxcap.releases.recording.environments import default_folder
+    from jaxcap.releases.recording.recorder import ReleaseRecorder
 
     failures: list[str] = []
     try:
-        recorder = recording.ReleaseRecorder(
+        recorder = ReleaseRecorder(
             *(files, environments or default_folder(), python, extra, processes, benchmarks),
             on_failure=failures.append,
         )
@@ -298,7 +299,7 @@ def compare(
     A difference of less than 10 % counts as undecided. So does one that may be due to chance, given
     how many benchmarks are compared.
     """
-    from jaxcap.releases.comparison import adjust
+    from jaxcap.releases.changes.series import adjust
 
     recorded = _recorded(folder, machine)
     for release in (before, after):
@@ -359,8 +360,8 @@ def _show(kind: str, table: Table, records: Sequence[Mapping[str, object]]) -> N
 
 def _recorded(folder: Path | None, machine: str | None) -> Releases:
     """Read the recorded releases of a machine."""
-    from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
     from jaxcap.releases.recorded import packaged_folder
+    from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
 
     if folder is None:
         own = Path("recorded")
@@ -401,7 +402,7 @@ def _files(folder: Path) -> ReleaseFiles:
     """Return this machine's files in a folder of recordings."""
     start_backend()
     from jaxcap.measure.machine.description import capture
-    from jaxcap.releases.files import EXPERIMENT, ReleaseFiles
+    from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
     from jaxcap.results.files import recording_path
 
     try:
@@ -411,7 +412,7 @@ def _files(folder: Path) -> ReleaseFiles:
 
 
 def _available(python: str) -> list[str]:
-    from jaxcap.releases.environments import InstallationError, available_releases
+    from jaxcap.releases.recording.environments import InstallationError, available_releases
 
     try:
         return available_releases(python)
@@ -427,7 +428,7 @@ def _choose(names: Sequence[str], python: str) -> Sequence[str]:
 
 def _require_device(chosen: Sequence[str], benchmarks: Sequence[str], files: ReleaseFiles) -> None:
     """Refuse programs alone under new releases: only other benchmarks say what device they ran on."""
-    from jaxcap.releases.recording import PROGRAMS
+    from jaxcap.releases.recording.recorder import PROGRAMS
 
     new = [release for release in chosen if not files.path(release).exists()]
     if new and set(benchmarks) <= set(PROGRAMS):
@@ -440,7 +441,7 @@ def _require_device(chosen: Sequence[str], benchmarks: Sequence[str], files: Rel
 def _benchmarks(patterns: Sequence[str]) -> Sequence[str]:
     """Select benchmarks by patterns, or all."""
     from jaxcap.releases.benchmarks import BENCHMARKS
-    from jaxcap.releases.recording import PROGRAMS
+    from jaxcap.releases.recording.recorder import PROGRAMS
 
     known = (*PROGRAMS, *BENCHMARKS)
     for pattern in patterns:

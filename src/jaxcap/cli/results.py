@@ -12,7 +12,7 @@ import click
 
 from jaxcap.cli.options import DASH, InputError, require_writable
 from jaxcap.cli.output import display, write
-from jaxcap.releases.files import load_in_place
+from jaxcap.releases.recording.files import load_in_place
 from jaxcap.report.exports import FORMATS, side_by_side
 from jaxcap.results import ResultsError, ResultSet, json_schema
 from jaxcap.results.environment import provenance

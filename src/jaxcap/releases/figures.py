@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
-from jaxcap.releases.claims import CheckedClaim
-from jaxcap.releases.comparison import FEW_PROCESSES, ReleaseChange, Releases, Series
-from jaxcap.releases.files import TWIN
+from jaxcap.releases.changes.claims import CheckedClaim
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import FEW_PROCESSES, ReleaseChange, Series
+from jaxcap.releases.recording.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math
 
 #: Colours of what is faster and slower than under the newest release, with what is equal between

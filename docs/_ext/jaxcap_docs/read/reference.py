@@ -8,8 +8,8 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 from jaxcap.measure.machine.doctor import Facts
-from jaxcap.releases.comparison import Releases
-from jaxcap.releases.recording import ReleaseRecorder
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.recording.recorder import ReleaseRecorder
 from jaxcap.results.base import FrozenModel
 
 RECORDS = (Facts, FrozenModel, ReleaseRecorder, Releases)

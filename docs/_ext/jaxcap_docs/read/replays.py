@@ -8,10 +8,17 @@ from html import escape
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-from jaxcap.releases.comparison import Releases
-from jaxcap.releases.files import TWIN
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.replays import (
+    REPLAYS,
+    Replay,
+    ReplayOutcome,
+    ReplayVerdict,
+    judge,
+    summary,
+)
 from jaxcap.releases.recorded import TOPICS
-from jaxcap.releases.replays import REPLAYS, Replay, ReplayOutcome, ReplayVerdict, judge, summary
+from jaxcap.releases.recording.files import TWIN
 from jaxcap.results.files import slug
 from jaxcap_docs.read.elements import raw_html
 from jaxcap_docs.read.releases import ReleasesDirective

@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
 from jaxcap.published import Assessment, Conclusion
-from jaxcap.releases.files import EXPERIMENT
+from jaxcap.releases.recording.files import EXPERIMENT
 from jaxcap.report.claims import WORDS
 from jaxcap.report.reliability import false_alarms
 from jaxcap.results import audit

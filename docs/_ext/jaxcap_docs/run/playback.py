@@ -32,7 +32,7 @@ from jaxcap.measure import store
 from jaxcap.measure.digest import sources_of_script
 from jaxcap.measure.settings import quick_is_on, reuse_is_on
 from jaxcap.releases import recorded
-from jaxcap.releases.files import EXPERIMENT
+from jaxcap.releases.recording.files import EXPERIMENT
 from jaxcap.report import figures
 from jaxcap.results.base import FrozenModel
 from jaxcap_docs import image_files, page_records

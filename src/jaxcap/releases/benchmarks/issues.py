@@ -1,7 +1,7 @@
 """Situations that public issues report as slow, each in a few lines of our own.
 
-`jaxcap.releases.replays` says what was reported, and judges the results. Inputs are smaller than in
-most reports, so that all releases can be measured.
+`jaxcap.releases.changes.replays` says what was reported, and judges the results. Inputs are smaller
+than in most reports, so that all releases can be measured.
 """
 
 from __future__ import annotations

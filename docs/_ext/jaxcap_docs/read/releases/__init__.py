@@ -15,10 +15,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.releases import comparison
-from jaxcap.releases.comparison import Releases
-from jaxcap.releases.files import EXPERIMENT
+from jaxcap import releases as releases_package
+from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.recorded import TOPICS
+from jaxcap.releases.recording.files import EXPERIMENT
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.read.dependencies import note_files
@@ -28,6 +28,7 @@ from jaxcap_docs.read.releases.addresses import SECTION
 from jaxcap_docs.release_records import recorded
 from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
+CODE = Path(releases_package.__file__).parent
 MISSING = "No machine has recorded the releases of JAX yet."
 
 PARTS: Mapping[str, Callable[[SphinxDirective, Releases], list[nodes.Node]]] = {
@@ -63,7 +64,8 @@ class ReleasesDirective(SphinxDirective, ABC):
     def run(self) -> list[nodes.Node]:
         """Return what the page shows, or a note if no machine has recorded the releases."""
         note_files(self.env, page_records.RECORDED, f"*/{EXPERIMENT}/**/*")
-        note_files(self.env, Path(comparison.__file__).parent, "*.*")
+        for kind in ("py", "csv"):
+            note_files(self.env, CODE, f"**/*.{kind}")
         machines = recorded()
         if not machines:
             is_said = self.env.temp_data.get(MISSING)  # of this page alone

@@ -7,7 +7,8 @@ from html import escape
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-from jaxcap.releases.comparison import Releases, Series
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import Series
 from jaxcap.results.files import slug
 from jaxcap.results.tables import Link
 from jaxcap_docs.lessons import TUTORIALS_FOLDER

@@ -12,8 +12,9 @@ from rich.filesize import decimal
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.releases import comparison
-from jaxcap.releases.comparison import ReleaseChange, Releases, Series
+from jaxcap.releases.changes.causes import causes
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import ReleaseChange, Series
 from jaxcap.results.tables import Table
 from jaxcap_docs.read.elements import dropdown, raw_html, table_node
 from jaxcap_docs.read.releases.addresses import link_to_series, link_to_topic
@@ -52,7 +53,7 @@ def explanations(changes: Sequence[ReleaseChange]) -> list[nodes.Node]:
             f'<p class="jaxcap-note">{escape(cause.topic or cause.benchmark)} in {cause.release}: '
             f'{escape(cause.cause)} <a href="{escape(cause.link)}">Where that is shown</a></p>'
         )
-        for cause in comparison.causes()
+        for cause in causes()
         if any(map(cause.explains, changes))
     ]
 

@@ -9,8 +9,10 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.published import NEAREST_BENCHMARKS
-from jaxcap.releases import claims, comparison, figures
-from jaxcap.releases.comparison import Releases
+from jaxcap.releases import figures
+from jaxcap.releases.changes import claims
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import FALSE_SHARE, FEW_PROCESSES
 from jaxcap.results.tables import Table
 from jaxcap_docs.read.elements import note, plot, raw_html, stamp, table_node
 from jaxcap_docs.read.releases.addresses import (
@@ -42,7 +44,7 @@ def machine(_: SphinxDirective, releases: Releases) -> list[nodes.Node]:
 
 def _warning(processes: int) -> list[nodes.Node]:
     """Say what can't be concluded from so few processes, if they are too few."""
-    if processes >= comparison.FEW_PROCESSES:
+    if processes >= FEW_PROCESSES:
         return []
     if processes == 1:
         text = "One process measured each release: there are no intervals, and no changes."
@@ -75,12 +77,12 @@ def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
         ]
     by_factor = sorted(compared, key=lambda change: change.factor, reverse=True)
     typical = median(change.factor for change in compared)
-    below = sum(change.p <= comparison.FALSE_SHARE for change in compared)
+    below = sum(change.p <= FALSE_SHARE for change in compared)
     text = (
         f"JAX {releases.newest} was compared with itself in {len(compared)} benchmarks. "
         f"{sum(change.is_change for change in compared)} of these comparisons would be called changes "
         f"by the rules above. Without the correction for their number, {below} would have a p-value of "
-        f"at most {comparison.FALSE_SHARE:g}, where {comparison.FALSE_SHARE * len(compared):.1f} are "
+        f"at most {FALSE_SHARE:g}, where {FALSE_SHARE * len(compared):.1f} are "
         f"expected by chance. Half of the ratios lie within {100 * (typical - 1):.1f} % of 1."
     )
     rows = [

@@ -8,7 +8,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.releases import figures
-from jaxcap.releases.comparison import ReleaseChange, Releases, Series
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import ReleaseChange, Series
 from jaxcap.results.files import slug
 from jaxcap.results.tables import Table
 from jaxcap_docs.read.elements import note, plot, raw_html, table_node

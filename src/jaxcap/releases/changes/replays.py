@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal
 
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.files import TWIN, version_key
+from jaxcap.releases.changes.spans import name_span
 from jaxcap.releases.quantities import JAX
-from jaxcap.releases.spans import name_span
+from jaxcap.releases.recording.files import TWIN, version_key
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Speedup
 

@@ -24,9 +24,14 @@ from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.turns import measure_each_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.environments import InstallationError, ReleaseEnvironment, folder_of, install
-from jaxcap.releases.files import ALL, EXPERIMENT, TWIN, ReleaseFiles
 from jaxcap.releases.quantities import JAX
+from jaxcap.releases.recording.environments import (
+    InstallationError,
+    ReleaseEnvironment,
+    folder_of,
+    install,
+)
+from jaxcap.releases.recording.files import ALL, EXPERIMENT, TWIN, ReleaseFiles
 from jaxcap.results import Device, ProcessSamples, Result, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE
@@ -58,9 +63,9 @@ class ReleaseRecorder:
     environments
         The folder of the virtual environments.
     python
-        See `jaxcap.releases.environments.install`.
+        See `jaxcap.releases.recording.environments.install`.
     extra
-        See `jaxcap.releases.environments.install`.
+        See `jaxcap.releases.recording.environments.install`.
     processes
         How many fresh processes measure each benchmark under each release.
     benchmarks

@@ -8,7 +8,7 @@ import pytest
 from fakes import make_result, make_set
 from releases_made_up import record
 
-from jaxcap.releases.files import EXPERIMENT, ReleaseFiles, load_in_place
+from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles, load_in_place
 from jaxcap.results import ResultsError
 
 

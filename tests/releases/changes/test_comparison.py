@@ -1,3 +1,5 @@
+"""What is called a change among all benchmarks of a machine, and what a second recording says."""
+
 from __future__ import annotations
 
 import subprocess
@@ -11,18 +13,13 @@ from releases_made_up import CONTROL_MOVES, MODES, NAMES, REGRESSES, UNCHANGED, 
 
 from jaxcap.releases import figures
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.comparison import (
-    FALSE_SHARE,
-    OTHER,
-    Cause,
-    ReleaseChange,
-    Releases,
+from jaxcap.releases.changes.comparison import OTHER, Releases
+from jaxcap.releases.changes.series import (
     Series,
     adjust,
-    causes,
     false_discovery_control,
 )
-from jaxcap.releases.files import TWIN, ReleaseFiles
+from jaxcap.releases.recording.files import TWIN, ReleaseFiles
 from jaxcap.results.statistics import Estimate
 
 
@@ -36,18 +33,6 @@ def load(files: ReleaseFiles) -> Releases:
 @pytest.fixture
 def releases(tmp_path: Path) -> Releases:
     return load(record(tmp_path / "releases"))
-
-
-def series_of(levels: list[list[float]]) -> Series:
-    estimates = {
-        f"0.{number}.0": Estimate.from_runs([[second] for second in seconds], unit="s")
-        for number, seconds in enumerate(levels)
-    }
-    return Series("made up", OTHER, "JAX", "time", estimates)
-
-
-def noise(rng: np.random.Generator, level_s: float, count: int = 5) -> list[float]:
-    return [float(level_s * rng.lognormal(0, 0.03)) for _ in range(count)]
 
 
 def test_finds_the_one_change_that_is_there(releases: Releases) -> None:
@@ -130,58 +115,9 @@ def test_modes_are_no_change(releases: Releases) -> None:
     assert MODES not in [change.series.benchmark for change in releases.changes]
 
 
-def test_equal_modes_in_all_processes_of_a_release_are_no_change() -> None:
-    fast, slow = [4e-4] * 5, [0.12] * 5
-    mixed = [4e-4, 0.12, 4e-4, 0.12, 0.12]
-    series = series_of([mixed, fast, slow, mixed])
-    (alone,) = adjust([series.compare("0.1.0", "0.2.0")])
-    assert alone.p > 1e-4, "Welch's test alone would say that it is impossible"
-
-
-def test_range_of_modes_has_to_be_left() -> None:
-    series = series_of([[1.0, 1.0, 1.0, 9.0], [3.0, 3.0, 3.0, 3.0]])
-    overlapping = ReleaseChange(series, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0)
-    assert not overlapping.is_change
-    apart = series_of([[1.0, 1.6], [3.0, 3.1]])
-    assert ReleaseChange(apart, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0).is_change
-
-
-def test_small_differences_do_not_count() -> None:
-    series = series_of([[1.00, 1.001], [1.09, 1.091]])
-    (small,) = adjust([series.compare("0.0.0", "0.1.0")])
-    assert small.adjusted_p < FALSE_SHARE
-    assert not small.is_change
-
-
 def test_what_numpy_does_too_is_not_jax(releases: Releases) -> None:
     (moved,) = releases.moved_with_control
     assert moved.series.benchmark == CONTROL_MOVES
-
-
-def test_of_noise_alone_hardly_anything_is_called_a_change() -> None:
-    rng = np.random.default_rng(1)
-    trials = 200
-    p = []
-    found = 0
-    for _ in range(trials):
-        steps = [
-            series.compare("0.0.0", "0.1.0")
-            for series in (series_of([noise(rng, 1), noise(rng, 1)]) for _ in range(20))
-        ]
-        p += [step.p for step in steps]
-        found += any(step.adjusted_p <= FALSE_SHARE for step in adjust(steps))
-    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.015)
-    assert found / trials <= FALSE_SHARE + 0.04
-    assert sum(value <= 0.05 for value in p) > 10 * found, "uncorrected, many would be found"
-
-
-def test_intervals_hold_the_true_ratio_as_often_as_they_say() -> None:
-    rng = np.random.default_rng(2)
-    held = 0
-    for _ in range(500):
-        one = series_of([noise(rng, 1), noise(rng, 2)]).compare("0.0.0", "0.1.0")
-        held += one.low <= 2 <= one.high
-    assert held / 500 >= 0.93
 
 
 def test_slower_than_ever_compares_with_the_best_release(releases: Releases) -> None:
@@ -253,37 +189,8 @@ def test_memory_needs_no_test(releases: Releases) -> None:
     assert change.words == "2.5 times more memory"
 
 
-def test_a_cause_explains_changes_at_its_release_only(releases: Releases) -> None:
-    (change,) = releases.changes
-    assert change.series.topic == "loops"
-    assert Cause("0.4.32", "loops", "", "a sentence", "https://example.org").explains(change)
-    assert not Cause("0.4.31", "loops", "", "a sentence", "https://example.org").explains(change)
-    assert not Cause("0.4.32", "sorting", "", "a sentence", "https://example.org").explains(change)
-
-
-@pytest.mark.parametrize(
-    ("direction", "is_explained"), [("slower", True), ("faster", False), ("", True)]
-)
-def test_a_cause_may_explain_one_direction_only(
-    direction: str, is_explained: bool, releases: Releases
-) -> None:
-    (change,) = releases.changes
-    cause = Cause("0.4.32", "loops", "", "a sentence", "https://example.org", direction)
-    assert cause.explains(change) == is_explained
-
-
-def test_causes_name_topics_and_benchmarks_that_exist() -> None:
-    topics = {benchmark.topic for benchmark in BENCHMARKS.values()}
-    for cause in causes():
-        assert bool(cause.topic) != bool(cause.benchmark)
-        assert cause.topic in topics or cause.benchmark in BENCHMARKS
-        assert cause.link.startswith("https://github.com/")
-        assert cause.cause.endswith(".")
-        assert cause.direction in {"slower", "faster", ""}
-
-
 def test_reading_needs_no_jax() -> None:
-    code = "import sys, jaxcap.releases.comparison; assert 'jax' not in sys.modules"
+    code = "import sys, jaxcap.releases.changes.comparison; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

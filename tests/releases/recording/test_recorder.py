@@ -16,11 +16,12 @@ from jaxcap.measure.digest import digest
 from jaxcap.measure.machine import description, lock
 from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.worker import Task
-from jaxcap.releases import environments, recording
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.environments import InstallationError, ReleaseEnvironment
-from jaxcap.releases.files import ALL, EXPERIMENT, ReleaseFiles
-from jaxcap.releases.recording import PROGRAMS, ReleaseRecorder
+from jaxcap.releases.recording import environments
+from jaxcap.releases.recording import recorder as recording
+from jaxcap.releases.recording.environments import InstallationError, ReleaseEnvironment
+from jaxcap.releases.recording.files import ALL, EXPERIMENT, ReleaseFiles
+from jaxcap.releases.recording.recorder import PROGRAMS, ReleaseRecorder
 from jaxcap.results import ResultSet
 
 Measure = Callable[..., list[ResultSet]]

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
 
-from jaxcap.releases.comparison import (
+from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import (
     FALSE_SHARE,
-    Releases,
     Series,
     compare_logs,
     false_discovery_control,
 )
+from jaxcap.releases.changes.spans import name_span
 from jaxcap.releases.quantities import JAX, NUMPY, Quantity
-from jaxcap.releases.spans import name_span
 from jaxcap.report.claims import Outcome
 
 # With more changes of the outcome than this, a list of spans says less than a count.

@@ -13,8 +13,7 @@ from fakes import make_result, make_run, make_set
 
 from jaxcap.releases.benchmarks import BENCHMARKS, prepare
 from jaxcap.releases.benchmarks.issues import BENCHMARKS as OF_ISSUES
-from jaxcap.releases.quantities import JAX, NUMPY
-from jaxcap.releases.replays import (
+from jaxcap.releases.changes.replays import (
     REPLAYS,
     Replay,
     ReplayOutcome,
@@ -22,6 +21,7 @@ from jaxcap.releases.replays import (
     judge,
     summary,
 )
+from jaxcap.releases.quantities import JAX, NUMPY
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import Speedup
 

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from jaxcap.measure.processes import Interpreter
-from jaxcap.releases import environments, trials
-from jaxcap.releases.bisection import ReleaseError
-from jaxcap.releases.environments import InstallationError
-from jaxcap.releases.functions import VARIANT, prepare
 from jaxcap.releases.quantities import Quantity
-from jaxcap.releases.trials import FunctionTrials
+from jaxcap.releases.recording import environments
+from jaxcap.releases.recording.environments import InstallationError
+from jaxcap.releases.search import trials
+from jaxcap.releases.search.bisection import ReleaseError
+from jaxcap.releases.search.functions import VARIANT, prepare
+from jaxcap.releases.search.trials import FunctionTrials
 
 SCRIPT = """
 import time

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import jaxcap
-from jaxcap.releases import environments
-from jaxcap.releases.environments import InstallationError, available_releases, install
+from jaxcap.releases.recording import environments
+from jaxcap.releases.recording.environments import InstallationError, available_releases, install
 
 
 class Commands:

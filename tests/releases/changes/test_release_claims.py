@@ -9,12 +9,12 @@ from releases_made_up import NAMES, record
 
 from jaxcap.releases import figures
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.claims import CLAIMS, CheckedClaim, check
-from jaxcap.releases.comparison import Releases
+from jaxcap.releases.changes.claims import CLAIMS, CheckedClaim, check
+from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.recorded import load
 from jaxcap.report.claims import Outcome
 
-GALLERY = Path(__file__).parents[2] / "gallery"
+GALLERY = Path(__file__).parents[3] / "gallery"
 ADDING = CLAIMS[0]
 
 

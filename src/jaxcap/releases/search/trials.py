@@ -12,8 +12,8 @@ from pathlib import Path
 
 from jaxcap.measure.processes import ProcessError, WorkerProcess
 from jaxcap.measure.worker import Task
-from jaxcap.releases.bisection import ReleaseError
-from jaxcap.releases.environments import (
+from jaxcap.releases.quantities import LEAST, Quantity, estimate_of
+from jaxcap.releases.recording.environments import (
     DEFAULT_PYTHON,
     LOCK,
     InstallationError,
@@ -21,7 +21,7 @@ from jaxcap.releases.environments import (
     folder_of,
     install,
 )
-from jaxcap.releases.quantities import LEAST, Quantity, estimate_of
+from jaxcap.releases.search.bisection import ReleaseError
 from jaxcap.results import Device, Result
 
 # In each process, as in a recording of releases: few and short samples, because processes differ far
@@ -34,18 +34,18 @@ _Workers = Sequence[tuple[str, WorkerProcess]]
 
 @dataclass
 class FunctionTrials:
-    """What `jaxcap.releases.bisection.bisect` calls to measure a function.
+    """What `jaxcap.releases.search.bisection.bisect` calls to measure a function.
 
     Attributes
     ----------
     function, setup
-        See `jaxcap.releases.functions.prepare`.
+        See `jaxcap.releases.search.functions.prepare`.
     quantity
         What is measured of a call.
     environments
         The folder of the virtual environments.
     python
-        See `jaxcap.releases.environments.install`.
+        See `jaxcap.releases.recording.environments.install`.
     packages
         What the function needs besides JAX, NumPy and SciPy.
     limit_s
@@ -77,7 +77,7 @@ class FunctionTrials:
         environments = {release: self._environment(release) for release in releases}
         task = Task(
             name="bisect",
-            reference="jaxcap.releases.functions:prepare",
+            reference="jaxcap.releases.search.functions:prepare",
             points=({"function": self.function, "setup": self.setup},),
             sample_s=SAMPLE_S,
             allocator="steady",

@@ -9,7 +9,7 @@ from math import exp
 import pytest
 from fakes import make_result, make_run, make_set
 
-from jaxcap.releases.bisection import (
+from jaxcap.releases.search.bisection import (
     ERROR_RATE,
     LOOKS,
     PROCESSES,

@@ -1,0 +1,76 @@
+"""A benchmark under two releases: what is called a change, and how certain that is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jaxcap.releases.changes.comparison import OTHER
+from jaxcap.releases.changes.series import (
+    FALSE_SHARE,
+    ReleaseChange,
+    Series,
+    adjust,
+)
+from jaxcap.results.statistics import Estimate
+
+
+def series_of(levels: list[list[float]]) -> Series:
+    estimates = {
+        f"0.{number}.0": Estimate.from_runs([[second] for second in seconds], unit="s")
+        for number, seconds in enumerate(levels)
+    }
+    return Series("made up", OTHER, "JAX", "time", estimates)
+
+
+def noise(rng: np.random.Generator, level_s: float, count: int = 5) -> list[float]:
+    return [float(level_s * rng.lognormal(0, 0.03)) for _ in range(count)]
+
+
+def test_equal_modes_in_all_processes_of_a_release_are_no_change() -> None:
+    fast, slow = [4e-4] * 5, [0.12] * 5
+    mixed = [4e-4, 0.12, 4e-4, 0.12, 0.12]
+    series = series_of([mixed, fast, slow, mixed])
+    (alone,) = adjust([series.compare("0.1.0", "0.2.0")])
+    assert alone.p > 1e-4, "Welch's test alone would say that it is impossible"
+
+
+def test_range_of_modes_has_to_be_left() -> None:
+    series = series_of([[1.0, 1.0, 1.0, 9.0], [3.0, 3.0, 3.0, 3.0]])
+    overlapping = ReleaseChange(series, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0)
+    assert not overlapping.is_change
+    apart = series_of([[1.0, 1.6], [3.0, 3.1]])
+    assert ReleaseChange(apart, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0).is_change
+
+
+def test_small_differences_do_not_count() -> None:
+    series = series_of([[1.00, 1.001], [1.09, 1.091]])
+    (small,) = adjust([series.compare("0.0.0", "0.1.0")])
+    assert small.adjusted_p < FALSE_SHARE
+    assert not small.is_change
+
+
+def test_of_noise_alone_hardly_anything_is_called_a_change() -> None:
+    rng = np.random.default_rng(1)
+    trials = 200
+    p = []
+    found = 0
+    for _ in range(trials):
+        steps = [
+            series.compare("0.0.0", "0.1.0")
+            for series in (series_of([noise(rng, 1), noise(rng, 1)]) for _ in range(20))
+        ]
+        p += [step.p for step in steps]
+        found += any(step.adjusted_p <= FALSE_SHARE for step in adjust(steps))
+    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.015)
+    assert found / trials <= FALSE_SHARE + 0.04
+    assert sum(value <= 0.05 for value in p) > 10 * found, "uncorrected, many would be found"
+
+
+def test_intervals_hold_the_true_ratio_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(500):
+        one = series_of([noise(rng, 1), noise(rng, 2)]).compare("0.0.0", "0.1.0")
+        held += one.low <= 2 <= one.high
+    assert held / 500 >= 0.93
