@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from jaxcap_docs.read.cells import fold_cells
 from jaxcap_docs.read.elements import Folded, raw_html
-from jaxcap_docs.read.takeaways import show_first
+from jaxcap_docs.read.tutorials.cells import fold_cells
+from jaxcap_docs.read.tutorials.takeaways import show_first
 
 TABLE = raw_html('<div class="jaxcap-table"><table></table></div>')
 CLAIM = raw_html('<div class="jaxcap-claim jaxcap-holds">It holds.</div>')

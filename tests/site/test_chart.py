@@ -11,7 +11,7 @@ from canvas import RECORDER, texts
 from docutils.core import publish_from_doctree
 from docutils.utils import new_document
 from fakes import CPU, GPU, make_result, make_run, make_set
-from jaxcap_docs.read.experiments import explorer
+from jaxcap_docs.read.results.experiments import explorer
 from made_up import HOSTILE
 from playwright.sync_api import Browser, Locator, Page, expect
 from sites import ROOT

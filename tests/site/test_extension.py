@@ -18,9 +18,10 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
-from jaxcap_docs.read import experiments, rooflines, tutorials
 from jaxcap_docs.read.quotes import comparative
-from jaxcap_docs.read.trust import published_values
+from jaxcap_docs.read.results import experiments, rooflines
+from jaxcap_docs.read.results.trust import published_values
+from jaxcap_docs.read.tutorials import pages
 from jaxcap_docs.run import gallery, playback, session_time, start
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser
@@ -289,9 +290,9 @@ def test_a_figure_is_left_out_without_a_word_only_where_results_lack_it(
 
     said: list[str] = []
     monkeypatch.setattr(
-        tutorials, "logger", SimpleNamespace(info=lambda text, *parts: said.append(text % parts))
+        pages, "logger", SimpleNamespace(info=lambda text, *parts: said.append(text % parts))
     )
-    with tutorials.left_out_if_lacking("plot"):
+    with pages.left_out_if_lacking("plot"):
         draw()
     assert said == told
 

@@ -9,7 +9,7 @@ import pytest
 from fakes import make_pair
 from jaxcap_docs import build_entry, page_records
 from jaxcap_docs.lessons import TUTORIALS
-from jaxcap_docs.read import history
+from jaxcap_docs.read.results import history
 from made_up import CLAIMING_PAGE
 from sites import ROOT, Read
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from jaxcap_docs.read.experiments import RELEASE_TOPICS
+from jaxcap_docs.read.results.experiments import RELEASE_TOPICS
 from made_up import CLAIMING_PAGE, OTHER_PAGES
 from playwright.sync_api import Browser, Page, expect
 from sites import ROOT, TUTORIALS, Read

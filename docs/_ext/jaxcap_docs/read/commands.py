@@ -17,6 +17,14 @@ from jaxcap_docs.run import outputs
 PAGE = "command_line"
 
 
+def setup(app: Sphinx) -> None:
+    """Complete the page, with the help of the extensions that document commands and run them."""
+    app.connect("config-inited", on_config_inited)
+    app.setup_extension("sphinx_click")  # which has the next event
+    app.connect("sphinx-click-process-epilog", on_process_epilog)
+    app.connect("doctree-read", on_doctree_read, priority=600)  # after they have run
+
+
 class NotRun(SphinxDirective):
     """Shows a command without its output in a build that doesn't run this page."""
 

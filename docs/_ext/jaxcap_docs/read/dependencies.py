@@ -64,6 +64,12 @@ def note_drawing(env: BuildEnvironment) -> None:
         note_files(env, file.parent, file.name)
 
 
+def setup(app: Sphinx) -> None:
+    """Ask for outdated pages in each build."""
+    app.connect("env-get-outdated", on_env_get_outdated)
+    app.connect("env-purge-doc", on_env_purge_doc)
+
+
 def on_env_purge_doc(_: Sphinx, env: BuildEnvironment, page: str) -> None:
     """Forget the files of a page that will be read again, or is gone."""
     _noted(env).pop(page, None)

@@ -15,6 +15,11 @@ from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html
 from jaxcap_docs.run import outputs
 
 
+def setup(app: Sphinx) -> None:
+    """Complete the pages before titles are collected."""
+    app.connect("doctree-read", on_doctree_read, priority=100)
+
+
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     """Fold the solutions of an exercise away, and offer its notebooks under the title."""
     if app.env.docname not in EXERCISES:

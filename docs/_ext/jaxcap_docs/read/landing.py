@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from docutils import nodes
 from matplotlib.figure import Figure
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import dispatch, mistakes
@@ -22,6 +23,12 @@ from jaxcap_docs.read.dependencies import note_all_records, note_files
 from jaxcap_docs.read.elements import plot, reference
 
 GALLERY = Path(__file__).parents[4] / "gallery"
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directives."""
+    app.add_directive("findings", Findings)
+    app.add_directive("path", TutorialPath)
 
 
 class Headline(Protocol):

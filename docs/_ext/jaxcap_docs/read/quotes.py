@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -19,6 +20,14 @@ from jaxcap_docs.run.outputs import Exercise
 logger = logging.getLogger(__name__)
 
 QUOTED = "jaxcap-measured"  # the class of what the role quotes
+
+
+def setup(app: Sphinx) -> None:
+    """Register the roles and directives."""
+    app.add_role("measured", MeasuredRole())
+    app.add_role("settled", MeasuredRole(settled=True))
+    app.add_directive("provenance", Provenance)
+    app.add_directive("topics", Topics)
 
 
 class MeasuredRole(SphinxRole):

@@ -1,97 +1,23 @@
-"""The pages of JAX's releases: what a machine recorded of them, and a page for each topic.
+"""Pages of JAX's releases: what a machine recorded of them, and a page for each topic.
 
-`changes` compares releases with each other, and `parts` has what else pages show: the machine, the map,
-noise, claims and failures. `topics` shows all benchmarks of a topic.
+- ``directives``: show parts of these pages.
+- ``changes``: tables that compare releases with each other.
+- ``parts``: all other parts: the machine, the map, noise, claims and failures.
+- ``topics``: all benchmarks of a topic.
+- ``replays``: public issues, replayed.
+- ``addresses``: links to all of these.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
-
-from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
-from jaxcap import releases as releases_package
-from jaxcap.releases.changes.comparison import Releases
-from jaxcap.releases.recorded import TOPICS
-from jaxcap.releases.recording.files import EXPERIMENT
-from jaxcap.results.files import slug
-from jaxcap_docs import page_records
-from jaxcap_docs.read.dependencies import note_files
-from jaxcap_docs.read.elements import note
-from jaxcap_docs.read.releases import changes, parts, topics
-from jaxcap_docs.read.releases.addresses import SECTION
-from jaxcap_docs.release_records import recorded
-from jaxcap_docs.sources import make_if_changed, package_files, write_pages
-
-CODE = Path(releases_package.__file__).parent
-MISSING = "No machine has recorded the releases of JAX yet."
-
-PARTS: Mapping[str, Callable[[SphinxDirective, Releases], list[nodes.Node]]] = {
-    "machine": parts.machine,
-    "map": parts.overview,
-    "changes": changes.steps,
-    "slower": changes.regressions,
-    "then and now": changes.then_and_now,
-    "noise": parts.noise,
-    "claims": parts.checked_claims,
-    "published": parts.published,
-    "failures": parts.failures,
-    "files": parts.files,
-}
+from jaxcap_docs.read.releases import directives, replays, topics
 
 
-def on_builder_inited(app: Sphinx) -> None:
-    """Write a page for each topic, unless the package is as it was in the last build."""
-    folder = Path(app.srcdir, SECTION, "topics")
-    pages = {
-        slug(topic): f"# {topic.capitalize()} by release\n\n```{{releases-topic}} {topic}\n```\n"
-        for topic in TOPICS.values()
-    }
-    make_if_changed(app, folder, package_files(), partial(write_pages, folder, pages))
-
-
-class ReleasesDirective(SphinxDirective, ABC):
-    """Shows what the first machine recorded, or says that none has."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return what the page shows, or a note if no machine has recorded the releases."""
-        note_files(self.env, page_records.RECORDED, f"*/{EXPERIMENT}/**/*")
-        for kind in ("py", "csv"):
-            note_files(self.env, CODE, f"**/*.{kind}")
-        machines = recorded()
-        if not machines:
-            is_said = self.env.temp_data.get(MISSING)  # of this page alone
-            self.env.temp_data[MISSING] = True
-            return [] if is_said else [note(MISSING)]
-        return self.show(machines[0])
-
-    @abstractmethod
-    def show(self, releases: Releases) -> list[nodes.Node]:
-        """Return what the page shows of a machine."""
-
-
-class ReleasesPart(ReleasesDirective):
-    """Show a part of a page about the releases, by its name."""
-
-    def show(self, releases: Releases) -> list[nodes.Node]:
-        """Return the part."""
-        name = self.arguments[0]
-        if name not in PARTS:
-            raise self.error(f"there is no part {name!r}: choose one of {', '.join(PARTS)}")
-        return PARTS[name](self, releases)
-
-
-class ReleasesTopic(ReleasesDirective):
-    """Show all benchmarks of a topic: a plot of each, and a table."""
-
-    def show(self, releases: Releases) -> list[nodes.Node]:
-        """Return the plots, and the table below them."""
-        return topics.show(self, releases, self.arguments[0])
+def setup(app: Sphinx) -> None:
+    """Write the pages of topics, and register the directives."""
+    app.connect("builder-inited", topics.on_builder_inited)  # before pages are looked for
+    app.add_directive("releases", directives.ReleasesPart)
+    app.add_directive("releases-topic", directives.ReleasesTopic)
+    app.add_directive("replays", replays.Replays)

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.releases import figures
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import ReleaseChange, Series
+from jaxcap.releases.recorded import TOPICS
 from jaxcap.results.files import slug
 from jaxcap.results.tables import Table
 from jaxcap_docs.read.elements import note, plot, raw_html, table_node
-from jaxcap_docs.read.releases.addresses import links_to_files
+from jaxcap_docs.read.releases.addresses import SECTION, links_to_files
 from jaxcap_docs.read.releases.changes import explanations, value_text
+from jaxcap_docs.sources import make_if_changed, package_files, write_pages
+
+
+def on_builder_inited(app: Sphinx) -> None:
+    """Write a page for each topic, unless the package is as it was in the last build."""
+    folder = Path(app.srcdir, SECTION, "topics")
+    pages = {
+        slug(topic): f"# {topic.capitalize()} by release\n\n```{{releases-topic}} {topic}\n```\n"
+        for topic in TOPICS.values()
+    }
+    make_if_changed(app, folder, package_files(), partial(write_pages, folder, pages))
 
 
 def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nodes.Node]:

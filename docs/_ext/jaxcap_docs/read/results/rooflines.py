@@ -24,7 +24,7 @@ from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.read.dependencies import note_all_results
 from jaxcap_docs.read.elements import note, pick, plot, raw_html, table_node
-from jaxcap_docs.read.experiments import without_device
+from jaxcap_docs.read.results.experiments import without_device
 
 REASONS = {
     "memory": "bandwidth of memory",

@@ -25,7 +25,7 @@ from jaxcap_docs.page_records import BUILD_START, PageRecord, TableRecord, diffe
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
 from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html, reference, stamp
-from jaxcap_docs.read.facts import facts_of
+from jaxcap_docs.read.tutorials.facts import facts_of
 
 logger = logging.getLogger(__name__)
 

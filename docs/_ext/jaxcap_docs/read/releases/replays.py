@@ -21,8 +21,8 @@ from jaxcap.releases.recorded import TOPICS
 from jaxcap.releases.recording.files import TWIN
 from jaxcap.results.files import slug
 from jaxcap_docs.read.elements import raw_html
-from jaxcap_docs.read.releases import ReleasesDirective
 from jaxcap_docs.read.releases.addresses import link_to_benchmark
+from jaxcap_docs.read.releases.directives import ReleasesDirective
 
 # Shapes say what colours say too.
 MARKS: dict[ReplayOutcome, str] = {

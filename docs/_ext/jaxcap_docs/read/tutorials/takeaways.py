@@ -11,9 +11,9 @@ from sphinx.application import Sphinx
 
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS_FOLDER
-from jaxcap_docs.read.cells import cells_of, fold_cells, output_of
 from jaxcap_docs.read.elements import Folded
 from jaxcap_docs.read.quotes import QUOTED
+from jaxcap_docs.read.tutorials.cells import cells_of, fold_cells, output_of
 
 TITLE = "Takeaway"  # of the section at the end of a script
 WAYS_ON = "What next?"  # of the same section, once the takeaway has moved
