@@ -51,3 +51,10 @@ def test_elsewhere_results_may_have_any_name(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     make_set(make_result()).save(path)
     assert len(load_in_place(path)) == 1
+
+
+def test_a_second_recording_installs_what_the_first_one_did(files: ReleaseFiles) -> None:
+    assert "numpy==2.0.0" in files.again.requirements("0.5.0")
+    files.again.save_requirements("0.5.0", "numpy==2.1.0\n")
+    assert files.again.requirements("0.5.0") == "numpy==2.1.0\n"
+    assert files.again.requirements("0.6.0") == ""

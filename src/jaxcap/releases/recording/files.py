@@ -90,7 +90,11 @@ class ReleaseFiles:
     @property
     def machine_folder(self) -> Path:
         """The folder of the machine, for a second recording as well."""
-        return self.folder.parents[int(self.folder.name == _CONFIRMATION)]
+        return self.folder.parents[int(self._is_second)]
+
+    @property
+    def _is_second(self) -> bool:
+        return self.folder.name == _CONFIRMATION
 
     @property
     def again(self) -> ReleaseFiles:
@@ -177,9 +181,14 @@ class ReleaseFiles:
         write_atomically(self._failures_path, file.getvalue())
 
     def requirements(self, release: str) -> str:
-        """Return what was installed beside a release when it was recorded; empty if it wasn't."""
+        """Return what was installed beside a release when it was recorded; empty if it wasn't.
+
+        A second recording installs what the first one did, so that they differ by chance alone.
+        """
         path = self._requirements_path(release)
-        return path.read_text(encoding="utf-8") if path.exists() else ""
+        if path.exists():
+            return path.read_text(encoding="utf-8")
+        return ReleaseFiles.of(self.machine_folder).requirements(release) if self._is_second else ""
 
     def save_requirements(self, release: str, requirements: str) -> None:
         """Write down what is installed beside a release."""
