@@ -86,7 +86,9 @@ _ = plt.legend()
 by_least_squares = abs(many_exact - TRUE)[:, 0]
 by_deming = abs(across - TRUE)[:, 0]
 nearer = int((by_deming < by_least_squares).sum())
-print(f"Deming's slope is nearer to the truth for {nearer} of {SENSORS} sensors")
+print(
+    f"Deming's slope is nearer to the truth for {nearer} of {SENSORS} sensors"
+)
 print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 
 # %%

@@ -79,7 +79,9 @@ pays_from = crossover(evaluations, COMPILED, over=NUMPY, x="size")
 break_even = "none of them"
 if pays_from:
     is_largest = pays_from == max(r.parameters["size"] for r in evaluations)
-    break_even = f"{pays_from:,} readings" + ("" if is_largest else " and more")
+    break_even = f"{pays_from:,} readings" + (
+        "" if is_largest else " and more"
+    )
 evaluations.speedups(over=NUMPY)
 
 # %%

@@ -135,7 +135,9 @@ for (name, losses), size in zip(curves.items(), (13, 8, 4)):
     axes.plot(epochs, losses, "o-", ms=size, label=name)
 axes.set(xlabel="short epoch", ylabel="mean loss (lower is better)")
 axes.set_xticks(epochs)
-axes.set_title("The same training on one device, on eight, and in two processes")
+axes.set_title(
+    "The same training on one device, on eight, and in two processes"
+)
 figures.label_ends(axes)
 
 # %%

@@ -6,7 +6,8 @@ A large matrix product takes half a second. Is that good? Comparing libraries te
 them is ahead, but not whether there is anything left to gain. For that, ask the device: how close
 do NumPy, PyTorch and JAX come to the most it can do? First, this page checks the answers, because a
 fast inverse that is wrong is no use. At the end, it finds out what 32 bits and TF32 give up for
-their speed. """
+their speed.
+"""
 
 # %%
 # Four tasks for three libraries
