@@ -37,9 +37,10 @@ START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)
 
 # %%
-# A success that never moved -------------------------- How small should that step be? That depends
-# on the dtype, and SciPy's default suits 64 bits. What happens if you keep it, and hand over data
-# in 32?
+# A success that never moved
+# --------------------------
+# How small should that step be? That depends on the dtype, and SciPy's default suits 64 bits. What
+# happens if you keep it, and hand over data in 32?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
 small = calibration.fit_by_scipy(*narrow, START, step=default_step)

@@ -10,12 +10,13 @@ don't even need a first.
 """
 
 # %%
-# Eight devices from one CPU -------------------------- JAX can make one CPU pretend to be several
-# devices. That won't save you any time. But your program sees eight devices and has to treat them
-# as it would eight GPUs, so you can develop at home what is going to run on a cluster. JAX has to
-# know their number before it first looks for devices, and in this process it may have looked
-# already. So this page starts new processes, whose environment sets ``JAX_PLATFORMS`` to ``cpu``
-# and ``JAX_NUM_CPU_DEVICES`` to the number:
+# Eight devices from one CPU
+# --------------------------
+# JAX can make one CPU pretend to be several devices. That won't save you any time. But your program
+# sees eight devices and has to treat them as it would eight GPUs, so you can develop at home what
+# is going to run on a cluster. JAX has to know their number before it first looks for devices, and
+# in this process it may have looked already. So this page starts new processes, whose environment
+# sets ``JAX_PLATFORMS`` to ``cpu`` and ``JAX_NUM_CPU_DEVICES`` to the number:
 from jaxcap.report.virtual_devices import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
@@ -80,11 +81,12 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # imports. ``put`` does what :func:`jax.device_put` does, even when the devices belong to several
 # processes.)
 #
-# Does it learn the same? ----------------------- It should: the mean over a batch doesn't depend on
-# who computes which part of it, and JAX's random numbers for dropout are computed from a key,
-# wherever that happens. To see whether it does, we make three trainings with the same batches, of a
-# few steps in each of two short epochs. The first two run this command, with smaller batches, on
-# one device and on eight:
+# Does it learn the same?
+# -----------------------
+# It should: the mean over a batch doesn't depend on who computes which part of it, and JAX's random
+# numbers for dropout are computed from a key, wherever that happens. To see whether it does, we
+# make three trainings with the same batches, of a few steps in each of two short epochs. The first
+# two run this command, with smaller batches, on one device and on eight:
 #
 # .. code-block:: console
 #
@@ -135,9 +137,7 @@ for (name, losses), size in zip(curves.items(), (13, 8, 4)):
     axes.plot(epochs, losses, "o-", ms=size, label=name)
 axes.set(xlabel="short epoch", ylabel="mean loss (lower is better)")
 axes.set_xticks(epochs)
-axes.set_title(
-    "The same training on one device, on eight, and in two processes"
-)
+axes.set_title("On one device, on eight, and in two processes")
 figures.label_ends(axes)
 
 # %%

@@ -162,9 +162,9 @@ for _ in range(3):
 # mistake.
 #
 # Another habit to question: mixing kinds of arrays
-# ------------------------------------------------- NumPy and JAX accept each other's arrays, and
-# convert them without a word, again in each call. Here are the times for five numbers of either
-# kind:
+# -------------------------------------------------
+# NumPy and JAX accept each other's arrays, and convert them without a word, again in each call.
+# Here are the times for five numbers of either kind:
 numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
 jax_dot = results.select(variant="jit", operation="dot", size=5)
 for kind in ("its own", "JAX"):
@@ -275,6 +275,7 @@ def overtakes(computation):
     return f"from {size:,} elements on" if size else "not within these sizes"
 
 
+# %%
 Table(
     "Where jit overtakes NumPy",
     ("computation", "overtakes"),

@@ -176,11 +176,12 @@ four_times_quicker
 # right on another device, or for matrices of another size, and it names neither. A sentence without
 # its table can't be checked, only measured again.
 #
-# Is ``solve`` slower when it is compiled? ---------------------------------------- The notebook
-# also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_: why is a
-# function that solves a complex system slower in JAX, although it is compiled, than in NumPy? The
-# question gives no sizes. We try several, with ten right-hand sides, and with complex numbers of 64
-# bits, 32 for each part.
+# Is ``solve`` slower when it is compiled?
+# ----------------------------------------
+# The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
+# why is a function that solves a complex system slower in JAX, although it is compiled, than in
+# NumPy? The question gives no sizes. We try several, with ten right-hand sides, and with complex
+# numbers of 64 bits, 32 for each part.
 Source(dispatch.solve_and_reduce)
 
 # %%
@@ -224,12 +225,13 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # compiled: one call to pay for.
 #
 # The missing conclusion: move what can move as a whole
-# ----------------------------------------------------- Suppose that the library's users run long
-# loops over many small matrices, such as a mean of thousands of rotations. Then moving has a chance
-# to pay: ``jit`` around the loop and ``vmap`` over the matrices turn many calls into one. Gradients
-# and GPUs come along in any case. How much it pays, this page hasn't measured, so time your own
-# loop before you decide. Here is a step of such a loop. It finds the orthogonal matrix that is
-# nearest to a given one, and is written for a single matrix:
+# -----------------------------------------------------
+# Suppose that the library's users run long loops over many small matrices, such as a mean of
+# thousands of rotations. Then moving has a chance to pay: ``jit`` around the loop and ``vmap`` over
+# the matrices turn many calls into one. Gradients and GPUs come along in any case. How much it
+# pays, this page hasn't measured, so time your own loop before you decide. Here is a step of such a
+# loop. It finds the orthogonal matrix that is nearest to a given one, and is written for a single
+# matrix:
 
 
 @jax.jit

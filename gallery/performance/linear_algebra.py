@@ -137,11 +137,12 @@ one_sum_pays = claim(
 one_sum_pays
 
 # %%
-# How close to the limit? ----------------------- A device has two limits: how many operations it
-# can do in a second, and how many bytes it can fetch from memory in that time. Data sheets state
-# both, for a clock speed and a cooling that may not be yours. So we measure them, with calls that
-# should run into one limit and nothing else: a large product for the arithmetic, and a large copy
-# or sum for the memory.
+# How close to the limit?
+# -----------------------
+# A device has two limits: how many operations it can do in a second, and how many bytes it can
+# fetch from memory in that time. Data sheets state both, for a clock speed and a cooling that may
+# not be yours. So we measure them, with calls that should run into one limit and nothing else: a
+# large product for the arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
@@ -255,12 +256,14 @@ print(f"{share_of_limit(product).short} of the limit with waiting")
 # The test works for other people's numbers, too: when somebody reports the time of a product, count
 # its operations.
 #
-# What 32 bits and fewer give up ------------------------------ In float32, a product does the same
-# operations on half the bytes, and one instruction of a CPU handles twice as many numbers. GPUs may
-# gain much more, above all with TF32. This format has the range of float32, but only 10 bits of
-# fraction in place of 23, so that NVIDIA's tensor cores can multiply it. A setting called
-# ``precision`` decides whether JAX may round to it, and the default favours speed. Pass the setting
-# to a call, or set it for a block with :func:`jax.default_matmul_precision`.
+# What 32 bits and fewer give up
+# ------------------------------
+# In float32, a product does the same operations on half the bytes, and one instruction of a CPU
+# handles twice as many numbers. GPUs may gain much more, above all with TF32. This format has the
+# range of float32, but only 10 bits of fraction in place of 23, so that NVIDIA's tensor cores can
+# multiply it. A setting called ``precision`` decides whether JAX may round to it, and the default
+# favours speed. Pass the setting to a call, or set it for a block with
+# :func:`jax.default_matmul_precision`.
 #
 # How far are the products under three settings from NumPy's in 64 bits?
 import matplotlib.pyplot as plt

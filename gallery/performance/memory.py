@@ -9,9 +9,11 @@ compute some numbers twice. How much memory does that save, and what does it cos
 """
 
 # %%
-# Ask the compiler ---------------- Our example is a stack of layers. Each multiplies a batch of
-# examples by one matrix, takes ``tanh``, and multiplies by another matrix. (``checkpoint_name``
-# gives the first product a name. A section below asks for the product by it.)
+# Ask the compiler
+# ----------------
+# Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
+# ``tanh``, and multiplies by another matrix. (``checkpoint_name`` gives the first product a name. A
+# section below asks for the product by it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -53,11 +55,12 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
 # called ``peak_memory_in_bytes``. But if it is smaller than the temporaries, it can't include them,
 # and you have to add up the other three.
 #
-# A gradient remembers -------------------- A gradient goes through the layers forwards, and then
-# backwards from the last to the first. Going backwards, it needs numbers that it computed going
-# forwards. Which ones? :func:`jax.vjp` returns the second half, the *backward pass*, as a function,
-# and that function is a pytree of `everything that it remembers
-# <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
+# A gradient remembers
+# --------------------
+# A gradient goes through the layers forwards, and then backwards from the last to the first. Going
+# backwards, it needs numbers that it computed going forwards. Which ones? :func:`jax.vjp` returns
+# the second half, the *backward pass*, as a function, and that function is a pytree of `everything
+# that it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
 x = jnp.ones((512, 64))
 weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
 
@@ -94,8 +97,8 @@ axes.set(title="What a stack of layers needs while it runs", ylim=0)
 figures.label_ends(axes)
 
 # %%
-# Does the gradient's line rise by what a layer remembers? The matrices are arguments, so that leaves
-# the batch, and the two arrays between the matrices:
+# Does the gradient's line rise by what a layer remembers? The matrices are arguments, so that
+# leaves the batch, and the two arrays between the matrices:
 first, *_, last = temporaries["gradient"]
 rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
 inputs, _, _, *between = remembered(memory.layer)
@@ -144,10 +147,11 @@ Table("Temporaries and results of one call", columns, rows)
 # knows nothing of that, so expect the second number to be somewhat larger. If it is no more than
 # that, the analysis is a number that you can plan with.
 #
-# Remember less, and compute it again ----------------------------------- :func:`jax.checkpoint`
-# wraps a function so that its gradient remembers only the arguments. In the backward pass, as much
-# of the function runs again as it takes to recover the rest. A *policy* lets you choose what else
-# to remember, such as the product that got a name in ``layer``:
+# Remember less, and compute it again
+# -----------------------------------
+# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. In the
+# backward pass, as much of the function runs again as it takes to recover the rest. A *policy* lets
+# you choose what else to remember, such as the product that got a name in ``layer``:
 only_product = jax.checkpoint_policies.save_only_these_names("product")
 with_product = jax.checkpoint(memory.layer, policy=only_product)
 print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
@@ -227,10 +231,11 @@ for name in order:
 # </tutorials/performance/timing>` has more on that. For this page we have left ``malloc`` alone, as
 # your programs do.)
 #
-# Did the compiler comply? ------------------------ A checkpoint around everything runs the whole
-# forward pass once more, right before the backward pass, and this time all of it has to be
-# remembered. JAX's documentation `warns of that <https://docs.jax.dev/en/latest/301/remat.html>`__:
-# wrap the parts, not the whole.
+# Did the compiler comply?
+# ------------------------
+# A checkpoint around everything runs the whole forward pass once more, right before the backward
+# pass, and this time all of it has to be remembered. JAX's documentation `warns of that
+# <https://docs.jax.dev/en/latest/301/remat.html>`__: wrap the parts, not the whole.
 #
 # There is another way to save nothing. Write the same stack as a Python loop, and the compiler sees
 # all its layers at once. Count how often JAX asks for ``tanh``, and how often the compiled program

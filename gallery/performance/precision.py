@@ -107,11 +107,12 @@ _ = figure.legend(loc="outside right center")
 # new process changes even more, since it lays out its memory anew. That is why ``A`` and ``B`` take
 # turns on this site, and why its intervals come from several processes.
 #
-# Will the next run agree? ------------------------ An interval is a promise about the next
-# measurement, and we can check whether it was kept: does the value of the next run lie inside? That
-# should happen as often as the confidence says. A wide interval keeps the promise easily and helps
-# nobody, so the table also has the *width*: how many times as large the upper end is as the lower
-# one, in the median.
+# Will the next run agree?
+# ------------------------
+# An interval is a promise about the next measurement, and we can check whether it was kept: does
+# the value of the next run lie inside? That should happen as often as the confidence says. A wide
+# interval keeps the promise easily and helps nobody, so the table also has the *width*: how many
+# times as large the upper end is as the lower one, in the median.
 reliability.table_of_intervals(audit)
 
 # %%
@@ -145,10 +146,12 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # tools, the memory of a large array may go back to the system after each call, to be fetched again
 # for the next.
 #
-# What no interval can promise ---------------------------- The runs of the audit follow each other
-# within minutes. Tomorrow the clock speed, the temperature and the neighbours on the machine will
-# be different, and nothing measured today says how much that matters. What we can see is how much
-# changes within minutes: in part between the processes of one run, and in part between runs.
+# What no interval can promise
+# ----------------------------
+# The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
+# and the neighbours on the machine will be different, and nothing measured today says how much that
+# matters. What we can see is how much changes within minutes: in part between the processes of one
+# run, and in part between runs.
 reliability.table_of_deviations(audit)
 
 # %%

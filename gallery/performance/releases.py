@@ -165,9 +165,10 @@ print(f"{np.sum(corrected <= 0.05):,} after the correction")
 # ones. A pair that isn't listed may have changed all the same, by too little for a handful of
 # processes to show it.
 #
-# Two speeds under one release ---------------------------- A test that compares means takes for
-# granted that a release has *one* speed. Here is the program whose calls differ the most from one
-# process to the next, with a dot for each process:
+# Two speeds under one release
+# ----------------------------
+# A test that compares means takes for granted that a release has *one* speed. Here is the program
+# whose calls differ the most from one process to the next, with a dot for each process:
 from jaxcap.releases.figures import course
 
 
@@ -188,12 +189,13 @@ _ = course(restless, own, releases.names)
 # next only fast ones, and the test sees a change. So a program like this has to pass one more
 # check: every process of one release must be faster than all processes of the other.
 #
-# Measure the largest changes twice --------------------------------- A list of the *largest*
-# changes has a bias of its own. To get to the top, a change has to be large, and a little luck
-# helps. Statisticians call this the winner's curse. The cure is to measure the top of the list a
-# second time and to believe the second number, for which nobody picked a winner. The smaller a
-# change is, the more of it may have been luck, so compare the two columns. Each row is a change
-# from one release to the next:
+# Measure the largest changes twice
+# ---------------------------------
+# A list of the *largest* changes has a bias of its own. To get to the top, a change has to be
+# large, and a little luck helps. Statisticians call this the winner's curse. The cure is to measure
+# the top of the list a second time and to believe the second number, for which nobody picked a
+# winner. The smaller a change is, the more of it may have been luck, so compare the two columns.
+# Each row is a change from one release to the next:
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
@@ -215,10 +217,11 @@ own = [change for change in changes if change.series is largest]
 _ = course(largest, own, releases.names)
 
 # %%
-# So, has it? ----------- Back to the question in the title. Each dot is a program. Left of the
-# line, it takes less time under the newest release than under the oldest. It is grey if the
-# difference is uncertain, or below ten per cent. (A program whose memory was counted has no time,
-# and no dot.)
+# So, has it?
+# -----------
+# Back to the question in the title. Each dot is a program. Left of the line, it takes less time
+# under the newest release than under the oldest. It is grey if the difference is uncertain, or
+# below ten per cent. (A program whose memory was counted has no time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
 topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
 faster = [pair for pair in pairs if pair.is_change and pair.ratio < 1]

@@ -340,10 +340,12 @@ pairs["timing the allocator"] = wrong_s, right_s
 # <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two
 # you measured.
 #
-# Wrong and right times in one picture ------------------------------------ Each row joins a wrong
-# time with the right one. If the cross lies to the left of its dot, the mistake makes the code look
-# too fast; if to the right, too slow. Two mistakes have no row. A single run (mistake 6) is wrong
-# by a different factor each time, and a false label (mistake 8) isn't a time.
+# Wrong and right times in one picture
+# ------------------------------------
+# Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
+# mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row. A
+# single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
+# isn't a time.
 off_by = max(max(w / r, r / w) for w, r in pairs.values())
 off_in_words = Estimate.from_runs([[off_by]]).short
 _ = figures.dumbbell(
