@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from jaxcap.measure.functions import prepare
 from jaxcap.measure.processes import Interpreter
 from jaxcap.releases import environments, trials
 from jaxcap.releases.bisection import ReleaseError
 from jaxcap.releases.environments import InstallationError
-from jaxcap.releases.functions import VARIANT, prepare
 from jaxcap.releases.quantities import Quantity
 from jaxcap.releases.trials import FunctionTrials
 
@@ -135,8 +135,8 @@ def test_a_failure_names_the_release_and_the_reason(
 
 def test_a_script_runs_once_for_function_and_setup(script: str) -> None:
     Path(script).write_text(SCRIPT + "calls = []\ndef add():\n    calls.append(1)\n", "utf-8")
-    prepare(f"{script}:add", "")[VARIANT]()
-    again = prepare(f"{script}:calls.copy", "")[VARIANT]
+    prepare("", add=f"{script}:add")["add"]()
+    again = prepare("", copy=f"{script}:calls.copy")["copy"]
     assert again() == [1]
 
 

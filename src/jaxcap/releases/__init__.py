@@ -19,7 +19,6 @@ What changed:
 
 In which release a function of yours changed:
 
-- ``functions``: loads it.
 - ``trials``: measures it under several releases.
 - ``bisection``: searches.
 """
