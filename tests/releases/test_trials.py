@@ -146,7 +146,7 @@ def test_functions_of_modules_are_found_in_the_current_folder(
     (tmp_path / "lying_here.py").write_text("def three():\n    return 3\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path.copy())
-    assert prepare("lying_here:three", "")[VARIANT]() == 3
+    assert prepare("", three="lying_here:three")["three"]() == 3
     with pytest.raises(TypeError, match="must return a tuple"):
         prepare("math:sqrt", "lying_here:three")
 
