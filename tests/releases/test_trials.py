@@ -148,9 +148,9 @@ def test_functions_of_modules_are_found_in_the_current_folder(
     monkeypatch.setattr(sys, "path", sys.path.copy())
     assert prepare("", three="lying_here:three")["three"]() == 3
     with pytest.raises(TypeError, match="must return a tuple"):
-        prepare("math:sqrt", "lying_here:three")
+        prepare("lying_here:three", function="math:sqrt")
 
 
 def test_what_is_no_function_is_refused(script: str) -> None:
     with pytest.raises(TypeError, match="is not a function"):
-        prepare(f"{script}:number", "")
+        prepare("", number=f"{script}:number")
