@@ -83,10 +83,12 @@ _ = plt.legend()
 # Each estimator has its cloud of a hundred points. The width of a cloud is chance, and more
 # readings would narrow it. The distance from its middle to the cross is bias, and no amount of data
 # removes that. Here are the clouds in numbers:
-by_least_squares = np.linalg.norm(many_exact - TRUE, axis=1)
-by_deming = np.linalg.norm(across - TRUE, axis=1)
+by_least_squares = abs(many_exact - TRUE)[:, 0]
+by_deming = abs(across - TRUE)[:, 0]
 nearer = int((by_deming < by_least_squares).sum())
-print(f"Deming is nearer to the truth for {nearer} of {SENSORS} sensors")
+print(
+    f"Deming's slope is nearer to the truth for {nearer} of {SENSORS} sensors"
+)
 print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 
 # %%
@@ -102,18 +104,17 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 #
 # Takeaway
 # --------
-spread = np.linalg.norm(many_exact.std(axis=0))
-off_centre = np.linalg.norm(many_exact.mean(axis=0) - TRUE)
-bias = f"{off_centre:.2g}"
-deviation = f"{spread:.2g}"
+slopes = many_exact[:, 0]
+bias = f"{abs(slopes.mean() - TRUE[0]):.2g}"
+deviation = f"{slopes.std():.2g}"
 nearer_of = f"{nearer} of {SENSORS}"
 
 # %%
 # An optimiser finds the minimum of what you wrote down. Whether that is what you wanted to know is
-# a question about noise, and no optimiser will ask it for you. Here, least squares missed the law
-# by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor to sensor. More
-# readings would make the scatter smaller, but not the miss. What helps is knowledge: Deming's
-# estimator, which is told how noisy both sensors are, came nearer to the law for
+# a question about noise, and no optimiser will ask it for you. Here, the slope by least squares was
+# off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor to sensor.
+# More readings would reduce the scatter, and leave the bias as it is. What helps is knowledge:
+# Deming's estimator, which is told how noisy both sensors are, came nearer to the true slope for
 # :measured:`nearer_of` sensors.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch

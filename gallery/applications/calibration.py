@@ -78,7 +78,10 @@ from jaxcap.experiments.dispatch import crossover
 pays_from = crossover(evaluations, COMPILED, over=NUMPY, x="size")
 break_even = "none of them"
 if pays_from:
-    break_even = f"{pays_from:,} readings and more"
+    is_largest = pays_from == max(r.parameters["size"] for r in evaluations)
+    break_even = f"{pays_from:,} readings" + (
+        "" if is_largest else " and more"
+    )
 evaluations.speedups(over=NUMPY)
 
 # %%
@@ -118,9 +121,9 @@ for vector in (four[:2], four[:3], four):
         error(vector, *data_32)
 
 # %%
-# Each new length is traced once and then compiled, which takes far longer than an evaluation. If
-# your lengths keep changing, pad them. Fill every vector with zeros up to the same length, and one
-# program serves them all:
+# JAX traces and compiles each new length once, and compiling takes far longer than an evaluation.
+# If your lengths keep changing, pad them: fill every vector with zeros up to the same length, and
+# one program serves them all:
 
 
 @jax.jit
@@ -226,9 +229,9 @@ for dtype in ("float64", "float32"):
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
-# The second line says what 32 bits cost, and the first what 64 leave. So much for the numbers.
-# Now see what they describe: on the left the readings and the fit, and on the right both of them
-# with the true law subtracted, which magnifies what is left.
+# The first line is the error that 64 bits leave, and the second is what you pay for 32. So much for
+# the numbers. Now see what they describe: on the left the readings and the fit, and on the right
+# both of them with the true law subtracted, which magnifies what is left.
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 figure, (left, right) = plt.subplots(1, 2)
 for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
@@ -331,11 +334,11 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# If your prediction was off, one of two things may have been missing from it. Each gradient by
-# differences takes one more evaluation per parameter: two here, a hundred if you had a hundred
-# parameters, where :func:`jax.grad` would still need one pass backwards. And with the loop
-# compiled, Python has nothing left to do between evaluations, which counts while these are short.
-# What speaks against JAX is its first fit, which compiles:
+# If your prediction was off, one of two things may have been missing. By differences, each gradient
+# takes one more evaluation for each parameter: two here, and a hundred for a hundred parameters,
+# where :func:`jax.grad` would still need a single pass backwards. And inside JAX, Python has
+# nothing to do between evaluations, which counts while these are short. What speaks against JAX is
+# its first fit, which compiles:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
@@ -348,12 +351,14 @@ whole_fit = fit_pays.estimate
 print("evaluation:", evaluation)
 
 # %%
-# Don't judge an optimiser by the cost of one evaluation. On ten thousand readings, a compiled
-# evaluation was :measured:`evaluation than NumPy's`, and a whole fit inside JAX was
-# :measured:`whole_fit than SciPy's with differences`. The two needn't agree, because a fit is also
-# a matter of how many evaluations it takes, and of what happens between them. If you have only one
-# fit to make, count the compilation, too. It is paid once for each shape of the parameters and of
-# the data, so keep both fixed. And an exact gradient is yours in either case, since SciPy takes
-# JAX's.
+# Which optimiser should fit it? If the table says that all three found the same law, choose by what
+# a fit costs you. SciPy with differences needs nothing but the error. SciPy takes JAX's exact
+# gradient as well, and then needs fewer evaluations. And a whole fit inside JAX was
+# :measured:`whole_fit than SciPy's with differences`, once it was compiled, which has to be paid
+# once for each shape of the parameters and the data.
+#
+# Don't choose by the cost of one evaluation: on ten thousand readings, a compiled one was
+# :measured:`evaluation than NumPy's`. A fit is also a matter of how many evaluations it takes, and
+# of what happens between them.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

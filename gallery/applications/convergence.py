@@ -3,9 +3,10 @@ Can you believe an optimiser?
 =============================
 
 An optimiser ends with a word: success, or failure. It is tempting to keep the fits that succeeded,
-and to throw the others away. But here is a search that will report success without having moved.
-Here are a hundred others that find the optimum, whatever they say about it. And at the end is a
-failure that deserves its name. What do the words mean, and what should you look at instead?
+and to throw the others away. How far can you trust the word? This page hands one search data that
+it can't handle, and reads its report. It fits a hundred sensors, and compares what the reports say
+with where the fits ended. Then it looks at a failure that you should take seriously, and at what
+tells it from the others.
 """
 
 # %%
@@ -30,21 +31,21 @@ print("slope and offset of least error:", exact)
 
 # %%
 # Two of the optimisers on that page look for this answer step by step. SciPy's runs in Python, and
-# estimates the gradient by evaluating the error a small step to the side. JAX's has the exact
-# gradient, and is compiled as a whole:
+# estimates each slope from the error a small step away. JAX's has the exact gradient, and is
+# compiled as a whole:
 START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)
 
 # %%
 # A success that never moved
 # --------------------------
-# How small should the step to the side be? That depends on the dtype, and SciPy's default suits 64
-# bits. What happens if you keep it, and hand over data in 32?
+# How small should that step be? That depends on the dtype, and SciPy's default suits 64 bits. What
+# happens if you keep it, and hand over data in 32?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
 small = calibration.fit_by_scipy(*narrow, START, step=default_step)
 print("success" if small.success else "failure", "at", small.x)
-print(f"after {small.nit} steps, gradient {abs(small.jac).max():.1g}")
+print(f"steps: {small.nit}, gradient {abs(small.jac).max():.1g}")
 
 # %%
 # In 32 bits, so small a step is lost in rounding. It changes nothing, so all differences are zero.
@@ -134,10 +135,10 @@ print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
 
 # %%
 # A gain smaller than the rounding can't be seen. Whether the computed error falls is then a matter
-# of luck, and where it doesn't, the search tries ever shorter steps and gives up. But the point
-# where it gives up is good. Close to a minimum the error hardly changes: that is why the search
-# can't see it fall, and why you lose nothing if it stops. In 64 bits, numbers lie so close
-# together that the gradient comes near zero first.
+# of luck. If it doesn't, the search tries shorter and shorter steps, and gives up. But the place
+# where it gives up is a good one. Close to a minimum the error hardly changes: that is why the
+# search can't see it fall, and why you lose nothing when it stops. In 64 bits, rounding is so much
+# smaller that the gradient comes near zero first.
 #
 # A failure to take seriously
 # ---------------------------
@@ -146,12 +147,12 @@ with jax.enable_x64(True):
     lost = fit_inside_jax(reference, reading, np.array([2.0, 2.0]))
     steepness = abs(jax.grad(rmse)(lost.x, reference, reading)).max()
 print("JAX", jax.__version__, "success" if lost.success else "failure")
-print("at", lost.x, f"after {int(lost.nit)} steps, gradient {steepness:.1g}")
+print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
 
 # %%
 # Versions of JAX with `a known fault <https://github.com/jax-ml/jax/issues/16236>`__ give up here,
-# although there is a way down. How can you tell this failure from the harmless ones? Compute the
-# gradient at the point where the search ended, in 64 bits, and see whether it is nearly zero.
+# although there is a way down. What tells this failure from the harmless ones is the gradient.
+# Compute it where the search ended, in 64 bits, and see whether it is nearly zero.
 #
 # Don't wait for a repair, since JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
@@ -169,9 +170,9 @@ gradient_where_lost = f"{steepness:.1g}"
 # A report says why a search stopped, and not how good its result is. On this page, a search whose
 # differences drowned in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
-# ended farther from the closed form than :measured:`worst`. So don't ask the word, ask the
-# gradient. It is nearly zero at an optimum, and was :measured:`gradient_where_lost` where the last
-# search of this page ended. And optimise in 64 bits if you can.
+# ended farther from the closed form than :measured:`worst`. So go by the gradient, and not by the
+# word. The gradient is nearly zero at an optimum, and was :measured:`gradient_where_lost` where the
+# last search of this page ended. And optimise in 64 bits if you can.
 #
 # Next: the optimum is found, and still isn't the law that made the data. :doc:`Why isn't the best
 # fit the truth? </tutorials/applications/attenuation>`

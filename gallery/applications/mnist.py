@@ -97,10 +97,10 @@ headers = ("layer", "kernel in Flax", "kernel in PyTorch", "parameters")
 Table("The network", headers, rows, [note])
 
 # %%
-# They have equally many, in another order. Flax keeps the channels of an image last, and PyTorch
-# first. That transposes the kernels, which you notice, because the shapes don't fit. It also
-# shuffles the long vector that enters ``dense1``, which you may not notice, because all shapes
-# still do. To carry weights over, undo both:
+# Both have the same number of parameters, but not in the same order. Flax keeps the channels of an
+# image last, and PyTorch keeps them first. So the kernels are transposed, which you notice, because
+# their shapes don't fit. And the long vector that enters ``dense1`` is shuffled, which you may not
+# notice, because all shapes do. To carry weights over, undo both:
 Source(model_torch.from_flax)
 
 # %%
@@ -304,16 +304,15 @@ patches_pay = claim(
 patches_pay
 
 # %%
-# The shortest time with Flax was that of :measured:`fastest_of_flax`. If that isn't the idea you
-# would have bet on, remember that the three attack different costs. Data on the device and scan
-# save time *between* steps, so they matter most where a step is short, as on a GPU. Patches save
-# time *within* a step, on devices whose convolutions are slow, as a CPU's may be. So before you
-# choose a remedy, find out where your time goes.
+# The shortest time with Flax was that of :measured:`fastest_of_flax`. Would you have bet on it? The
+# three ideas attack different costs. Data on the device and scan save time *between* steps, so they
+# matter most where a step is short, as on a GPU. Patches save time *within* a step, on devices
+# whose convolutions are slow, as a CPU's may be. So before you choose a remedy, find out where your
+# time goes.
 #
-# Two warnings about these claims. The first idea changes three things at once: where the images
-# are, when losses are read, and how the step is written. The measurements can't tell which of these
-# did it. And how much patches save may depend on the batch, which is small here on a CPU, so that
-# the page builds sooner.
+# Two warnings. The first idea changes three things at once: where the images are, when losses are
+# read, and how the step is written. These measurements can't tell which of them did it. And what
+# patches save may depend on the batch, which is small on a CPU, so that the page builds sooner.
 #
 # How much of the machine is that?
 # --------------------------------
@@ -341,9 +340,11 @@ title = f"Share of what {ceilings.device} can do"
 Table(title, ("way to train", "share"), rows)
 
 # %%
-# What is missing from 1 goes to everything that isn't a product: fetching patches and activations
-# from memory, drawing random numbers for dropout, starting kernels. On a GPU, a share above 1 would
-# mean that products weren't made in float32, because by default they may use TF32.
+# Two things are missing from 1. Products and convolutions of these shapes don't run as fast as the
+# large square product that set the limit. And a step does more than multiply: it fetches patches
+# and activations from memory, draws random numbers for dropout, and starts kernels. On a GPU, a
+# share above 1 would mean that products weren't made in float32, because by default they may use
+# TF32.
 #
 # How long until it knows the digits?
 # -----------------------------------
@@ -569,9 +570,9 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 # :measured:`to_torch than PyTorch's best`. (The best of several ways was also lucky, so expect a
 # little less of it next time.)
 #
-# None of the three ideas is a switch to leave on everywhere. The first saves waiting for losses and
-# sending data. The second saves starting each step from Python. The third replaces convolutions
-# that the device doesn't like. Which of these costs you have depends on your device, so measure
-# before you optimise.
+# None of the three ideas pays everywhere. Data on the device saves sending images and waiting for
+# losses. A scan saves starting each step from Python. Patches replace convolutions that the device
+# is slow at. Which of these costs your training has depends on the device, so measure before you
+# optimise.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -13,10 +13,10 @@ don't even need a first.
 # Eight devices from one CPU
 # --------------------------
 # JAX can make one CPU pretend to be several devices. That won't save you any time. But your program
-# sees eight devices, and has to treat them as it would eight GPUs. So you can develop at home what
-# is going to run on a cluster. JAX has to know the number before it first looks for devices, and in
-# this process it may have looked already. So this page starts others. Their environment sets
-# ``JAX_PLATFORMS`` to ``cpu``, and ``JAX_NUM_CPU_DEVICES`` to the number:
+# sees eight devices and has to treat them as it would eight GPUs, so you can develop at home what
+# is going to run on a cluster. JAX has to know their number before it first looks for devices, and
+# in this process it may have looked already. So this page starts new processes, whose environment
+# sets ``JAX_PLATFORMS`` to ``cpu`` and ``JAX_NUM_CPU_DEVICES`` to the number:
 from jaxcap.report.virtual_devices import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
@@ -83,10 +83,10 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 #
 # Does it learn the same?
 # -----------------------
-# It should. The mean over a batch doesn't depend on who computes which part of it. Neither do JAX's
-# random numbers for dropout, since they are computed from a key. To see whether it does, we make
-# three trainings with the same batches, of a few steps in each of two short epochs. The first two
-# run this command, with smaller batches, on one device and on eight:
+# It should: the mean over a batch doesn't depend on who computes which part of it, and JAX's random
+# numbers for dropout are computed from a key, wherever that happens. To see whether it does, we
+# make three trainings with the same batches, of a few steps in each of two short epochs. The first
+# two run this command, with smaller batches, on one device and on eight:
 #
 # .. code-block:: console
 #
@@ -137,7 +137,7 @@ for (name, losses), size in zip(curves.items(), (13, 8, 4)):
     axes.plot(epochs, losses, "o-", ms=size, label=name)
 axes.set(xlabel="short epoch", ylabel="mean loss (lower is better)")
 axes.set_xticks(epochs)
-axes.set_title("The same training on one device, on several, and in parts")
+axes.set_title("On one device, on eight, and in two processes")
 figures.label_ends(axes)
 
 # %%
@@ -222,9 +222,10 @@ difference = f"{apart:.1e}"
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
 # adds what devices have to tell each other. The training then learns the same: the losses on this
-# page differed by :measured:`difference` of their value at most. Speed is another matter. On this
-# page's machine, :measured:`several` were :measured:`at_most than one`. So measure on one device
-# before you pay for eight.
+# page differed by :measured:`difference` of their value at most. Speed is another matter, and one
+# that a CPU which pretends can't settle. On this page's machine, :measured:`several` (on a CPU,
+# parts of the same one) were :measured:`at_most than one`. Before you pay for eight devices,
+# measure a step on one, and on two.
 #
 # This was the last tutorial. :doc:`How we measure </measuring>` has the rules behind
 # all of them, and the :doc:`exercises </exercises/index>` let you try what you have learned.

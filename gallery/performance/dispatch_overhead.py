@@ -163,8 +163,8 @@ for _ in range(3):
 #
 # Another habit to question: mixing kinds of arrays
 # -------------------------------------------------
-# NumPy and JAX accept each other's arrays, and convert them without a word. It looks as if nothing
-# had happened. But it happens in each call. Here are the times for five numbers of either kind:
+# NumPy and JAX accept each other's arrays, and convert them without a word, again in each call.
+# Here are the times for five numbers of either kind:
 numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
 jax_dot = results.select(variant="jit", operation="dot", size=5)
 for kind in ("its own", "JAX"):
@@ -214,7 +214,8 @@ for variant in chains.variants:
 
 # %%
 # Read these as prices. Near a hundred, each sine pays for a call of its own. Near one, you pay for
-# the call, and a sine more or less hardly matters.
+# a single call, and a sine more or less hardly matters. In between, part of the price is due once,
+# however long the chain is, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -269,9 +270,12 @@ def overtakes(computation):
     """Describe the size from which jit is faster."""
     some = growth.select(computation=computation)
     size = experiments.crossover(some, "jit", over="NumPy", x="size")
+    if size == max(result.parameters["size"] for result in some):
+        return f"only at the largest size, {size:,} elements"
     return f"from {size:,} elements on" if size else "not within these sizes"
 
 
+# %%
 Table(
     "Where jit overtakes NumPy",
     ("computation", "overtakes"),
@@ -281,9 +285,9 @@ Table(
 # %%
 # *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
 # approach each other, larger arrays would have helped. If they run side by side, the libraries
-# differ by a factor that no size will change. For a matrix product on a CPU, that factor may be
-# close to 1, since both sides call code that experts have tuned for years. And a single operation
-# leaves nothing to fuse.
+# differ by a factor that no size will change. For a single operation, that factor may be close to
+# 1: there is nothing to fuse, and for a matrix product on a CPU, both sides call code that experts
+# have tuned for years.
 #
 # Takeaway
 # --------

@@ -179,9 +179,9 @@ four_times_quicker
 # Is ``solve`` slower when it is compiled?
 # ----------------------------------------
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
-# why was a compiled function that solves a complex system slower than NumPy? The question gives no
-# sizes, so we try several, with ten right-hand sides and 64-bit complex numbers, which are two of
-# 32 bits.
+# why is a function that solves a complex system slower in JAX, although it is compiled, than in
+# NumPy? The question gives no sizes. We try several, with ten right-hand sides, and with complex
+# numbers of 64 bits, 32 for each part.
 Source(dispatch.solve_and_reduce)
 
 # %%
@@ -194,11 +194,11 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Not much: the weighting can be fused, but it is cheap beside the solution. So where JAX is behind
-# at every size, you see other costs. For small systems it is dispatch. For large ones it is the
-# hand-over between threads or the routine itself, and these measurements can't tell which of the
-# two. (If a note below the first table says that processes were *in different modes*, the same call
-# took quite different times in different processes. Then no single number describes it.)
+# Not much. ``jit`` can fuse the weighting, which is cheap beside the solution. A JAX that is behind
+# at every size pays other costs: for small systems the price of a call, and for larger ones the
+# hand-over between threads, or the routine that JAX calls. These measurements can't tell which of
+# the last two. (If a note below the first table says that processes were *in different modes*, the
+# same call took quite different times in different processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------
@@ -218,18 +218,20 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# Where *slower* has the higher count, the authors of the library were right to hesitate: a library
-# that moves operation by operation pays for dispatch again and again, and small matrices don't earn
-# it back. But single operations are the worst case for JAX, since they leave nothing to fuse. An
-# algorithm is a chain of them. And the chain of sines on the last page shows what changes if all of
-# it is compiled: there is one call to pay for.
+# If *slower* has the higher count, the authors of the library were right to hesitate: operation by
+# operation, it would pay for dispatch again and again, and small matrices don't earn it back. But a
+# single operation is the worst case for JAX, since it leaves nothing to fuse. Algorithms are chains
+# of operations, and the chain of sines on the last page shows what changes when a whole chain is
+# compiled: one call to pay for.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------
 # Suppose that the library's users run long loops over many small matrices, such as a mean of
-# thousands of rotations. Then move. ``jit`` around the loop and ``vmap`` over the matrices turn
-# many calls into one, and gradients and GPUs come along. Here is a step of such a loop. It finds
-# the orthogonal matrix that is nearest to a given one, and is written for a single matrix:
+# thousands of rotations. Then moving has a chance to pay: ``jit`` around the loop and ``vmap`` over
+# the matrices turn many calls into one. Gradients and GPUs come along in any case. How much it
+# pays, this page hasn't measured, so time your own loop before you decide. Here is a step of such a
+# loop. It finds the orthogonal matrix that is nearest to a given one, and is written for a single
+# matrix:
 
 
 @jax.jit

@@ -2,10 +2,10 @@
 How fast is linear algebra?
 ===========================
 
-A large matrix product takes half a second. Is that good? Comparing libraries only tells you which
-of them is ahead. To learn whether there is anything left to gain, ask the device: how close do
-NumPy, PyTorch and JAX come to the most it can do? On the way, this page checks the answers,
-because a fast inverse that is wrong is no use. And it finds out what 32 bits and TF32 give up for
+A large matrix product takes half a second. Is that good? Comparing libraries tells you which of
+them is ahead, but not whether there is anything left to gain. For that, ask the device: how close
+do NumPy, PyTorch and JAX come to the most it can do? First, this page checks the answers, because a
+fast inverse that is wrong is no use. At the end, it finds out what 32 bits and TF32 give up for
 their speed.
 """
 
@@ -140,9 +140,9 @@ one_sum_pays
 # How close to the limit?
 # -----------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
-# fetch from memory in that time. Data sheets state both, but for a clock speed and a cooling that
-# may not be yours. So we measure the limits, with calls that should do nothing but run into one of
-# them: a large product for the arithmetic, and a large copy or sum for the memory.
+# fetch from memory in that time. Data sheets state both, for a clock speed and a cooling that may
+# not be yours. So we measure them, with calls that should run into one limit and nothing else: a
+# large product for the arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
@@ -213,9 +213,9 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
 # Where the last column is closer to 1, part of the gap lies between a machine's good moments and
-# its usual ones. The rest may come from the company that a library keeps. Here all of them take
-# turns, and on a CPU each has threads of its own for the same cores, while the limits were measured
-# without PyTorch. We haven't taken PyTorch out to see, so that part of the question is open.
+# its usual ones. The rest may be the other libraries' doing. Here all of them take turns, and on a
+# CPU each has its own threads on the same cores. The limits were measured without PyTorch. We
+# haven't repeated this comparison without it, so that part of the question is open.
 #
 # Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
 # under its flat part by arithmetic:
@@ -258,11 +258,12 @@ print(f"{share_of_limit(product).short} of the limit with waiting")
 #
 # What 32 bits and fewer give up
 # ------------------------------
-# In float32 a product does the same operations on half the bytes, and a CPU fits twice as many of
-# its numbers into one instruction. GPUs may gain much more. Some of them also know TF32, which has
-# the range of float32 but keeps only 10 of its 23 bits for the fraction, so that NVIDIA's tensor
-# cores can multiply it. You decide by a setting called ``precision``. Pass it to a call, or set it
-# for a block with :func:`jax.default_matmul_precision`. The default favours speed.
+# In float32, a product does the same operations on half the bytes, and one instruction of a CPU
+# handles twice as many numbers. GPUs may gain much more, above all with TF32. This format has the
+# range of float32, but only 10 bits of fraction in place of 23, so that NVIDIA's tensor cores can
+# multiply it. A setting called ``precision`` decides whether JAX may round to it, and the default
+# favours speed. Pass the setting to a call, or set it for a block with
+# :func:`jax.default_matmul_precision`.
 #
 # How far are the products under three settings from NumPy's in 64 bits?
 import matplotlib.pyplot as plt
@@ -344,11 +345,12 @@ tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 
 # %%
 # On this page's machine, JAX's product in float64 was :measured:`against_numpy than NumPy's`, and a
-# typical call reached :measured:`reached` of the limit. Only the second number says how much there
-# is left to gain. Fewer bits may gain more, at a price: rounding the input to TF32 multiplied the
-# error of float32 by :measured:`tf32_error`, so know whether you can afford it. And check what you
-# time. Test a result by a property that it must have, and by its largest deviation instead of the
-# mean. Test a time by the limit of the device.
+# typical call reached :measured:`reached` of the limit. Only the second number says how much is
+# missing, and the table of best calls says how much of that is the code's fault rather than the
+# machine's. Fewer bits may gain more, at a price: rounding the input to TF32 multiplied the error
+# of float32 by :measured:`tf32_error`, so know whether you can afford it. And check what you time.
+# Test a result by a property that it must have, and by its largest deviation instead of the mean.
+# Test a time by the limit of the device.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -12,7 +12,8 @@ compute some numbers twice. How much memory does that save, and what does it cos
 # Ask the compiler
 # ----------------
 # Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
-# ``tanh``, and multiplies by another matrix. (The name in it will be of use later.)
+# ``tanh``, and multiplies by another matrix. (``checkpoint_name`` gives the first product a name. A
+# section below asks for the product by it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -56,10 +57,10 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
 #
 # A gradient remembers
 # --------------------
-# A gradient goes through the layers forwards, and then backwards from the last to the first. On its
-# way back it needs numbers from the way forward. Which ones? :func:`jax.vjp` returns the way back
-# as a function, and that function is a pytree of `everything that it remembers
-# <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
+# A gradient goes through the layers forwards, and then backwards from the last to the first. Going
+# backwards, it needs numbers that it computed going forwards. Which ones? :func:`jax.vjp` returns
+# the second half, the *backward pass*, as a function, and that function is a pytree of `everything
+# that it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
 x = jnp.ones((512, 64))
 weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
 
@@ -94,6 +95,15 @@ for (name, sizes), marker in zip(temporaries.items(), figures.MARKERS):
 axes.set(xlabel="layers", ylabel="MB of temporaries\n(lower is better)")
 axes.set(title="What a stack of layers needs while it runs", ylim=0)
 figures.label_ends(axes)
+
+# %%
+# Does the gradient's line rise by what a layer remembers? The matrices are arguments, so that
+# leaves the batch, and the two arrays between the matrices:
+first, *_, last = temporaries["gradient"]
+rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
+inputs, _, _, *between = remembered(memory.layer)
+kept = sum(4 * rows * columns for rows, columns in (inputs, *between))
+print(f"a layer adds {rise / 1e6:.2f} MB, and remembers {kept / 1e6:.2f} MB")
 
 # %%
 # What does the process take?
@@ -139,9 +149,9 @@ Table("Temporaries and results of one call", columns, rows)
 #
 # Remember less, and compute it again
 # -----------------------------------
-# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. On the
-# way back, as much of the function runs again as it takes to recover the rest. A *policy* lets you
-# choose what else to remember, such as the product that got a name in ``layer``:
+# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. In the
+# backward pass, as much of the function runs again as it takes to recover the rest. A *policy* lets
+# you choose what else to remember, such as the product that got a name in ``layer``:
 only_product = jax.checkpoint_policies.save_only_these_names("product")
 with_product = jax.checkpoint(memory.layer, policy=only_product)
 print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
@@ -223,8 +233,8 @@ for name in order:
 #
 # Did the compiler comply?
 # ------------------------
-# A checkpoint around everything runs the whole way forward once more, right before the way back,
-# and this time all of it has to be remembered. JAX's documentation `warns of that
+# A checkpoint around everything runs the whole forward pass once more, right before the backward
+# pass, and this time all of it has to be remembered. JAX's documentation `warns of that
 # <https://docs.jax.dev/en/latest/301/remat.html>`__: wrap the parts, not the whole.
 #
 # There is another way to save nothing. Write the same stack as a Python loop, and the compiler sees
@@ -244,11 +254,12 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
     print(f"{name:6} {asked:2} asked, {done:2} done, {size:.2f} MB")
 
 # %%
-# If the second line asks for twice as many as the first and gets no more, the compiler has noticed
-# that it computes the same thing twice. It reuses the first result, as it should in any other
-# program. JAX puts a barrier between the two (``prevent_cse`` of :func:`jax.checkpoint`), but the
-# compiler for a device decides what becomes of it, and `people wondered
-# <https://github.com/jax-ml/jax/issues/19822>`__ why they saved nothing.
+# If the second line asks for twice as many as the first, and does no more, the compiler has noticed
+# that it was asked for the same thing twice. It reuses the first result, as it should in any other
+# program, and the checkpoint saves nothing. JAX tries to prevent that by a barrier between the two
+# (``prevent_cse`` of :func:`jax.checkpoint`). But the compiler for a device decides what becomes of
+# the barrier, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__ where their
+# savings were.
 #
 # With ``scan``, as above, the two are in different loops. Whichever you write, ask for the
 # temporaries before you trust a checkpoint.
@@ -336,9 +347,9 @@ own = [change for change in releases.changes if change.series is attention]
 _ = course(attention, own, releases.names)
 
 # %%
-# The line begins with the first release that reported temporaries on that machine. In short, it
-# shows this: :measured:`by_releases`. If a program of yours no longer fits after an update, compare
-# the analyses of both releases: they don't scatter as times do, and need no large machine.
+# The line begins with the first release that reported temporaries on that machine. What became of
+# them: :measured:`by_releases`. If a program of yours no longer fits after an update, compare the
+# analyses of both releases: they don't scatter as times do, and need no large machine.
 #
 # Takeaway
 # --------
@@ -358,8 +369,8 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 # with checkpoints was :measured:`compared than the one without`. A gigabyte holds the gradient of
 # :measured:`fit_plain` layers, or with checkpoints of :measured:`fit_thrifty`.
 #
-# Then check that a checkpoint has saved something. One around everything saves nothing, and a
-# compiler may undo any of them. Donate arguments that you don't need any more.
+# Then check that a checkpoint has saved something. One around the whole function saves nothing, and
+# a compiler may undo one around a part. Donate arguments that you don't need any more.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`has JAX become faster
 # </tutorials/performance/releases>`?

@@ -24,7 +24,7 @@ twice.speedups(over="A")
 # %%
 # There are two right verdicts. *Undecided* admits that the interval is too wide to tell. *No
 # faster* says more: it rules out any difference that would matter. Anything else is a false alarm.
-# How many are there?
+# How many are there? (In code, ``verdict`` is ``"undecided"`` for both.)
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
@@ -65,12 +65,12 @@ audit = recorded()
 reliability.table_of_verdicts(audit)
 
 # %%
-# A *false alarm* is a kernel that a tool told from itself. (Two of the tools give no verdict, so we
-# supplied one: they see a difference if their ranges, or their quartiles, don't overlap.) The next
-# column guards against tools that see nothing at all. Was a difference found where there is one,
-# between the wave op by op and compiled? Read these two columns together, because caution has a
-# price: a tool that seldom raises a false alarm may also miss more of what is there. The *spread*
-# is how much the speed-up of the wave varied from run to run, as a standard deviation.
+# A *false alarm* is a kernel that a tool told from itself. (Two of the tools give no verdict. We
+# say that they see a difference where their ranges, or their quartiles, don't overlap.) A tool that
+# never sees anything raises no false alarm either, so the next column asks the opposite: was a
+# difference found where there is one, between the wave op by op and compiled? Read the two columns
+# together, because caution has a price. The *spread* is the standard deviation of the speed-up of
+# the wave, from run to run.
 #
 # The dashed line marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -109,11 +109,10 @@ _ = figure.legend(loc="outside right center")
 #
 # Will the next run agree?
 # ------------------------
-# An interval is a promise about the next measurement, and we can hold it to that. Take the interval
-# of each run, and see whether the value of the following run lies inside. It should do so as often
-# as the confidence says. Meanwhile the interval has to stay narrow, since nobody is helped by
-# hearing that a call takes between a second and an hour. The *width* is how many times as large the
-# upper end is as the lower one, in the median.
+# An interval is a promise about the next measurement, and we can check whether it was kept: does
+# the value of the next run lie inside? That should happen as often as the confidence says. A wide
+# interval keeps the promise easily and helps nobody, so the table also has the *width*: how many
+# times as large the upper end is as the lower one, in the median.
 reliability.table_of_intervals(audit)
 
 # %%
@@ -150,17 +149,17 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # What no interval can promise
 # ----------------------------
 # The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
-# and the neighbours on the machine will be different, and no measurement of today knows how much
-# that will matter. But we can see how much changes within minutes. Part of the variation lies
-# between the processes of one run. The rest lies between runs:
+# and the neighbours on the machine will be different, and nothing measured today says how much that
+# matters. What we can see is how much changes within minutes: in part between the processes of one
+# run, and in part between runs.
 reliability.table_of_deviations(audit)
 
 # %%
-# The rest is invisible from inside a run, however many processes it has. So each interval on this
-# site makes an allowance for it, which is in the third column. On a machine whose runs differ by
-# more than that, expect next week's times to miss their intervals more often than the table of
-# intervals says. Speed-ups should suffer less, because what slows down one side usually slows down
-# the other.
+# The second part is invisible from inside a run, however many processes it has. So each interval on
+# this site makes an allowance for it, which is in the column *intervals allow for*. On a machine
+# whose runs differ by more than that, expect next week's times to miss their intervals more often
+# than the table of intervals says. Speed-ups should suffer less, because what slows down one side
+# usually slows down the other.
 #
 # And an interval says nothing about another machine, another version of a library, or another size.
 # That is why each page tells you on what it was measured.
@@ -189,9 +188,9 @@ next_ratio = str(reliability.next_inside(speedups))
 
 # %%
 # How far can you trust a verdict on this site? In this build, a matrix product was
-# :measured:`as_itself than itself`. In the audit, on a quiet machine, a verdict cried wolf in
-# :measured:`alarms` of the cases where there was none, and saw the wolf in :measured:`found` of the
-# runs where there was one. And an interval? The time of the next run lay inside in
+# :measured:`as_itself than itself`. In the audit, on a quiet machine, a verdict saw a difference in
+# :measured:`alarms` of the cases that had none, and saw the difference that there was in
+# :measured:`found` of the runs. And an interval? It contained the time of the next run in
 # :measured:`next_time` of cases. That holds for minutes, on one machine. If a decision depends on a
 # number, measure it again, on another day.
 #

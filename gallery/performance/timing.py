@@ -30,8 +30,8 @@ def stopwatch(function, *args):
 
 # %%
 # To know how far off a timing is, you need one to trust. Ours come from an experiment that runs in
-# six fresh processes, which take turns. (Mistake 6 shows why one process isn't enough.) As we go,
-# ``pairs`` collects the wrong and the right time for each mistake.
+# six fresh processes, which take turns. (Mistake 6 is about what a single process can't see.) As we
+# go, ``pairs`` collects a wrong and a right time wherever a mistake has both.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.05)
@@ -245,9 +245,11 @@ print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# The middle line is what running it once could have told you, on a good day and on a bad one. The
-# last line is what this site prints: the median over several fresh processes, with the interval in
-# which the number should lie if as many processes measure it again.
+# If the first line says 0, these processes happened to agree, and any of them would have done. But
+# you know that only because there were several. The middle line is what running it once could have
+# told you, on a good day and on a bad one. The last line is what this site prints: the median over
+# several fresh processes, with the interval in which the number should lie if as many processes
+# measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
@@ -338,10 +340,12 @@ pairs["timing the allocator"] = wrong_s, right_s
 # <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two
 # you measured.
 #
-# All mistakes in one picture
-# ---------------------------
-# Each row joins a wrong time with the right one. Where the cross lies to the left of its dot, the
-# mistake makes the code look too fast, and to the right too slow.
+# Wrong and right times in one picture
+# ------------------------------------
+# Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
+# mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row. A
+# single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
+# isn't a time.
 off_by = max(max(w / r, r / w) for w, r in pairs.values())
 off_in_words = Estimate.from_runs([[off_by]]).short
 _ = figures.dumbbell(

@@ -17,6 +17,8 @@ import pytest
 from bs4 import BeautifulSoup
 from sites import ROOT, TUTORIALS
 
+from jaxcap.measure.settings import QUICK
+
 # Of different sections, and not the slowest.
 PAGES = ("basics/introduction", "performance/timing", "applications/calibration")
 RUN_NOTEBOOK = """
@@ -89,10 +91,13 @@ def test_runs_with_the_archive_alone(
         file = tmp_path / f"page{suffix}"
         file.write_bytes(answer.read())
     script = ["-c", RUN_NOTEBOOK] if suffix == ".ipynb" else []
+    environment = {"PATH": "", "HOME": str(tmp_path), "MPLBACKEND": "agg"}
+    if page != PAGES[0]:
+        environment[QUICK] = "1"  # in full, the measurements of all pages would take minutes
     done = subprocess.run(
         [python, *script, file],
         cwd=tmp_path,
-        env={"PATH": "", "HOME": str(tmp_path), "MPLBACKEND": "agg"},
+        env=environment,
         capture_output=True,
         text=True,
         check=False,

@@ -41,6 +41,7 @@ from jaxcap.cli.record import record
 from jaxcap.cli.releases import releases
 from jaxcap.cli.results import results
 from jaxcap.cli.store import store
+from jaxcap.cli.time import time
 from jaxcap.measure.machine.lock import BusyError
 from jaxcap.mnist.data import DataError
 
@@ -64,7 +65,7 @@ def completion(shell: str) -> None:
 
 
 SECTIONS = {
-    "Measure": (xla, jit, scipy, autograd, dispatch),
+    "Measure": (time, xla, jit, scipy, autograd, dispatch),
     "Train": (mnist,),
     "Record": (record, store),
     "Releases of JAX": (releases, bisect),

@@ -20,6 +20,7 @@ from jaxcap.cli.options import (
     environments_option,
     python_option,
     quiet_option,
+    require_function,
     require_writable,
 )
 from jaxcap.cli.output import write
@@ -154,8 +155,9 @@ def bisect(
     for path, option in (json, "--json"), (csv, "--csv"):
         if path:
             require_writable(path, option)
-    for reference, option in (function, "SCRIPT.PY:FUNCTION"), (setup, "--setup"):
-        _require_reference(reference, option)
+    require_function(function, "SCRIPT.PY:FUNCTION")
+    if setup:
+        require_function(setup, "--setup")
     from jaxcap.releases.recorded import packaged_folder
     from jaxcap.releases.recording.environments import default_folder
     from jaxcap.releases.search.bisection import ReleaseError, most_comparisons
@@ -204,19 +206,6 @@ def bisect(
         write(json, found)
     if csv:
         write(csv, _as_csv(outcome))
-
-
-def _require_reference(reference: str, option: str) -> None:
-    place, _, name = reference.rpartition(":")
-    if not reference and option == "--setup":
-        return
-    if not place or not name.isidentifier():
-        raise InputError(
-            f"{option}: {reference!r} names no function: write script.py:function or "
-            "package.module:function"
-        )
-    if place.endswith(".py") and not Path(place).is_file():
-        raise InputError(f"{option}: there is no script {place}")
 
 
 def _choose(

@@ -113,3 +113,15 @@ def require_writable(path: Path, option: str) -> None:
             f"{path} can't be written ({error.strerror}): choose another path.",
             param_hint=f"'{option}'",
         ) from error
+
+
+def require_function(reference: str, option: str) -> None:
+    """Refuse what names no function, and a script that isn't there."""
+    place, _, name = reference.rpartition(":")
+    if not place or not name.isidentifier():
+        raise InputError(
+            f"{option}: {reference!r} names no function: write script.py:function or "
+            "package.module:function"
+        )
+    if place.endswith(".py") and not Path(place).is_file():
+        raise InputError(f"{option}: there is no script {place}")

@@ -1,4 +1,4 @@
-"""A gradient through a stack of layers, by what it keeps of the way forward."""
+"""A gradient through a stack of layers, by what it keeps of the forward pass."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxcap.kernels.memory import Weights, layer, loss, random_stack
@@ -29,8 +31,11 @@ def losses() -> dict[str, Callable[[Weights, Array], Array]]:
 
 def prepare(layers: int, width: int, batch: int) -> Variants:
     """Prepare gradients of the loss of a random float32 batch with respect to all weights."""
-    stack = random_stack(layers, width)
-    x = jax.random.normal(jax.random.key(1), (batch, width))
+    # JAX's own random numbers would take longer to compile than the gradients to run.
+    normal = np.random.default_rng(0).normal
+    like = jax.eval_shape(lambda: random_stack(layers, width))
+    stack = jax.tree.map(lambda w: jnp.asarray(normal(scale=0.01, size=w.shape), w.dtype), like)
+    x = jnp.asarray(normal(size=(batch, width)), "float32")
     return {
         name: partial(jax.jit(jax.grad(function)), stack, x) for name, function in losses().items()
     }

@@ -19,6 +19,7 @@ Fresh processes:
 What is measured, and what is kept:
 
 - ``experiment``: comparisons that can be imported.
+- ``functions``: functions of a reader's own.
 - ``record_experiments``: recordings of all experiments.
 - ``store``: results that are kept and reused.
 - ``digest``: the code that a result depends on.

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from jaxcap.measure.functions import prepare
 from jaxcap.measure.processes import Interpreter
 from jaxcap.releases.quantities import Quantity
 from jaxcap.releases.recording import environments
 from jaxcap.releases.recording.environments import InstallationError
 from jaxcap.releases.search import trials
 from jaxcap.releases.search.bisection import ReleaseError
-from jaxcap.releases.search.functions import VARIANT, prepare
 from jaxcap.releases.search.trials import FunctionTrials
 
 SCRIPT = """
@@ -136,8 +136,8 @@ def test_a_failure_names_the_release_and_the_reason(
 
 def test_a_script_runs_once_for_function_and_setup(script: str) -> None:
     Path(script).write_text(SCRIPT + "calls = []\ndef add():\n    calls.append(1)\n", "utf-8")
-    prepare(f"{script}:add", "")[VARIANT]()
-    again = prepare(f"{script}:calls.copy", "")[VARIANT]
+    prepare("", add=f"{script}:add")["add"]()
+    again = prepare("", copy=f"{script}:calls.copy")["copy"]
     assert again() == [1]
 
 
@@ -147,11 +147,11 @@ def test_functions_of_modules_are_found_in_the_current_folder(
     (tmp_path / "lying_here.py").write_text("def three():\n    return 3\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path.copy())
-    assert prepare("lying_here:three", "")[VARIANT]() == 3
+    assert prepare("", three="lying_here:three")["three"]() == 3
     with pytest.raises(TypeError, match="must return a tuple"):
-        prepare("math:sqrt", "lying_here:three")
+        prepare("lying_here:three", function="math:sqrt")
 
 
 def test_what_is_no_function_is_refused(script: str) -> None:
     with pytest.raises(TypeError, match="is not a function"):
-        prepare(f"{script}:number", "")
+        prepare("", number=f"{script}:number")

@@ -93,7 +93,7 @@ SUBJECTS = (
         "performance/timing",
         mistakes.MISTAKES.name,
         timed_wrong,
-        "Five mistakes that are easy to make, and what a correct clock shows",
+        "Mistakes that are easy to make, and what a correct clock shows",
     ),
 )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jaxcap.measure.functions import reason_of
 from jaxcap.measure.processes import ProcessError, WorkerProcess
 from jaxcap.measure.worker import Task
 from jaxcap.releases.quantities import LEAST, Quantity, estimate_of
@@ -39,7 +39,7 @@ class FunctionTrials:
     Attributes
     ----------
     function, setup
-        See `jaxcap.releases.search.functions.prepare`.
+        See `jaxcap.measure.functions.prepare`.
     quantity
         What is measured of a call.
     environments
@@ -77,7 +77,7 @@ class FunctionTrials:
         environments = {release: self._environment(release) for release in releases}
         task = Task(
             name="bisect",
-            reference="jaxcap.releases.search.functions:prepare",
+            reference="jaxcap.measure.functions:prepare",
             points=({"function": self.function, "setup": self.setup},),
             sample_s=SAMPLE_S,
             allocator="steady",
@@ -170,11 +170,7 @@ class FunctionTrials:
     def _reason(self, failure: str) -> str:
         if "without an answer" in failure:
             return f"a process was stopped after {self.limit_s:,.0f} s without an answer"
-        # The last line that the process printed, which names the module of the error, and which may
-        # be an error of ours about one of the function's.
-        printed = re.sub(r"^.*? \(exit code -?\d+\): ", "", failure)
-        printed = re.sub(r"^\S+: variant '\w+' raised ", "", printed)
-        return re.sub(r"^[\w.]+\.(?=\w+: )", "", printed)
+        return reason_of(failure)
 
     def _value(self, release: str, result: Result) -> float:
         estimate = estimate_of(result, self.quantity)

@@ -1,7 +1,8 @@
-"""Load a reader's own function in the process that measures it, under any release of JAX."""
+"""Load a reader's own functions in the process that measures them, under any release of JAX."""
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache, partial
 from importlib import import_module
@@ -13,14 +14,17 @@ from typing import Any
 
 from jaxcap.measure.sampling import Variants
 
-VARIANT = "function"
 
+def prepare(setup: str, **functions: str) -> Variants:
+    """Find functions, and bind the arguments that ``setup`` returns, if it is given.
 
-def prepare(function: str, setup: str) -> Variants:
-    """Find a function, and bind the arguments that ``setup`` returns, if it is given.
-
-    Both have names such as ``"script.py:function"`` or ``"package.module:function"``. Modules may also
+    All have names such as ``"script.py:function"`` or ``"package.module:function"``. Modules may also
     lie in the current folder.
+
+    Returns
+    -------
+    dict
+        A variant for each function, by the name of its argument.
     """
     arguments = _find(setup)() if setup else ()
     if not isinstance(arguments, tuple):
@@ -28,19 +32,32 @@ def prepare(function: str, setup: str) -> Variants:
             f"{setup} must return a tuple of arguments, but returned an object of type "
             f"{type(arguments).__name__}"
         )
-    return {VARIANT: partial(_find(function), *arguments)}
+    return {
+        variant: partial(_find(reference), *arguments) for variant, reference in functions.items()
+    }
+
+
+def reason_of(failure: str) -> str:
+    """Shorten the message of a `~jaxcap.measure.processes.ProcessError` to what a function raised.
+
+    That is the last line that the process printed, without the module of the error. The error may
+    also be one of ours about one of the function's.
+    """
+    printed = re.sub(r"^.*? \(exit code -?\d+\): ", "", failure)
+    printed = re.sub(r"^\S+: variant '[^']+' raised ", "", printed)
+    return re.sub(r"^[\w.]+\.(?=\w+: )", "", printed)
 
 
 def _find(reference: str) -> Any:
     place, _, name = reference.rpartition(":")
     module = _script(Path(place)) if place.endswith(".py") else _module(place)
     try:
-        found = attrgetter(name)(module)
+        function = attrgetter(name)(module)
     except AttributeError:
         raise AttributeError(f"{place} has no function {name!r}") from None
-    if not callable(found):
+    if not callable(function):
         raise TypeError(f"{reference} is not a function")
-    return found
+    return function
 
 
 @cache
