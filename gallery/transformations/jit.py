@@ -307,7 +307,9 @@ _ = figures.running_total(
 )
 
 # %%
-first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
+first_call_in_calls = int(
+    float(f"{compiled.first_call.value / compiled.time.value:.1e}")
+)
 
 # %%
 # Another way to read the bill: the first call took as long as :measured:`first_call_in_calls` later
