@@ -268,8 +268,8 @@ _ = figures.scaling(
 )
 
 # %%
-# A static number of steps pays only if the unrolled loop is faster in later calls, by enough to
-# make up for its first one, and if the number rarely changes. Is it faster here, with the most
+# A static number of steps pays only if the unrolled loop is ahead in later calls, by enough to
+# make up for its first one, and if the number rarely changes. Is it ahead here, with the most
 # steps?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
