@@ -170,7 +170,7 @@ class Mistakes:
     @property
     def finding(self) -> str:
         """Say by how much the worst misses, of those whose factor is settled."""
-        text = "The same call, timed wrong and right"
+        text = "Calls timed wrong and right"
         settled = [factor for row in self.rows if (factor := row.factor).is_settled]
         if not settled:
             return text

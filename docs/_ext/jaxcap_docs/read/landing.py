@@ -53,7 +53,7 @@ def overtaking(growth: ResultSet) -> Overtaking:
 
 
 def timed_wrong(results: ResultSet) -> Mistakes:
-    """Return the mistakes by which the time of one and the same call is measured wrongly."""
+    """Return the mistakes by which calls are timed wrongly."""
     product = results.only(mistakes.JAX_32)
     wave = results.only(mistakes.COMPILED, question=mistakes.COMPILING)
     once, sent, lambdas, wrappers, there = (
@@ -92,7 +92,7 @@ SUBJECTS = (
         "performance/timing",
         mistakes.MISTAKES.name,
         timed_wrong,
-        "Five mistakes that are easy to make, and what a correct clock shows",
+        "Mistakes that are easy to make, and what a correct clock shows",
     ),
 )
 

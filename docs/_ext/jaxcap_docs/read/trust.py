@@ -69,14 +69,18 @@ def _findings() -> Iterator[tuple[str, str, str]]:
 
 def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
     """Say how many published values were found again, and how those and others came out."""
-    measured = [a for a in assessments if a.replications or a.recomputation]
+    measured = [
+        a
+        for a in assessments
+        if (a.replications or a.recomputation) and a.conclusion is not Conclusion.NOT_COMPARABLE
+    ]
     counts = Counter(assessment.conclusion for assessment in measured)
     outcome = (
         f"{counts[Conclusion.REPRODUCED]} reproduced, {counts[Conclusion.MISTAKE]} with a mistake"
     )
     mistakes = sum(assessment.conclusion is Conclusion.MISTAKE for assessment in assessments)
     if refuted := mistakes - counts[Conclusion.MISTAKE]:
-        outcome += f", {refuted} impossible"
+        outcome += f", {refuted} beyond what their device can do"
     return f"{len(measured)} published figures measured or computed again", outcome
 
 
