@@ -92,9 +92,9 @@ slope(3.0)
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%
-# The two agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two nearby
-# points, which would have left an error. It followed ``wave`` operation by operation, and applied
-# the chain rule to each.
+# Both slopes agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two
+# nearby points, which would have left an error. It followed ``wave`` operation by operation, and
+# applied the chain rule to each.
 #
 # ``jax.grad`` differentiates functions that return a single number, so ``slope`` takes one number
 # at a time. A curve needs a thousand of them. :func:`jax.vmap` turns ``slope`` into a function of
@@ -120,18 +120,16 @@ fast_wave = jax.jit(wave)
 float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
-# A few units in the seventh decimal place are rounding. Is it also faster? Make a guess before you
-# read on: by what factor, on a hundred thousand numbers?
+# A few units in the seventh decimal place are rounding. Is the compiled function also faster? Make
+# a guess before you read on: by what factor, on a hundred thousand numbers?
 #
 # A stopwatch alone would mislead you
 # -----------------------------------
-# Why not time one call of each? There are five traps on the way. JAX may
-# return before the result is there, so the clock has to *wait* for it. The first call compiles; it
-# is timed by itself, as a *warm-up*, and left out of the comparison. A machine's speed changes from
-# minute to minute, so the variants *take turns*, and a slow minute hits them all. A process may be
-# lucky with where its memory lies, and the luck lasts until it ends, so several *fresh processes*
-# measure. Even those don't agree. Each comparison therefore comes with an *interval*: where the
-# number should lie if as many processes measured it again.
+# Why not time one call of each? Because the first call compiles, and because JAX may return before
+# the result is there. A fair clock *waits* for the result, and leaves the first call out. Besides,
+# neither machines nor processes are equally fast all the time. So the variants *take turns*, in
+# several fresh processes, and each comparison comes with an *interval*: where the number should lie
+# if as many processes measured it again.
 #
 # On this site, an *experiment* takes care of all that, and :doc:`the page on timing
 # </tutorials/performance/timing>` shows what happens if nobody does. Here is an experiment with

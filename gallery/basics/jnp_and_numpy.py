@@ -100,8 +100,8 @@ print(matrix.at[0].set(0))
 print(np.ones(3).dtype, jnp.ones(3).dtype)
 
 # %%
-# Does it matter? A 32-bit float keeps 24 binary digits. From 2²⁴ on that is not enough for every
-# integer. What is 2²⁴ + 1?
+# Does the difference matter? A 32-bit float keeps 24 binary digits. From 2²⁴ on that is not enough
+# for every integer. What is 2²⁴ + 1?
 print("64 bits:", int(np.float64(2**24) + 1))
 print("32 bits:", int(jnp.float32(2**24) + 1))
 
@@ -256,9 +256,9 @@ float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 # matrices before it multiplies them. :doc:`The page on linear algebra
 # </tutorials/performance/linear_algebra>` has more on that.)
 #
-# Now guess. The work of a product grows with the cube of the size, what has to be moved only with
-# its square. At which sizes would you still notice that the arrays come from NumPy? And should JAX
-# beat NumPy at a product of matrices at all? All three take turns, in several fresh processes:
+# The work of a product grows with the cube of the size, and what has to be moved only with its
+# square. So at which sizes would you still notice that the arrays come from NumPy? And should JAX
+# beat NumPy at a product of matrices at all? All three ways take turns, in several fresh processes:
 results = product.PRODUCT.run(budget_s=0.1)
 results
 
@@ -272,21 +272,20 @@ _ = figures.scaling(
 )
 
 # %%
-# Here is the same as ratios, with NumPy as the yardstick. Where an interval includes 1, the
-# measurement can't tell the two apart.
-verdicts = [
-    results.speedup(
+# Here are the same times as ratios, with NumPy as the yardstick. An interval that includes 1 means
+# that the measurement can't tell the two apart:
+verdicts = {
+    size: results.speedup(
         product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=size
     ).verdict
-    for size in {result.parameters["size"] for result in results}
-]
-noticed_at = (
-    f"{verdicts.count('faster') or 'none'} of the {len(verdicts)} sizes"
-)
+    for size in sorted({result.parameters["size"] for result in results})
+}
+noticed = [f"{n:,} rows" for n, word in verdicts.items() if word == "faster"]
+noticed_at = ", and at ".join(noticed) or "none of the sizes"
 results.speedups(over=product.NUMPY)
 
 # %%
-# First, the price of mixing, as nothing but the origin of the arrays differs:
+# First, the price of mixing. Nothing but the origin of the arrays differs:
 from jaxcap.report.claims import claim, speedup_of
 
 own_arrays_pay = claim(
@@ -298,8 +297,8 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# So at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`. Where
-# it didn't, it was lost in the work, or in the noise of the machine.
+# So at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`.
+# Elsewhere it was lost in the work, or in the noise of the machine.
 #
 # Second, JAX against NumPy:
 jax_is_faster = claim(
@@ -333,8 +332,8 @@ print("JAX instead of NumPy:", against_numpy)
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # let them stay on the device: at the largest size here, JAX on its own arrays was
-# :measured:`transfer than on NumPy's arrays`. So far, JAX ran one operation at a time, as NumPy
-# does. What sets it apart is what it does to whole functions.
+# :measured:`transfer than on NumPy's arrays`. Most of this page ran one operation at a time, as
+# NumPy does. What sets JAX apart is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`what an update copies </tutorials/basics/updates>`

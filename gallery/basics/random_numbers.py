@@ -3,8 +3,8 @@ Random numbers without hidden state
 ===================================
 
 In NumPy you ask for a random number and get one. In JAX you have to bring a *key*, and each key may
-be used only once. Why the trouble? This page shows what keys are good for, how to make as many of
-them as you need, which mistakes go unnoticed, and what keys cost.
+draw only once. Why the trouble? This page shows what keys are good for, how to make as many of them
+as you need, which mistakes go unnoticed, and what keys cost.
 """
 
 # %%
@@ -134,8 +134,9 @@ for step in range(3):
     print(step, jax.random.uniform(step_key))
 
 # %%
-# Here is what has become of the first key so far. Each key either makes other keys, by ``split`` or
-# ``fold_in``, or draws numbers:
+# Here is what has become of the first key so far. Each key either is split, or has numbers folded
+# in, or draws: one of the three. (Since JAX 0.5, ``split(key)[1]`` and ``fold_in(key, 1)`` are the
+# same key.)
 from jaxcap.report import figures
 
 steps = {f"step {step}": {} for step in range(3)}
@@ -180,9 +181,9 @@ for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
 # %%
-# The first line adds a number to itself. JAX can look for this mistake if you ask it to. The `check
-# for reused keys <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental
-# and off by default. Your tests are a good place to switch it on:
+# With one key, the sum adds a number to itself. JAX can look for this mistake if you ask it to. The
+# `check for reused keys <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is
+# experimental and off by default. Your tests are a good place to switch it on:
 with jax.debug_key_reuse(True):
     try:
         jax.random.normal(x_key) + jax.random.normal(x_key)
@@ -230,8 +231,8 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
 # %%
 # Let something else count the keys
 # ---------------------------------
-# Keys that are split by hand all need names, and the old names stay within reach. Can you spot the
-# mistake in this program?
+# Keys that are split by hand all need names, and the old names stay within reach. What went wrong
+# here?
 key = jax.random.key(42)
 key, key1 = jax.random.split(key)
 weights = jax.random.normal(key1, (3,))
@@ -240,13 +241,15 @@ biases = jax.random.normal(key1, (3,))
 print("all equal:", bool((weights == biases).all()))
 
 # %%
-# The biases were drawn with ``key1``. A generator that counts for you has no names to mix up. There
-# are two kinds that work with JAX, and they answer the question of the last section differently.
+# The biases were drawn with ``key1``. A generator that counts for you has no names to mix up. But
+# what is it to do inside a compiled function, where the provider of the last section froze? Two
+# kinds of generator work with JAX, and they answer differently: the first counts there as well, and
+# the second refuses.
 #
-# JAX's own is ``stateful_rng``, which is `experimental
+# The first is JAX's own ``stateful_rng``, which is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_. It keeps its counter in a mutable
-# array, a *ref* (:func:`jax.new_ref`), which is the one kind of state that JAX can trace. So the
-# counter advances even inside of a compiled function:
+# array, a *ref* (:func:`jax.new_ref`). Refs are the one kind of state that JAX can trace, so the
+# counter advances even inside a compiled function:
 from jax.experimental.random import stateful_rng
 
 rng = stateful_rng(0)
@@ -255,10 +258,10 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# In exchange it has the limits of refs. For instance, a compiled function can't return such a
-# generator, and a function that you map with ``vmap`` can't share one: each row needs its own, from
-# ``rng.split``. Try it under every transformation that you need. Dropout, for one, draws in a
-# function that is differentiated:
+# The price is that a ref can't go everywhere. A compiled function can't return such a generator. A
+# function that you map with ``vmap`` can't share one: each row needs its own, from ``rng.split``.
+# And under some transformations a draw may fail, so try all that you need. Dropout, for one, draws
+# in a function that is differentiated:
 try:
     print(jax.grad(lambda x: x * rng.normal())(1.0))
 except TypeError as error:
@@ -268,8 +271,8 @@ except TypeError as error:
 # If you read an error here, as under JAX 0.10, draw the number outside, or pass in a key that
 # ``rng.key()`` made outside. That works everywhere, and it is what you'd do without a generator.
 #
-# This site's :class:`~jaxcap.prng.KeyStream` makes the opposite choice. It hands out keys and
-# nothing else, and makes each by folding a counter into the key of its seed:
+# The second kind is this site's :class:`~jaxcap.prng.KeyStream`, which makes the opposite choice.
+# It hands out keys and nothing else, and makes each by folding a counter into the key of its seed:
 from jaxcap.prng import KeyStream
 
 stream = KeyStream(42)
@@ -279,9 +282,9 @@ print("all equal:", bool((weights == biases).all()))
 stream
 
 # %%
-# Its counter is an ordinary Python number, which a compiled function could not advance. So while
-# JAX traces a function, under ``jit``, ``vmap``, ``grad`` or any other transformation, it refuses
-# to hand out a key, and says what to do instead:
+# The stream's counter is an ordinary Python number, which a compiled function could not advance. So
+# while JAX traces a function, under ``jit``, ``vmap``, ``grad`` or any other transformation, the
+# stream refuses to hand out a key, and says what to do instead:
 import textwrap
 
 from jaxcap.prng import TracedDrawError
@@ -292,15 +295,16 @@ except TracedDrawError as error:
     print(textwrap.fill(str(error), 72))
 
 # %%
-# Any counter brings one problem back: the order of draws matters again. ``fork`` confines it to a
-# part of a program. It makes an independent stream, which depends on the seed and on a name, but
-# not on what was drawn before:
+# Doesn't a counter bring the old problem back? It does: the order of draws matters again. ``fork``
+# confines the problem to a part of a program. It makes an independent stream, which depends on the
+# seed and on a name, but not on what was drawn before:
 early = next(KeyStream(42).fork("data"))
 late = next(stream.fork("data"))
 print("the same key:", bool(early == late))
 
 # %%
-# And as the state is nothing but numbers and strings, it can be saved with a checkpoint:
+# And if a training stops halfway, will it draw the same numbers when it goes on? The state is
+# nothing but numbers and strings, so a checkpoint can contain it:
 import json
 
 saved = json.dumps(stream.state)
@@ -355,9 +359,10 @@ batch_pays
 
 # %%
 # For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
-# :measured:`batch than a hundred splits`. If these factors aren't two and two hundred, it's because
-# counting misses the work inside a call, and whatever Python does around it. And if you need only
-# one key? Then a draw was :measured:`single than a split`.
+# :measured:`batch than a hundred splits`. If these factors aren't two and two hundred, then calls
+# aren't all that you pay for: there is also the work inside of them, and what Python does around
+# them. And if you need only one key? Then a draw from the stream was
+# :measured:`single than a split`.
 #
 # Takeaway
 # --------
@@ -365,7 +370,8 @@ drawn, batch = stream_pays.estimate, batch_pays.estimate
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, and
-# obliges you to use each key once: split it, fold in a number, or let a generator count for you.
+# obliges you to draw from each key only once. For more keys, split one, fold in numbers, or let a
+# generator count for you.
 # Pass keys into compiled functions as arguments, or the noise freezes. If you know how many keys
 # you need, ask for a batch: one split into a hundred was :measured:`batch than a hundred splits`.
 # That matters where a step does little else. Where it does a lot, choose what is easiest to get

@@ -63,10 +63,10 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# How long does an update take, as the array grows? To change one element, NumPy has the same work
-# in an array of any size. An update that copies has to depend on the size. Guess which of the three
-# ways in JAX do, and from which size on. The donated way uses up the array that it gets, so each
-# call gets the one that the last call returned:
+# How long does an update take, as the array grows? NumPy changes one element in the same time,
+# however large the array is. A way that copies the array takes longer for a larger one. Of the
+# three ways in JAX, which do you expect to do that, and from which size on? The donated way uses
+# up the array that it gets, so each call gets the one that the last call returned:
 from jaxcap.experiments import updates as experiments
 from jaxcap.kernels import updates
 from jaxcap.report import figures
@@ -131,17 +131,17 @@ print("same result:", all(bool((s == swapped[0]).all()) for s in swapped))
 
 # %%
 # If a loop needs another four million bytes, it holds two arrays, and copies one to the other in
-# each step. ``swap_in_turn`` shows how that comes about. Its first update makes a new array, and
-# after that, ``x[i]`` is read from the *old* one. You know that it would be enough to keep a single
-# number. The compiler only sees that the old array is still in use.
+# each step. ``swap_in_turn`` shows how that comes about. Its first update makes a new array. Then
+# ``x[i]`` is read from the *old* one, which therefore has to be kept. A single number would have
+# been enough, but that is more than the compiler finds out.
 #
-# Reading both elements first looks like a remedy. But the order of your lines doesn't count: a
-# recorded program consists of operations that wait for one another's results, and nothing says that
+# Reading both elements first looks like a remedy. But the order of your lines doesn't reach the
+# compiler: a traced program says which operation needs which result, and nothing in it says that
 # the reading must come before the writing. If ``swap_read_first`` needs two arrays as well, that is
 # the reason.
 #
 # Even a loop with one array copies once in each call, because ``x`` isn't donated. How much time do
-# the copies in each step add to that?
+# the copies in each step add?
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
     swapping,
@@ -183,14 +183,14 @@ slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 # %%
 # The loop took longest under :measured:`slowest`, where it needed :measured:`slowest_time`. Under
 # the newest release, it needs :measured:`newest_time`. Users of 0.11.1 found that `each step
-# rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__. Their programs were right
-# all the time, so only a clock could tell.
+# rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__. Their programs still gave
+# the right results, so only their speed gave it away.
 #
 # Add at the same place twice
 # ---------------------------
 # An index may be an array, and then one update changes many elements. What if it names a place
-# twice? NumPy's ``+=`` reads all elements, adds, and writes them back. It does write to such a
-# place twice, but the same number each time:
+# twice? NumPy's ``+=`` reads all elements, adds, and writes them back. To such a place it writes
+# twice, but the same number each time:
 places = np.array([0, 0, 2])
 once, each = np.zeros(3), np.zeros(3)
 once[places] += 1
@@ -228,9 +228,9 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
 # The scatter does one addition for each value, at a place that it has to look up. The product does
-# one for each value and group, but without any indices. Up to which number of groups would you
-# choose the product? NumPy has two ways of its own, ``np.add.at`` and ``np.bincount``. All of them
-# sum ten thousand values:
+# one for each value and group, but without any indices. For how few groups is the product worth it?
+# NumPy has two ways of its own, ``np.add.at`` and ``np.bincount``. All four sum ten thousand
+# values:
 sums = experiments.SUMS.run(budget_s=0.05)
 _ = figures.scaling(
     sums, x="groups", over=experiments.PRODUCT, title="Sums by group"
@@ -238,8 +238,7 @@ _ = figures.scaling(
 
 # %%
 # Look for the place where JAX's two lines cross. There, the product's extra additions cost as much
-# as the scatter's indices. If the lines don't cross, one of the two is ahead for all numbers of
-# groups here.
+# as the scatter's indices. Lines that don't cross leave one of the two ahead throughout.
 scatter_pays = claim(
     "for a thousand groups, adding at indices is faster than a product with "
     "a matrix of ones and zeros",
@@ -249,12 +248,13 @@ scatter_pays = claim(
 scatter_pays
 
 # %%
-# Where the order matters, ask the clock
-# --------------------------------------
-# In a gather, no element has to wait for another. Sorting and running sums are different: where a
-# number goes, or what it is added to, depends on the others. JAX leaves both to XLA. NumPy has `a
-# library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of
-# common processors. Who is ahead, with a hundred thousand numbers?
+# Sorting and running sums are XLA's
+# ----------------------------------
+# In a gather or a scatter, each index can be looked after by itself. In a sort or a running sum,
+# where a number goes, or what it is added to, depends on the others, and how to deal with that is
+# up to the library. JAX leaves it to XLA. NumPy has `a library
+# <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
+# processors. Which of the two is ahead, with a hundred thousand numbers?
 from jaxcap.results.tables import Table
 
 ordering = experiments.ORDERING.run(budget_s=0.05)
@@ -293,10 +293,11 @@ sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 # arrays that you replace, and in a loop, change an array by a single update that takes all it needs
 # from the old one. To see a copy before you have run anything, ask ``memory_analysis``.
 #
-# Donating the largest array here was :measured:`donation than keeping it`. One update for each swap
-# was :measured:`single_update than two`. To sum by group, say what you mean with ``.at[].add`` or
-# ``segment_sum``: with a thousand groups, that was :measured:`by_scatter than a product`. And JAX's
-# sort of a hundred thousand numbers was :measured:`sort_in_jax than NumPy's`.
+# Donating the largest array here was :measured:`donation than keeping it`, and one update for each
+# swap was :measured:`single_update than two`. To sum by group, say what you mean with ``.at[].add``
+# or ``segment_sum``: with a thousand groups, that was :measured:`by_scatter than a product`.
+# Sorting is another matter. JAX's sort of a hundred thousand numbers was
+# :measured:`sort_in_jax than NumPy's`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -3,9 +3,9 @@ When is a result ready?
 =======================
 
 A JAX function may return before it has computed anything: what you hold is a promise of the result.
-This page shows when Python runs ahead of the device and when it has to wait, and what a clock
-around a JAX call therefore measures. It ends with a loop of many small calls, where waiting is the
-first suspect, and asks what such a loop really spends its time on.
+When does Python run ahead of the device, and when does it have to wait? And what does a clock
+around a JAX call measure, then? This page watches both clocks. At the end it takes a loop of many
+small calls apart, in which waiting is the first suspect.
 """
 
 # %%
@@ -33,8 +33,8 @@ ready_s = time.perf_counter() - start
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# The gap between the two is the device at work, with Python free to go on. Yet what came back is a
-# :class:`jax.Array` like any other. Its shape and type are known before anything is computed, and
+# Between the two moments, the device is at work, and Python is free to go on. Yet what came back is
+# a :class:`jax.Array` like any other. Its shape and type are known before anything is computed, and
 # only its numbers may be missing. JAX calls this `asynchronous dispatch
 # <https://docs.jax.dev/en/latest/async_dispatch.html>`__: the call *dispatches* work to the device,
 # and returns.
@@ -91,10 +91,10 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Where Python runs ahead, the diamonds line up near the left edge, above one another, while the
-# device is still at the first product. Where it waits, each diamond sits at the beginning of its
-# bar, because Python couldn't make the call any sooner. To put a number on it, take the share of
-# the whole time that had passed when the last call returned:
+# In the upper panel, Python may run ahead: diamonds that line up near the left edge, above one
+# another, are calls that returned while the device was still at the first product. In the lower
+# panel, Python couldn't make a call before the last one was done. To put a number on the
+# difference, take the share of the whole time that had passed when the last call returned:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
     print(f"{name}: {100 * last.returned_s / last.ready_s:.2g} %")
@@ -127,17 +127,16 @@ uses
 
 # %%
 # Here, these returned before half of the time was over: :measured:`returned_early`. Did you choose
-# the same? The last three of the five can't return early, even if all that they want is one number
-# of the product. A training loop that prints its loss in every step therefore makes Python wait in
-# every step. Print every hundredth, or print a loss that is a few steps old.
+# the same? The last three of the five can't return early, because they need numbers, and a single
+# number is available only when the whole product is. So a training loop that prints its loss makes
+# Python wait in every step. Print every hundredth loss, or one that is a few steps old.
 #
 # Read the next batch while the device works
 # ------------------------------------------
-# Python is free, but for what? A program often has something else to do, such as reading the
-# next batch of data. If it waits for the device first, the two times add up. If it reads while the
+# Python is free, but for what? A program often has something else to do, such as reading the next
+# batch of data. If it waits for the device first, the two times add up. If it reads while the
 # device works, you should see only the longer of them. The second part of the experiment has both
-# orders. A sleep that takes about as long as the product stands in for the disk, so what factor do
-# you expect?
+# orders, and a sleep that takes about as long as the product stands in for the disk:
 Source(asynchronous.prepare_overlap)
 
 # %%
@@ -160,7 +159,7 @@ _ = figures.bars(
 )
 
 # %%
-# If two times are equal and overlap in full, the factor is two. Reading meanwhile was
+# Two equal times that overlap in full make a factor of two. Reading meanwhile was
 # :measured:`lead than waiting first`. Don't count on as much from a real disk: a sleep leaves the
 # processor alone, while reading and decoding need it.
 #
@@ -177,9 +176,9 @@ by_size = results.select(question=asynchronous.INSIDE)
 _ = figures.returns(by_size, x="size")
 
 # %%
-# Where the two lines meet, the call computed its result before it returned. Where they part, it
-# returned early, and the lower line says nothing about the computation. On a GPU, expect them to
-# part everywhere.
+# Where the two lines meet, the call had computed its result when it returned. Where they part, it
+# returned early, and the lower line is no measure of the computation. On a GPU, expect them to part
+# everywhere.
 #
 # On a CPU, the border depends on what XLA counted when it compiled the function. It decides by the
 # number of floating-point operations, and it lists functions such as the cosine apart from those,
@@ -202,9 +201,9 @@ for name in by_size.variants:
     print(f"{name}: {result.dispatch.value / result.time.value:.0%}")
 
 # %%
-# Did the cosine stay inside the call at every size? Then this is why: by the count of flops, a
-# million cosines are no work at all. Nothing here is guaranteed, and the next version of JAX may
-# draw the border elsewhere. So even if a call has always waited so far, don't rely on it.
+# By the count of flops, a million cosines are no work at all, and on a CPU, that is a reason to
+# compute them inside the call. But nothing here is guaranteed, and the next version of JAX may draw
+# the border elsewhere. So even if a call has always waited so far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call computes its result before it returns.
@@ -253,10 +252,10 @@ for name, arguments in {
 
 # %%
 # What can you conclude from these three numbers, over :measured:`loops` iterations? Less than it
-# seems. The first two say when Python was through with the loop. That may or may not be when the
-# values were ready: a GPU may still have had work queued up, while a CPU computes such small calls
-# before they return. The third waits for each value, which hardly any program needs to do. And each
-# is a single run in a fixed order, so that whatever else the machine was doing counts as well.
+# seems. The first two say when Python had left the loop, whether or not the values were ready: a
+# GPU may still have had work queued up, while a CPU computes such small calls before they return.
+# The third waits for each value, which hardly any program has to do. And each is a single run in a
+# fixed order, so it contains whatever else the machine was doing.
 #
 # A fair clock stops when all values are ready
 # --------------------------------------------
@@ -334,12 +333,12 @@ _ = figures.bars(
 )
 
 # %%
-# So which of your suspects was it? The loop that waits for each value was
+# So which suspect was it? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
-# :measured:`scan than the loop of calls`. If calls are what this loop spends its time on, the bars
-# shrink in the order in which we counted. Counting can't tell *scan* from *vmap*. If those two
-# differ, it is by what happens inside their one call: *vmap* needn't finish one value before it
-# starts the next.
+# :measured:`scan than the loop of calls`. Compare the bars with the count: if they shrink in the
+# same order, calls are what this loop spends its time on. The count can't tell *scan* from *vmap*,
+# which make one call each. What these two don't share happens inside the call: *vmap* needn't
+# finish one value before it starts the next.
 #
 # Takeaway
 # --------

@@ -2,8 +2,8 @@
 What does grad compute?
 =======================
 
-:func:`jax.grad` takes a function and returns a function that computes its derivative. But how does
-it get there, and how far can you trust the result? This page looks at the operations behind a
+:func:`jax.grad` takes a function and returns a function that computes its derivative. How does it
+get there, and how far can you trust the result? This page looks at the operations behind a
 gradient, checks them against the textbook, and shows where the chain rule lets you down. Then it
 asks which way of taking many gradients is fast, in JAX and in PyTorch, and what makes such a
 comparison fair.
@@ -76,7 +76,7 @@ print("both      ", kernels_op_by_op(jax.value_and_grad(wave), 3.0))
 
 
 # %%
-# If the last two lines agree, the value is free.
+# If the last two lines agree, the value is free: the derivative has computed it anyway.
 #
 # A gradient has the form of its argument
 # ---------------------------------------
@@ -100,9 +100,9 @@ params = {"slope": 2.0, "offset": 1.0}
 jax.grad(error_of)(params, 3.0, 5.0)
 
 # %%
-# ``grad`` goes backwards, from one result to all of its inputs: one pass serves a loss, however
-# many parameters it has. :func:`jax.jvp` goes forwards, from one direction in the inputs to all
-# results. Give it a point and a direction, and it returns the value and the slope along that
+# ``grad`` goes backwards, from one result to all of its inputs: one backward pass serves a loss,
+# however many parameters it has. :func:`jax.jvp` goes forwards, from one direction in the inputs to
+# all results. Give it a point and a direction, and it returns the value and the slope along that
 # direction:
 jax.jvp(wave, (3.0,), (1.0,))
 
@@ -137,10 +137,10 @@ slopes_then = jnp.array(load_wave()["slope"])
 print(f"largest difference {abs(slopes - slopes_then).max():.1g}")
 
 # %%
-# Numbers of 32 bits leave the seventh digit open.
+# Numbers of 32 bits have about seven digits, so a difference from the seventh on is rounding.
 #
-# Now draw them as short tangents. They should touch the curve without crossing it, except where it
-# turns from bending one way to bending the other:
+# Now draw our slopes as short tangents. They should touch the curve without crossing it, except
+# where it turns from bending one way to bending the other:
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -173,10 +173,10 @@ def central_difference(function, x, step):
 
 
 # %%
-# How small should the step be? Too long, and it misses how the curve bends. Too short, and two
-# nearly equal numbers are subtracted and their rounding error is divided by a tiny number.
-# Somewhere in between should be a best step. To find it, try all powers of two, which can be added
-# to 3 without rounding as long as they are not too small:
+# How small should the step be? If it is too long, it misses how the curve bends. If it is too
+# short, you subtract two nearly equal numbers, and divide their rounding error by a tiny one.
+# Somewhere in between there should be a best step. To find it, try powers of two: as long as they
+# aren't too small, they can be added to 3 without rounding.
 steps = 2.0 ** -np.arange(1, 46)
 
 
@@ -379,12 +379,13 @@ _ = figures.bars(
 # ----------------------------------------------
 # A thousand points is almost no work, so all of these times are mostly overhead, and the loop pays
 # it a thousand times. PyTorch's loop against JAX's ``vmap`` would make a bold headline, and say
-# little about either library: JAX has slow loops, too, and the next page times one.
+# little about either library: a loop pays for each of its calls in JAX, too, as the next page
+# shows.
 #
 # A fair comparison takes the way that each library recommends. For JAX that is ``jit`` around
 # everything, and for PyTorch the backward pass of the sum. PyTorch could compile as well, with
-# ``torch.compile``, which needs a C++ compiler on the machine and is left out here. So this is
-# still a compiled program against an uncompiled one, and the table says so:
+# ``torch.compile``, which needs a C++ compiler on the machine and is left out here. So the fair
+# pair still sets a compiled program against an uncompiled one, and the table says so:
 unfair = on_cpu.speedup(gradients.INNER_JIT, over=gradients.LOOP)
 fair = on_cpu.speedup(gradients.JIT, over=gradients.BACKWARD)
 loop_cost = on_cpu.speedup(gradients.BACKWARD, over=gradients.LOOP)
@@ -406,9 +407,10 @@ headers = ("pair", "times as fast", fair.interval_name, "verdict")
 Table("Which way is faster", headers, rows)
 
 # %%
-# The headline would be the first row: JAX :measured:`unfair than PyTorch's loop`. Compare it with
-# the third, in which no JAX occurs: PyTorch itself was :measured:`loop_cost than its own loop`.
-# If the second number is as large as the first, or larger, the headline is about the loop.
+# The headline would be the first row: JAX was :measured:`unfair than PyTorch's loop`. Compare it
+# with the third row, in which no JAX occurs: PyTorch itself was
+# :measured:`loop_cost than its own loop`. If PyTorch gains as much by leaving out its loop as JAX
+# gained, or more, the headline is about the loop.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jit_belongs_outside = claim(
@@ -435,18 +437,19 @@ jax_is_faster = claim(
 jax_is_faster
 
 # %%
-# So without the loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`. Less
-# of a headline, but it says something about both libraries.
+# So without the loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`. This
+# is the number to quote, because it says something about both libraries.
 #
 # A GPU needs more than a thousand points
 # ---------------------------------------
-# A thousand numbers can't keep a GPU busy, and every operation has to be launched. So don't expect
-# a GPU to help there. With ten million points, it has something to do:
+# A thousand numbers can't keep a GPU busy, and every operation has to be launched, so don't expect
+# one to help here. Ten million points give it something to do. Built on a machine with a GPU, this
+# page has the ratios:
 if (best_device := results.environment.device.platform) != "cpu":
     on_gpu = results.select(device=best_device)
     print(on_gpu.speedups(over=gradients.OP_BY_OP))
 else:
-    print("This page was built without a GPU.")
+    print("No GPU measured here, so there is nothing to compare.")
 
 # %%
 # Takeaway

@@ -124,8 +124,8 @@ tilt = 5.0
 print(tilted(1.0))
 
 # %%
-# No error, and an outdated answer: pass such a value as an argument instead. To print a value each
-# time the program runs, use :func:`jax.debug.print`.
+# There was no error, and the second answer is outdated: pass such a value as an argument instead.
+# To print a value each time the program runs, use :func:`jax.debug.print`.
 #
 # Fusion saves trips through memory
 # ---------------------------------
@@ -133,10 +133,10 @@ print(tilted(1.0))
 jax.make_jaxpr(wave)(x)
 
 # %%
-# Without ``jit``, each line is a *kernel* of its own. It is started from Python, reads a million
-# numbers from memory, and writes a million back, only for the next line to read them again. With
-# ``jit``, the compiler XLA gets to see the whole record. The program that it makes is yours to
-# read, with ``jax.jit(wave).lower(x).compile().as_text()``. This is the main part:
+# Without ``jit``, each line is a *kernel* of its own. Python starts it. It reads its one or two
+# arrays of a million numbers from memory and writes another, only for a later line to read that
+# again. With ``jit``, the compiler XLA gets to see the whole record. The program that it makes is
+# yours to read, with ``jax.jit(wave).lower(x).compile().as_text()``. This is the main part:
 from jaxcap.measure import compilation
 
 print(compilation.program(wave, x))
@@ -175,8 +175,9 @@ before, after = kernels["wave"]
 # what factor will the time for a million numbers change?
 #
 # Both ways take turns on ten thousand to ten million numbers, in several fresh processes, and the
-# intervals are over those processes. With a GPU, the GPU and the CPU both measure all functions at
-# all sizes. Without one, ``wave`` has all sizes and the other functions have a million.
+# intervals are over those processes. On a machine with a GPU, both of its devices measure all
+# functions at all sizes. Without one, ``wave`` is measured at all sizes, and the others at a
+# million numbers.
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 
 results = JIT.run(budget_s=0.05)
@@ -201,13 +202,16 @@ _ = figures.scaling(
 on_device.speedups(over=OP_BY_OP)
 
 # %%
-_ = figures.speedups(
-    on_device,
-    over=OP_BY_OP,
-    x="size",
-    title="What jit buys",
-    xlabel="numbers in the array",
-)
+# A GPU moves data faster than the CPU beside it, and each call costs it more, so it may gain at
+# other sizes. There is a figure for each device that measured:
+for device in dict.fromkeys((best_device, "cpu")):
+    _ = figures.speedups(
+        results.select(device=device),
+        over=OP_BY_OP,
+        x="size",
+        title=f"What jit buys on the {device.upper()}",
+        xlabel="numbers in the array",
+    )
 
 # sphinx_gallery_thumbnail_number = 4
 
@@ -234,15 +238,16 @@ jit_pays_on_few
 
 # %%
 # Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
-# million numbers, and :measured:`on_few` on ten thousand. If the time shrank as the kernels did,
-# from :measured:`before` to :measured:`after`, the factor would be the same at every size. Where it
-# isn't, something other than kernels takes time.
+# million numbers, and :measured:`on_few` on ten thousand. Both times, :measured:`before` kernels
+# became :measured:`after`. If nothing but kernels took time, both factors would therefore be the
+# same, and as large as the ratio of these counts. What else takes time?
 #
 # Arithmetic remains to be done
 # -----------------------------
-# The first suspect is arithmetic. ``jit`` saves trips through memory and calls from Python. It can
-# save arithmetic where a function wastes some, by computing a thing twice, or one that nobody uses.
-# Our four don't, so each sine and each exponential remains to be computed.
+# The first suspect is arithmetic. ``jit`` saves trips through memory and calls from Python. It
+# saves arithmetic where a function computes the same thing twice, or a thing that nobody uses, and
+# XLA finds neither in our four. (``selu`` discards some of its exponentials, but only once they are
+# there to choose from.) So each sine and each exponential remains to be computed.
 #
 # To test the suspect, compile four functions that each become a single kernel. They read and write
 # the same amount of memory, and differ only in what they do in between:
@@ -272,28 +277,13 @@ for name, times in times_ms.items():
 # If moving numbers were all the work, the four lines would read alike. What a line shows beyond
 # ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
 # are. The larger it is, the less is left for ``jit`` to save. (A check: ``wave`` should take about
-# as long as its sine and its cosine together. Where it doesn't, other work got in the way: a single
-# process gives a rough measure, good for a first look.)
+# as long as its sine and its cosine together, less one trip through memory. If it is far from that,
+# remember that these are single calls in one process, good for a first look.)
 #
 # If you time this yourself on a CPU, beware of one more suspect. Op by op, each intermediate result
 # needs memory of its own, and getting that from the operating system can cost more than the kernel:
 # :doc:`the page on timing </tutorials/performance/timing>` has this trap as its ninth mistake.
 #
-# Beside a GPU there is a CPU to compare
-# --------------------------------------
-# A GPU has a large memory bandwidth and dear calls, so it may gain at other sizes than a CPU.
-# Where this page was built with a GPU, these are the same functions on that machine's CPU:
-if best_device != "cpu":
-    on_cpu = results.select(device="cpu")
-    _ = figures.speedups(
-        on_cpu, over=OP_BY_OP, x="size", title="What jit buys on the CPU"
-    )
-else:
-    print(
-        "This page was built without a GPU: the figures above are the CPU's."
-    )
-
-# %%
 # The first call pays for the later ones
 # --------------------------------------
 # The first call of a compiled function traces and compiles. Op by op, the first call isn't free
@@ -317,7 +307,9 @@ _ = figures.running_total(
 )
 
 # %%
-first_call_in_calls = round(compiled.first_call.value / compiled.time.value)
+first_call_in_calls = int(
+    float(f"{compiled.first_call.value / compiled.time.value:.1e}")
+)
 
 # %%
 # Another way to read the bill: the first call took as long as :measured:`first_call_in_calls` later

@@ -2,11 +2,10 @@
 What does a loop cost?
 ======================
 
-While JAX traces a function, a loop in Python runs, and leaves a copy of its body for each time
-round. JAX also has loops that stay loops in the program: ``fori_loop``, ``scan`` and
-``while_loop``. This page measures what each kind costs, once to compile and then in every call. It
-also finds out which loops have a gradient, and what becomes of a loop, or of a branch, under
-``vmap``.
+While JAX traces a function, a loop in Python runs as always, and its body is recorded once for each
+step. JAX has loops of its own, which stay loops in the program: ``fori_loop``, ``scan`` and
+``while_loop``. What does each of them cost, once to compile and then in every call? Through which
+can you differentiate? And what becomes of a loop, or of a branch, under ``vmap``?
 """
 
 # %%
@@ -49,7 +48,7 @@ for name, way in ways.items():
 
 # %%
 # ``scan`` can do more than its rivals: it collects in an array whatever a step returns besides the
-# state. Here that is the angle of five pendulums, for twelve units of time:
+# state. Here it collects the angles of five pendulums, for twelve units of time:
 import matplotlib.pyplot as plt
 
 
@@ -83,9 +82,9 @@ _ = jax.lax.scan(talkative, (1.0, 0.0), length=3)
 jax.effects_barrier()
 
 # %%
-# JAX traces a body even outside of ``jit``. That is when Python's ``print`` runs, and when an
+# JAX traces a body even outside of ``jit``. Python's ``print`` runs during that trace, as an
 # ``append`` to a list would, while :func:`jax.debug.print` becomes part of the program. Nor can
-# Python decide when to stop, because a trace has no number to look at:
+# Python decide when to stop, because there is no number to look at while tracing:
 
 
 @jax.jit
@@ -105,9 +104,10 @@ except jax.errors.TracerBoolConversionError as error:
 # </tutorials/transformations/static_arguments>` explains it. In ``while_loop``, the condition is a
 # function, and JAX traces it like the body.
 #
-# What there is to compile
-# ------------------------
-# Here is the size of the programs that tracing writes down:
+# An unrolled program grows with its loop
+# ---------------------------------------
+# How long are the programs that tracing records? Count their operations, for ten steps and for a
+# hundred:
 from functools import partial
 
 
@@ -124,9 +124,9 @@ for steps in (10, 100):
     print(f"{steps:3} steps: {len(unrolled)} operations, or {rolled}")
 
 # %%
-# The unrolled program is as long as the loop. But which part of the work grows with it? JAX
-# *traces* your function, *lowers* the record to XLA's language, and lets XLA *compile* that. Make a
-# guess, and then look at a single run of each stage in this process:
+# The unrolled program is as long as the loop. Which part of the work grows with it? JAX *traces*
+# your function, *lowers* the record to XLA's language, and lets XLA *compile* that. Here is a
+# single run of each stage in this process:
 import time
 
 rows = []
@@ -152,10 +152,10 @@ Table(
 
 # %%
 # Tracing and lowering handle one operation after another. XLA also looks for ways to combine them,
-# so watch whether its column grows by more than the number of steps does.
+# so see whether the times in its column grow faster than the number of steps.
 #
 # ``scan`` and ``fori_loop`` have a parameter ``unroll``, which asks for something in between: a
-# loop with several steps in its body. If there are ten, where will the first call land? Fresh
+# loop with several steps in its body. How long does the first call take if there are ten? Fresh
 # processes measure all five ways, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
@@ -170,10 +170,10 @@ _ = figures.scaling(
 )
 
 # %%
-# Is the longer program faster?
-# -----------------------------
+# Unrolled, each step still starts its kernels
+# --------------------------------------------
 # Now for all later calls. A loop has to count, and to check whether it is done. An unrolled program
-# does neither, and the compiler sees all of its steps at once. Does unrolling pay, and by how much?
+# does neither, and the compiler sees all of its steps at once. So is the longer program faster?
 # Here are a hundred steps first, and then all lengths:
 hundred = results.select(steps=100)
 hundred
@@ -204,27 +204,33 @@ some_unrolling_pays
 
 # %%
 # The compiled programs show what decides. XLA merges operations into *fusions*, and the device
-# starts a kernel for each. On a CPU, XLA compiles `a loop that touches little memory
+# starts a kernel for each of them. In a loop, the same kernels are started in each round, and the
+# loop itself costs something, too. On a CPU, XLA can avoid both: `a loop that touches little memory
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
-# about a kilobyte, into a single kernel, and marks it as a small call:
+# about a kilobyte, becomes a single kernel, which is marked as a small call:
+fusions = {}
 for name, way in ways.items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()
+    fusions[name] = program.count(" fusion(")
     whole = "in one kernel" if "small_call" in program else ""
-    print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
+    print(f"{name:16} {fusions[name]:3} fusions {whole}")
 
 # %%
-# If the Python loop has more fusions than steps, XLA didn't merge one step with the next. There is
-# a reason: an angle is needed twice, for its sine and for the next angle, and a fusion of both
-# would compute it twice. Unrolling then saves the counting, but each step still starts its kernels.
-# That pays if a start costs less than the loop around it.
-#
-# In a marked program, the whole loop is one kernel, which is started once. With ten steps in its
-# body, a loop may be too large to become one.
+unrolled_fusions = fusions[PYTHON]
+
+# %%
+# The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. If that is
+# more than one for each step, XLA didn't merge one step with the next. There is a reason not to: an
+# angle is needed twice, for its sine and for the next angle, and a fusion across steps would
+# compute it twice. Such a program saves the counting, and still starts every kernel. Whether that
+# pays depends on its rival. A loop that starts the same kernels has to count as well. A loop that
+# is a single kernel is started once. (With ten steps in its body, a loop may be too large to become
+# one.)
 #
 # The same loop under other releases
 # ----------------------------------
 # How kernels are started is up to XLA, and XLA changes with each release. A :doc:`recording
-# </releases/index>` that was made earlier has a scan of a thousand small steps, under dozens of
+# </releases/index>` that was made earlier has a scan of a thousand small steps, under many
 # releases:
 from jaxcap.releases import figures as course_figures
 from jaxcap.releases.recorded import recorded
@@ -240,15 +246,17 @@ if largest:
 _ = course_figures.course(series, changes, releases.names)
 
 # %%
-# The title counts only changes that are certain. The largest: :measured:`change`, in
-# :measured:`changed_in`. In 0.4.32, CPUs got a new runtime, which starts the kernels of a loop one
-# at a time, and `users with small loops noticed <https://github.com/jax-ml/jax/issues/26145>`__.
-# Compiling small loops as a whole came later. :doc:`/releases/topics/loops` has more loops.
+# The title names only changes that are certain. The largest: :measured:`change`, in
+# :measured:`changed_in`. JAX 0.4.32 gave CPUs a new runtime, which starts the kernels of a loop one
+# at a time. That release was withdrawn, so the change shows up in the next, and `users with small
+# loops noticed <https://github.com/jax-ml/jax/issues/26145>`__. If the line comes down again,
+# later releases have made up for that, for instance by compiling small loops as a whole.
+# :doc:`/releases/topics/loops` has more loops.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------
-# How does the angle after a hundred steps depend on the start? To find out, :func:`jax.grad` goes
-# backwards through a loop. Which of the four lets it?
+# How does the angle after a hundred steps depend on the start? To find out, :func:`jax.grad` has to
+# go backwards through the loop. Through which of the four can it?
 from textwrap import fill
 
 
@@ -264,11 +272,11 @@ for loop in four:
     print(f"{loop.__name__}: {slope}")
 
 # %%
-# On the way back, JAX needs values from each step of the way out, and has to reserve their memory
-# beforehand. ``scan`` knows its length. So does ``fori_loop`` if its number of steps isn't traced,
-# and it then `becomes a scan
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. Forwards, there is
-# nothing to keep, which is why :func:`jax.jvp` differentiates ``while_loop`` as well:
+# In the backward pass, JAX needs values from each step of the forward pass, and has to reserve
+# memory for them beforehand. ``scan`` knows its length. So does ``fori_loop`` if its number of
+# steps isn't traced, and it then `becomes a scan
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. Differentiating forwards
+# keeps nothing, which is why :func:`jax.jvp` works for ``while_loop`` as well:
 _, slope = jax.jvp(
     partial(last_angle, pendulum.in_while_loop), (1.0,), (1.0,)
 )
@@ -315,10 +323,10 @@ for starts in (ALIKE, ONE_UPRIGHT):
     print(f"{starts:12} at most {needed.max()} steps, {needed.sum()} in all")
 
 # %%
-# One after another, as :func:`jax.lax.map` takes them, the second set is hardly more work. Mapped,
-# all wait for the last. But a step of a hundred at once may cost little more than a step of one.
-# Which of the two will be ahead, in either set? And what about ``lax.map`` in batches of ten, of
-# which only one has to wait?
+# :func:`jax.lax.map` takes one pendulum after another, so the second set is hardly more work for
+# it. Under ``vmap``, all pendulums wait for the last. But a step of a hundred at once may cost
+# little more than a step of one. Which of the two will be ahead, in either set? And what about
+# ``lax.map`` in batches of ten, of which only one has to wait?
 mapped_results = experiments.MAPPED.run(budget_s=0.05)
 mapped_results
 
@@ -348,13 +356,13 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 
 # %%
 # Start with ``scan``: it compiles one step, has a gradient, and collects results. Take
-# ``while_loop`` if only the values say when to stop, and Python's loop for a handful of steps that
+# ``while_loop`` if only the values say when to stop, and a Python loop for a handful of steps that
 # differ.
 #
-# Of a hundred steps, the first call took :measured:`first_python` unrolled by Python, and
-# :measured:`first_scan` in a scan. In later calls, the steps that Python unrolled were
-# :measured:`unrolled than the scan`, and a scan with ``unroll`` was
-# :measured:`some_unrolled than a plain one`. Measure before you unroll.
+# For a hundred steps, the first call took :measured:`first_python` if Python unrolled them, and
+# :measured:`first_scan` if a scan took them. In later calls, the unrolled steps were
+# :measured:`unrolled than the scan`, and a scan with ten steps in its body was
+# :measured:`some_unrolled than a plain one`. So measure before you unroll.
 #
 # Under ``vmap``, both branches of a ``cond`` run, and a loop runs until the last example is done.
 # With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`. With one among them

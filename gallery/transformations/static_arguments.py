@@ -3,8 +3,8 @@ Which arguments must be static?
 ===============================
 
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
-which branch is taken, how large an array is. A compiled function needs to know those before it can
-be compiled. This page shows the errors that tell you so, and then the choice you have: make the
+which branch is taken, how large an array is. These have to be known before a function can be
+compiled. This page shows the errors that tell you so, and then the choice you have: make the
 argument static and pay with compilations, or rewrite the function so that it needn't be.
 """
 
@@ -139,7 +139,7 @@ counted_loop = counting(empty_loop)
 fast_loop = jax.jit(counted_loop, static_argnames="num_loops")
 for num_loops in (1_000_000, 1_000_000, 999_999):
     fast_loop(14, num_loops)
-    print(f"{num_loops:9,}: {counted_loop.traces} compilations so far")
+    print(f"{num_loops:9,}: compilations so far: {counted_loop.traces}")
 
 # %%
 # The second call found the program of the first. The third asked for one iteration fewer, which as
@@ -223,9 +223,9 @@ print(f"{settle(0.5):.3f}")
 
 # %%
 # What does each kind of loop cost? An unrolled program grows with every step, so its first call
-# should take longer and longer; that of ``fori_loop`` shouldn't care. Later calls are harder to
-# guess. Unrolled, the compiler sees all steps at once, and there is no loop to run. Several fresh
-# processes measure both for more and more steps:
+# should take longer and longer, while that of ``fori_loop`` shouldn't. Later calls are harder to
+# guess. Of the unrolled program, the compiler sees all steps at once, and there is no loop to run.
+# Several fresh processes measure both for more and more steps:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
 
@@ -253,12 +253,12 @@ _ = figures.scaling(
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
 # :measured:`first_rolled` with ``fori_loop``. Yet even with a single step, where there is nothing
-# to unroll yet, a new static value costs a compilation. Compare it with a call whose value is
-# known:
+# to unroll, a new static value costs a compilation. Compare that with a call whose value is known:
 one_step = results.only(UNROLLED, steps=1)
 new_value = one_step.first_call
 known_value = one_step.time
-new_in_calls = round(new_value.value / known_value.value)
+ratio = new_value.value / known_value.value
+new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
 print(f"new {new_value.short}, known {known_value.short}")
 
 # %%
@@ -268,9 +268,9 @@ _ = figures.scaling(
 )
 
 # %%
-# A static number of steps pays only where the unrolled loop is ahead in this picture, by enough to
-# make up for its first call, and where the number rarely changes. Is it ahead here, at the end of
-# the lines?
+# A static number of steps pays only if the unrolled loop is ahead in later calls, by enough to
+# make up for its first one, and if the number rarely changes. Is it ahead here, with the most
+# steps?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 unrolling_pays = claim(
@@ -365,7 +365,7 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Where a line jumps, JAX compiled. The experiment measured the same stream in each of its
+# Each jump of a line is a compilation. The experiment measured the same stream in each of its
 # processes, the first time (*first call*) and again:
 from jaxcap.experiments.static_arguments import EXACT, PADDED
 
@@ -439,7 +439,7 @@ for kind in (Frozen, Plain):
     fast_sums = jax.jit(sums, static_argnames="settings")
     for _ in range(5):
         fast_sums(matrix, settings=kind((0, 1)))
-    print(f"{kind.__name__:6} 5 calls, {sums.traces} compilations")
+    print(f"{kind.__name__:6} compilations in 5 calls: {sums.traces}")
 
 # %%
 # The plain class is worse than an error. Everything works, and every call compiles.

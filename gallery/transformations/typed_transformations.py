@@ -5,9 +5,8 @@ What does a type checker see?
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
 What happens to the annotations when a function goes through :func:`jax.jit` or :func:`jax.grad`?
 This page puts the question to the checkers mypy and pyright, shows how :mod:`jaxcap.transforms`
-keeps the types, and measures what that costs in a call. Some mistakes no annotation will find, and
-you'll see which. At the end come your program's settings, which aren't functions but deserve types
-all the same.
+keeps the types, and measures what that costs in a call. It also shows mistakes that no annotation
+will find, and what types do for your program's settings.
 """
 
 # %%
@@ -42,9 +41,9 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
 # %%
 # A transformation can promise to keep types
 # ------------------------------------------
-# ``jax.jit`` takes such a function and returns another. Of what type? A function can promise that
-# what it returns has the type of what it was given, and this is all it takes. ``P`` stands for
-# whatever arguments there are, ``R`` for the result:
+# ``jax.jit`` takes such a function and returns another. What is the type of the result? An
+# annotation can promise that it is the type of what went in, and this is all it takes. ``P`` stands
+# for whatever arguments there are, ``R`` for the result:
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -82,7 +81,7 @@ QUESTIONS = (
 )
 
 # %%
-# Then we make mistakes. Can you spot all six?
+# Then come six mistakes, in calls of each kind:
 MISTAKES = (
     "jit(wave)('twelve')",
     "jit(wave)(x, slop=0.3)",
@@ -93,18 +92,17 @@ MISTAKES = (
 )
 
 # %%
-# Twice, a string stands where an array should. Two names are misspelt, the loss returns two things
-# where ``grad`` expects one, and ``jit`` has no option of the last name. Three more lines are wrong
-# in another way, and we come back to them later:
+# Two calls pass a string where an array belongs. Two names are misspelt, ``slop`` and ``shpae``.
+# The loss returns a pair where ``grad`` expects a number. And ``jit`` has no option
+# ``static_argnum``; it is called ``static_argnums``.
+#
+# A checker needs long to read JAX, so we start each only once. The lines that the last two sections
+# ask about, on shapes and on settings, go into the same program:
 BEYOND = (
     "typed_jit(product)(x, x[1:])",
     "typed_grad(wave)(jnp.asarray(3))",
     "typed_grad(wave)(x)",
 )
-
-# %%
-# The last three mistakes are about the settings of a training run: a name that doesn't exist, a
-# wrong type, and a value that makes no sense. They have to wait until the end:
 SLIPS = {
     "lr=0.1": {"lr": 0.1},
     "learning_rate='fast'": {"learning_rate": "fast"},
@@ -114,7 +112,7 @@ WAYS = ("SimpleNamespace", "Settings")
 SETTINGS = [f"{way}({slip})" for way in WAYS for slip in SLIPS]
 
 # %%
-# All of that becomes one program, of which only the checkers will read most lines:
+# This is how that program begins:
 IMPORTS = """
 from types import SimpleNamespace
 import jax
@@ -127,6 +125,7 @@ params = {"slope": x[1]}
 """
 
 # %%
+# The rest is the three functions from above, the questions, and the mistakes:
 import inspect
 
 lines = [IMPORTS, *map(inspect.getsource, (wave, product, loss))]
@@ -137,9 +136,8 @@ for mistake in MISTAKES:
 program = "\n".join([*lines, *BEYOND, *SETTINGS])
 
 # %%
-# The next cell runs both checkers, with :func:`jaxcap.report.typecheck.run_checker`. It takes a
-# while, since mypy first reads all of JAX. ``python -m pip install mypy "pyright[nodejs]"``
-# installs both.
+# Now :func:`jaxcap.report.typecheck.run_checker` runs both checkers, which ``python -m pip install
+# mypy "pyright[nodejs]"`` installs:
 from jaxcap.report import typecheck
 
 reports = {}
@@ -182,8 +180,8 @@ seen_by("pyright")
 #
 # A checker finds only what the types still say
 # ---------------------------------------------
-# Which of the six mistakes do they find? Go through the list once more, and look for an ``Any`` in
-# the row of each:
+# Which of the six mistakes do the checkers find? An ``Any`` in one of the tables is a hint: from
+# there on, nothing is checked. The errors of each checker, by the line that it complains about:
 caught = {}
 for checker, report in reports.items():
     caught[checker] = {error.code: error for error in report.errors}
@@ -228,7 +226,7 @@ print(typed_jit(wave).__doc__)
 # So both should take the same time, and we put that to the test on an array so small that a call is
 # mostly overhead. But how large a difference would mean anything? To find out, a second ``jax.jit``
 # takes part as a control. It is the same thing as the first, so whatever difference the clock finds
-# between these two is an error of the measurement.
+# between the first and the control is an error of the measurement.
 from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED, TYPED_JIT
 
 results = TYPED_JIT.run(budget_s=0.05)
@@ -256,22 +254,23 @@ from jaxcap.report.claims import claim, speedup_of
 types_cost_little = claim(
     "a call from typed_jit takes less than a tenth longer",
     results,
-    speedup_of(PLAIN, over=TYPED),
-    below=1.1,
+    speedup_of(TYPED, over=PLAIN),
+    above=1 / 1.1,
 )
-speedup = results.speedup(TYPED, over=PLAIN)
+speedup = types_cost_little.estimate
 control = results.speedup(CONTROL, over=PLAIN)
 types_cost_little
 
 
 # %%
 # ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`, so don't read more than that into the other number.
+# :measured:`control than the first jax.jit`. A difference no larger than the control's is noise.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
-# The three lines that we put aside are wrong only in their shapes and number types. Do the checkers
-# object? Does JAX?
+# Three lines of the program are wrong only in their shapes and number types. One multiplies vectors
+# of different lengths, one differentiates at an integer, and one at a thousand points. Do the
+# checkers object? Does JAX?
 def what_jax_raises(function, *arguments):
     """Name the exception that a call raises."""
     try:
@@ -298,8 +297,8 @@ headers = ("", "found by", "JAX raises")
 Table("Mistakes of shape and number type", headers, rows)
 
 # %%
-# JAX notices such mistakes while it traces the function, from the shapes and types of the arguments
-# and before it computes anything. ``eval_shape`` stops right there:
+# JAX notices such mistakes while it traces the function, from the shapes and types of the
+# arguments, before it computes anything. ``eval_shape`` traces and stops there:
 from textwrap import fill
 
 try:
@@ -309,10 +308,10 @@ except TypeError as error:
 
 
 # %%
-# So a test with small arrays finds what a checker can't. You can also write shapes into
-# annotations, with `jaxtyping <https://docs.kidger.site/jaxtyping>`__. A type checker ignores
-# those. To enforce them when the program runs, it needs a runtime checker beside it, such as
-# `beartype <https://beartype.readthedocs.io>`__.
+# So a test on small arrays finds what a checker can't. Shapes can also be written into annotations,
+# with `jaxtyping <https://docs.kidger.site/jaxtyping>`__. A type checker ignores them; a runtime
+# checker such as `beartype <https://beartype.readthedocs.io>`__ enforces them when the program
+# runs.
 #
 # And annotations can be wrong. JAX computes with its own arrays even where a function is annotated
 # for Python's numbers, and the checkers believe the annotation:
@@ -330,8 +329,8 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 #
 # A class can check settings
 # --------------------------
-# That leaves the settings. A training run has a handful, and Flax's examples keep them in a
-# `ConfigDict <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
+# A training run has a handful of settings, and Flax's examples keep them in a `ConfigDict
+# <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
 # ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word, and
 # the training goes on with the old rate. You can lock it against new names, and it won't change the
 # type of a setting that it has. But both help only when the program runs, and your editor still
@@ -346,9 +345,10 @@ from jaxcap.report.source import Source
 Source(Settings)
 
 # %%
-# Let's make the three mistakes from above, once with the class and once with a namespace that takes
-# anything, as an empty ``ConfigDict`` does. Which of them are found before the program runs, and
-# which when it does?
+# Three slips are easy to make: a name that doesn't exist, a wrong type, and a value that makes no
+# sense. The program for the checkers makes each with the class, and with a namespace that takes
+# anything, as an empty ``ConfigDict`` does. Which slips are found before it runs, and which when it
+# does?
 from types import SimpleNamespace
 
 from pydantic import ValidationError

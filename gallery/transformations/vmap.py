@@ -115,8 +115,8 @@ _ = figures.mapped_axes(
 )
 
 # %%
-# The dangerous case is the one without a message. If there happen to be as many examples as
-# features, mapping the weights by mistake gives each example a single weight, and everything runs:
+# A mistake without a message is worse. If there happen to be as many examples as features, mapping
+# the weights by mistake gives each example a single weight, and everything runs:
 square = features[:4]
 mistaken = jax.vmap(loss)(weights, square, labels[:4])
 meant = jax.vmap(loss, (None, 0, 0))(weights, square, labels[:4])
@@ -202,10 +202,10 @@ _ = plt.colorbar(picture, ax=right, shrink=0.8)
 # What do you save, and over what?
 # --------------------------------
 # Now for the clock. Examples get 64 features, batches grow, and everything is compiled. The Python
-# loop calls a compiled function for each example. Against it, ``vmap`` has two advantages at once:
-# a single call, and a single operation on the whole batch. To tell them apart, a fourth rival has
-# only the first. It compiles the loop as well, with :func:`jax.lax.map`, so that it runs on the
-# device but still takes one example after another:
+# loop calls a compiled function for each example. Against the loop, ``vmap`` has two advantages at
+# once: a single call, and a single operation on the whole batch. To tell them apart, a fourth rival
+# has only the single call. It compiles the loop as well, with :func:`jax.lax.map`, so that the loop
+# runs on the device but still takes one example after another:
 Source(batching.losses_by_loop, batching.logistic_losses_in_turn)
 
 # %%
@@ -221,10 +221,10 @@ for name, call in calls.items():
     print(f"{name:14} {error:.1e}")
 
 # %%
-# What do you expect? The Python loop has to pay for a call in each iteration, so its time should
-# grow with the batch from the start. The compiled loop makes a single call. ``vmap`` and batching
-# by hand ask for the same operations, so if they differ, XLA has made different programs of them.
-# Their times shouldn't grow much until there is enough work in a batch.
+# The Python loop has to pay for a call in each iteration, so its time should grow with the batch
+# from the start. The compiled loop makes a single call. ``vmap`` and batching by hand ask for the
+# same operations, so if they differ, XLA has made different programs of them. Their times shouldn't
+# grow much until there is enough work in a batch.
 results = rivals.BATCHING.run(budget_s=0.05)
 losses = results.subset(r for r in results if "of" not in r.parameters)
 _ = figures.scaling(
@@ -272,8 +272,8 @@ vmap_costs_little
 
 # %%
 # With a thousand examples, the loop inside the program was
-# :measured:`to_compiled than the loop in Python`, and what separates those two is calls. ``vmap``
-# was then :measured:`to_batched than the loop inside`, and
+# :measured:`to_compiled than the loop in Python`, and what separates these two loops is calls.
+# ``vmap`` was :measured:`to_batched than the loop inside`, and
 # :measured:`against_hand than batching by hand`. So when somebody tells you how much faster
 # ``vmap`` is, ask: faster than what?
 #
@@ -405,7 +405,8 @@ gradients_by_hand = gradients.speedup(
 speedup = vmap_pays.estimate
 
 # %%
-# Write functions for one example, map them with ``vmap``, and put ``jit`` around the whole. Say
+# ``vmap`` replaces a loop over examples, and the batching that you would otherwise do by hand. So
+# write functions for one example, map them with ``vmap``, and put ``jit`` around the whole. Say
 # with ``None`` what all examples share, and look at the shape that comes out.
 #
 # For a thousand losses on this page's device, ``vmap`` was

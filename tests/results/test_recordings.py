@@ -176,6 +176,20 @@ class TestMatching:
         assert self.matching(self.steady, self.default, self.steady) == ["steady"]
         assert self.matching(self.default, self.default, self.steady) == ["default"]
 
+    def test_leaves_out_what_has_a_parameter_that_is_not_shown(self) -> None:
+        losses = make_result(parameters={"batch": 100})
+        gradients = make_result("gradients", parameters={"batch": 100, "of": "gradients"})
+        elsewhere = make_result(parameters={"batch": 100, "device": "cpu"})
+        recording = Recording({"test": make_set(losses, gradients, elsewhere)})
+
+        def variants(*shown: Result) -> list[str]:
+            (found,) = matching_results(make_set(*shown), [recording]).values()
+            return [result.variant for result in found]
+
+        assert variants(losses) == [losses.variant, elsewhere.variant]
+        assert variants(gradients) == ["gradients"]
+        assert variants(losses, gradients) == [r.variant for r in (losses, gradients, elsewhere)]
+
     def test_takes_a_machine_whose_malloc_cannot_be_steady(self) -> None:
         assert self.matching(self.steady, self.default) == ["default"]
         assert self.matching(self.default, self.steady) == []

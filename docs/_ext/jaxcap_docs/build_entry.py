@@ -12,7 +12,7 @@ from jaxcap_docs.lessons import TUTORIALS
 from jaxcap_docs.page_records import Interval, PageRecord
 
 FILE = "history.json"  # in the site's folder
-# The variables that the home page quotes, and how it words them.
+# Variables that the home page quotes, and what each of them compares.
 HEADLINES = {
     "transformations/jit#wave_speedup": (
         "Compiling a function of a million numbers, instead of running it op by op"

@@ -253,13 +253,15 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
     ----------
     shown
         Results of one experiment, or some of them. Parameters that are the same in all of these
-        must be the same in the others, except for the device.
+        must be the same in the others, and those that none of them has must be missing there too,
+        except for the device. (Otherwise the losses of a batch would be joined by its gradients.)
     recordings
         Live ones are skipped.
     """
     first = shown[0]
     varying = {"device", *shown.varying()}
     common = {key: value for key, value in first.parameters.items() if key not in varying}
+    known = varying | common.keys()
 
     matching = {}
     for recording in recordings:
@@ -273,7 +275,9 @@ def matching_results(shown: ResultSet, recordings: Iterable[Recording]) -> dict[
             alike = [
                 result
                 for result in part.results
-                if result.allocator == allocator and common.items() <= result.parameters.items()
+                if result.allocator == allocator
+                and common.items() <= result.parameters.items()
+                and result.parameters.keys() <= known
             ]
             if alike:
                 matching[part.label] = part.results.subset(alike)

@@ -60,7 +60,7 @@ def overtaking(growth: ResultSet) -> Overtaking:
 
 
 def timed_wrong(results: ResultSet) -> Mistakes:
-    """Return the mistakes by which the time of one and the same call is measured wrongly."""
+    """Return the mistakes by which calls are timed wrongly."""
     product = results.only(mistakes.JAX_32)
     wave = results.only(mistakes.COMPILED, question=mistakes.COMPILING)
     first_of_ten = [

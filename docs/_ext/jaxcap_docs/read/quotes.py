@@ -37,7 +37,8 @@ class MeasuredRole(SphinxRole):
     was compared, as in ``:measured:`speedup than NumPy```, it can follow "JAX was", whatever was
     measured: see `comparative`.
 
-    With ``settled``, only a number that a headline may say is shown.
+    With ``settled``, only a number that a headline may say is shown. The words in its place follow
+    "JAX was" as well.
     """
 
     def __init__(self, *, settled: bool = False) -> None:
@@ -58,7 +59,9 @@ class MeasuredRole(SphinxRole):
             logger.warning("%s has no measured number %r", page, name, location=self.get_location())
             return [], []
         if self.settled and not number.is_settled:
-            return [nodes.emphasis(text="(too uncertain to quote in this build)")], []
+            uncertain = f"too uncertain to compare with {other} in this build"
+            words = uncertain if other else "(too uncertain to quote in this build)"
+            return [nodes.emphasis(text=words)], []
         text, rest = comparative(number.text, other) if other else (number.text, "")
         days = {environment.measured_at.date() for environment in record.measured.values()}
         when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
