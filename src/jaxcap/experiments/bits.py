@@ -1,0 +1,106 @@
+"""A sum, a product and a step of training, by the format of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jaxcap.kernels import bits
+from jaxcap.kernels.precision import with_x64
+from jaxcap.measure.experiment import Experiment, grid
+from jaxcap.measure.sampling import Variants
+
+FLOAT64, FLOAT32, FLOAT16, BFLOAT16 = FORMATS = "float64", "float32", "float16", "bfloat16"
+#: bfloat16 for what is stored and multiplied, float32 for sums, products and weights.
+MIXED = "bfloat16 and float32"
+TORCH_FLOAT32, TORCH_BFLOAT16 = (f"PyTorch, {name}" for name in (FLOAT32, BFLOAT16))
+SUM, PRODUCT, TRAINING = "sum", "product", "training step"
+
+SHORT: dict[str, Callable[..., Any]] = {
+    SUM: jnp.sum,
+    PRODUCT: jnp.matmul,
+    TRAINING: bits.step,
+}
+LONG: dict[str, Callable[..., Any]] = {
+    SUM: partial(jnp.sum, dtype=FLOAT32),
+    PRODUCT: partial(jnp.matmul, preferred_element_type=FLOAT32),
+    TRAINING: bits.step,
+}
+
+
+def inputs(task: str, size: int) -> Any:
+    """Draw what a task takes, in float64: numbers, two matrices, or weights and a batch."""
+    if task == TRAINING:
+        return bits.problem(size)
+    shape = (1, size) if task == SUM else (2, size, size)
+    return tuple(np.random.default_rng(0).random(shape))
+
+
+def prepare(task: str, size: int) -> Variants:
+    """Prepare a task by JAX in each format, and a product also by PyTorch where it is installed.
+
+    Parameters
+    ----------
+    task
+        ``"sum"``, ``"product"`` or ``"training step"``.
+    size
+        The numbers of the sum, the rows of the square matrices, or the units of the network.
+    """
+    arrays = inputs(task, size)
+    variants = {name: _call(SHORT[task], bits.cast(arrays, name), name) for name in FORMATS}
+    short = bits.cast(arrays, BFLOAT16)
+    if task == TRAINING:
+        short = bits.cast(arrays[0], FLOAT32), *short[1:]
+    variants[MIXED] = _call(LONG[task], short, MIXED)
+    if task == PRODUCT and find_spec("torch"):
+        variants |= _by_torch(*arrays)
+    return variants
+
+
+def error(found: ArrayLike, exact: ArrayLike) -> float:
+    """Return the largest error, relative to the largest exact number."""
+    difference = np.asarray(found, np.float64) - exact
+    return float(abs(difference).max() / np.abs(exact).max())
+
+
+def _call(function: Callable[..., Any], arrays: Any, name: str) -> Callable[[], Any]:
+    if name != FLOAT64:
+        return partial(jax.jit(function), *jax.device_put(arrays))
+    return partial(with_x64(jax.jit(function)), *with_x64(jax.device_put)(arrays))
+
+
+def _by_torch(*matrices: Any) -> Variants:
+    import torch
+
+    on_gpu = jax.default_backend() == "gpu" and torch.cuda.is_available()
+    device = "cuda" if on_gpu else "cpu"
+
+    def product(dtype: torch.dtype) -> Callable[[], Any]:
+        return partial(torch.matmul, *(torch.tensor(x).to(device, dtype) for x in matrices))
+
+    return {TORCH_FLOAT32: product(torch.float32), TORCH_BFLOAT16: product(torch.bfloat16)}
+
+
+#: The same work on fewer bytes. Whether that takes less time is up to the device and the compiler.
+BITS = Experiment(
+    name="bits",
+    title="The same work in fewer bits",
+    prepare=prepare,
+    quick=[
+        *grid(task=(SUM,), size=(1_000_000,)),
+        *grid(task=(PRODUCT,), size=(500,)),
+        *grid(task=(TRAINING,), size=(256,)),
+    ],
+    full=[
+        *grid(task=(SUM,), size=(100_000_000,)),
+        *grid(task=(PRODUCT, TRAINING), size=(4096,)),
+    ],
+    empty_caches=False,  # each format is compiled for itself
+)
