@@ -5,15 +5,15 @@ How few bits are enough?
 JAX stores a number in four bytes, unless you ask for something else. In two bytes, twice as many
 numbers fit into memory, and some devices compute with them far faster. What do you lose? This page
 looks for the places where short formats break, measures whether they save time on this machine, and
-trains a network in 16 bits as well as in 32.
+finds out what it takes to train a network with them.
 """
 
 # %%
 # Sixteen bits, divided in two ways
 # ---------------------------------
 # A floating-point number has bits for its size, the *exponent*, and bits for its digits, the
-# *fraction*. In 16 bits, more of the one means less of the other. float16 divides them evenly
-# enough to keep three digits. bfloat16 has the exponent of float32, and gives up a digit for that:
+# *fraction*. In 16 bits, more of the one means less of the other. float16 favours the fraction and
+# has about three decimal digits. bfloat16 keeps the exponent of float32, which leaves two:
 import jax
 import jax.numpy as jnp
 
@@ -42,7 +42,7 @@ Table("Bits, and what they can represent", headers, rows)
 # The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
 # proportion to their size. The proportion depends on the fraction alone, and how long it lasts on
 # the exponent. (At the left end of each line are the *subnormal* numbers, below the smallest of the
-# table. They lose one digit after another until they are 0.)
+# table. They lose one digit after another until they are 0. float64 would need a larger picture.)
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -85,9 +85,9 @@ for name in ("float32", "float16", "bfloat16"):
 # float16 has three more bits, so it gets to 2048. Any total that your own loop keeps is at risk: a
 # running loss, a counter, a moving average.
 #
-# :func:`jax.numpy.sum` is no loop of yours. It adds numbers of 16 bits in a longer format, as the
-# notes on :func:`jax.lax.reduce_sum` say, and rounds at the end. That rescues the digits. What
-# about a hundred thousand ones?
+# :func:`jax.numpy.sum` is safer. It adds numbers of 16 bits in a longer format, as the notes on
+# :func:`jax.lax.reduce_sum` say, and rounds at the end. That rescues the digits. But what is the
+# sum of a hundred thousand ones?
 for name in ("float32", "float16", "bfloat16"):
     ones = jnp.ones(100_000, name)
     print(f"{name:8} {ones.sum()!s:8} or {ones.sum(dtype='float32')}")
@@ -116,7 +116,8 @@ print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
 # %%
 # We call this *mixed*, and do the same with a sum of a million numbers by its ``dtype``. How much
 # will it help, when all that goes in has been rounded to two digits? Guess a factor. The exact sum
-# comes from :func:`math.fsum`, and the product in 64 bits from NumPy:
+# comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product
+# in 64 bits from NumPy:
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -186,29 +187,33 @@ long_result_pays
 # %%
 # Can asking for more make a call faster? The compiled programs show what decides. Count the
 # conversions in them:
-for name in (FLOAT32, BFLOAT16, MIXED):
+for name in (FLOAT32, "float16", BFLOAT16, MIXED):
     call = experiments.prepare("product", 500)[name]
     program = call.func.lower(*call.args).compile().as_text()
     print(f"{name:20} {program.count(' convert(')} conversions")
 
 # %%
-# Without conversions, the matrices are multiplied as they are. Three conversions mean that the
-# compiler had no product of these types. It made longer copies of both matrices, multiplied those,
-# and shortened the result, which is the work of float32 and more. That is a choice of the compiler,
-# and it says nothing about the processor: the types of the result, a newer JAX or another library
-# may lead to instructions that were there all along.
+# Without conversions, the matrices are multiplied as they are. Three conversions are one for each
+# matrix and one for the result: the compiler has no product of these types, so it multiplies longer
+# copies and shortens what comes out. That is all the work of float32, and more.
+#
+# It doesn't follow that the processor lacks instructions for short numbers. Another type of result,
+# another release or another library may use instructions that were there all along. For CPUs, XLA
+# has `a list of the products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/
+# ynn_support.cc>`__ that a fast library takes on. Under JAX 0.10.2, a bfloat16 product needs
+# conversions there unless its result is in float32. Under 0.12 it needs none.
 #
 # Weights that stop moving
 # ------------------------
-# A training step adds to a weight a small part of its gradient. You know by now what happens to
-# small additions. The remedy is an old one: keep the weights in float32, and make a short copy of
-# them for each step, to compute the gradient with. `Its inventors
-# <https://arxiv.org/abs/1710.03740>`__ call these *master weights*:
+# A training step adds to each weight a small part of its gradient, and you know by now what may
+# happen to small additions. The usual remedy comes from a `paper on mixed precision
+# <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32, and compute each gradient
+# with a short copy of them. That is what ``step`` does with weights that are longer than its input:
 Source(bits.network, bits.loss, bits.step)
 
 # %%
-# Whether there are master weights is up to the weights that you start with. Train a network of 64
-# units in four ways. Will all of them arrive?
+# Let a network of 64 units learn what another one computes, in four ways. A solution exists. Which
+# of them will come close to it?
 weights, x, y = bits.problem(64)
 train = jax.jit(bits.losses, static_argnames="steps")
 histories = {}
@@ -228,17 +233,17 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# A line that becomes level has stopped: each step is smaller than half the gap to the next weight,
-# so nothing changes any more. With master weights, small steps add up until they show in the short
-# copy. The gradients themselves may be rough. Their errors go both ways from step to step, and what
-# was lost in one step is made up for in the next.
+# A line that becomes level has stopped: the steps are smaller than half the gap to the next weight,
+# and rounding undoes them all. Master weights collect small steps until they show in the short
+# copy. A rough gradient does less harm, because the next one is computed afresh, wherever the last
+# one has led.
 #
 # Gradients that vanish
 # ---------------------
-# In float16, another danger comes first. Measure the targets in metres instead of millimetres, and
-# gradients become a million times smaller. Below the range of float16, they are 0. Multiply the
-# loss by a *scale*, then, and the whole gradient is multiplied with it, because the chain rule
-# passes it on. How large should the scale be?
+# float16 has a problem of its own. Measure the targets in metres instead of millimetres, and the
+# gradient of the first layer becomes a million times smaller. What is below the range of float16
+# is 0. But if you multiply the loss by a *scale*, you multiply the whole gradient, because the
+# chain rule passes the scale on. How large should it be?
 weights, x, y = bits.cast(bits.problem(64, unit=1e-3), "float16")
 
 
@@ -250,10 +255,8 @@ def slopes(scale):
 
 for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
     elements = np.asarray(slopes(scale), np.float32)
-    zero, finite = (elements == 0).mean(), np.isfinite(elements).mean()
-    print(
-        f"{scale:8,.0f}: {zero:4.0%} zero, {1 - finite:4.0%} infinite or NaN"
-    )
+    zero, lost = np.mean(elements == 0), np.mean(~np.isfinite(elements))
+    print(f"{scale:8,.0f}: {zero:4.0%} zero, {lost:4.0%} infinite or NaN")
 
 # %%
 # Too small a scale saves nothing, and too large a one overflows. Programs that train in float16
@@ -264,20 +267,19 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 # What you get, and what you give
 # -------------------------------
 # Here it is in one table. How does each format compare with float32?
+tasks = ("sum", "product", "training step")
 rows = []
-for name in (*histories, "float64"):
+for name in ("float16", BFLOAT16, MIXED):
     ratios = [
-        results.speedup(name, over=FLOAT32, task=task).verdict_in_words
-        for task in ("sum", "product", "training step")
-        if name != FLOAT32
+        results.speedup(name, over=FLOAT32, task=task) for task in tasks
     ]
-    loss = f"{histories[name][-1]:.0e}" if name in histories else ""
-    error = f"{errors[name, 'product']:.0e}"
-    rows.append((name, error, loss, *(ratios or [""] * 3)))
-
-# %%
-headers = ("", "error", "last loss", "sum", "product", "training step")
-Table("Accuracy, and time beside float32", headers, rows)
+    worse = errors[name, "product"] / errors[FLOAT32, "product"]
+    loss = histories[name][-1] / histories[FLOAT32][-1]
+    verdicts = [ratio.verdict_in_words for ratio in ratios]
+    rows.append((name, f"{worse:,.0f}", f"{loss:,.0f}", *verdicts))
+headers = ("format", "error", "loss", *tasks)
+note = "Error of a product and last loss: how many times those of float32."
+Table("Beside float32", headers, rows, [note])
 
 # %%
 mixed_pays = claim(
@@ -310,9 +312,9 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # a scale for its gradients.
 #
 # Don't take the speed for granted. A product in bfloat16 was :measured:`product_16 than in float32`,
-# and asking for a float32 result made it :measured:`long_result than a bfloat16 result`. A training
-# step with a gradient in bfloat16 was :measured:`step_mixed than one in float32`. Look for
-# conversions in the compiled program.
+# and with a float32 result it was :measured:`long_result than with a bfloat16 result`. A training
+# step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If you are
+# surprised, look for conversions in the compiled program.
 #
 # Try it yourself in :doc:`exercise 13 </exercises/13_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.

@@ -28,7 +28,7 @@ JAX = (*FORMATS, MIXED)
 
 
 def half_a_gap(dtype: str) -> float:
-    return float(jnp.finfo(dtype).eps) / 2
+    return float(jnp.finfo(dtype).eps) / 2  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize("task", [SUM, PRODUCT])

@@ -15,7 +15,7 @@ from jaxcap.kernels import bits
 )
 def test_a_count_stops_where_the_gaps_become_two(dtype: str, fraction: int) -> None:
     """With the leading bit, which isn't stored, a format has one binary digit more."""
-    assert jnp.finfo(dtype).nmant == fraction
+    assert jnp.finfo(dtype).nmant == fraction  # type: ignore[no-untyped-call]
     last = 2 ** (fraction + 1)
     assert float(bits.count(last - 1, dtype)) == last - 1
     assert float(bits.count(2 * last, dtype)) == last
@@ -74,7 +74,8 @@ def test_short_weights_stop_and_master_weights_go_on() -> None:
         )
     )
     assert short[0] == pytest.approx(long[0], rel=0.01)
-    assert short[-1] == short[-2] > 100 * master[-1]
+    assert short[-1] == pytest.approx(short[-500], rel=0.01)
+    assert short[-1] > 100 * master[-1]
     assert master[-1] < 2 * long[-1]
 
 

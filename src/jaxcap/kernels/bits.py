@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,6 @@ from jax import Array
 
 Numbers = npt.NDArray[np.float64]
 Weights = tuple[Array, Array]
-Tree = TypeVar("Tree")
 
 RATE = 0.1  # of the descent
 
@@ -61,10 +60,9 @@ def loss(weights: Weights, x: Array, y: Array) -> Array:
     return jnp.mean((network(weights, x) - y) ** 2)
 
 
-def cast(tree: Tree, dtype: str) -> Tree:
+def cast(tree: Any, dtype: npt.DTypeLike) -> Any:
     """Convert all arrays of a tree to a format."""
-    converted: Tree = jax.tree.map(lambda array: array.astype(dtype), tree)
-    return converted
+    return jax.tree.map(lambda array: array.astype(dtype), tree)
 
 
 def step(weights: Weights, x: Array, y: Array) -> Weights:
@@ -73,8 +71,12 @@ def step(weights: Weights, x: Array, y: Array) -> Weights:
     The weights keep their own format.
     """
     slopes = jax.grad(loss)(cast(weights, x.dtype), x, y)
-    slopes = jax.tree.map(lambda slope, weight: slope.astype(weight.dtype), slopes, weights)
-    return jax.tree.map(lambda weight, slope: weight - RATE * slope, weights, slopes)
+
+    def descend(weight: Array, slope: Array) -> Array:
+        return weight - RATE * slope.astype(weight.dtype)
+
+    stepped: Weights = jax.tree.map(descend, weights, slopes)
+    return stepped
 
 
 def losses(weights: Weights, x: Array, y: Array, steps: int) -> Array:
