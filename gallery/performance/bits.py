@@ -156,8 +156,7 @@ print("the same:", bool((fast == exact_32).all()))
 # ------------------------
 # There are half as many bytes to fetch. Arithmetic gets faster only if the device has instructions
 # for short numbers, and if the compiler uses them. What do you expect of a product here, in each
-# format? And what will the longer result cost? PyTorch takes its turn as well, where it is
-# installed:
+# format? And what will the longer result cost?
 results = experiments.BITS.run(budget_s=0.05)
 products = results.select(task="product")
 products
@@ -197,11 +196,12 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # matrix and one for the result: the compiler has no product of these types, so it multiplies longer
 # copies and shortens what comes out. That is all the work of float32, and more.
 #
-# It doesn't follow that the processor lacks instructions for short numbers. Another type of result,
-# another release or another library may use instructions that were there all along. For CPUs, XLA
-# has `a list of the products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/
-# ynn_support.cc>`__ that a fast library takes on. Under JAX 0.10.2, a bfloat16 product needs
-# conversions there unless its result is in float32. Under 0.12 it needs none.
+# It doesn't follow that the processor lacks instructions for short numbers. Another type of result
+# or another release may use instructions that were there all along. For CPUs, XLA has a `list of
+# products
+# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that a fast library
+# takes on. Under JAX 0.10.2, a product in bfloat16 needs conversions there unless its result is in
+# float32. Under 0.12, it needs none.
 #
 # Weights that stop moving
 # ------------------------
@@ -270,16 +270,17 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 tasks = ("sum", "product", "training step")
 rows = []
 for name in ("float16", BFLOAT16, MIXED):
-    ratios = [
-        results.speedup(name, over=FLOAT32, task=task) for task in tasks
-    ]
-    worse = errors[name, "product"] / errors[FLOAT32, "product"]
+    error = errors[name, "product"] / errors[FLOAT32, "product"]
     loss = histories[name][-1] / histories[FLOAT32][-1]
-    verdicts = [ratio.verdict_in_words for ratio in ratios]
-    rows.append((name, f"{worse:,.0f}", f"{loss:,.0f}", *verdicts))
+    row = [name, f"{error:,.0f}×", f"{loss:,.0f}×"]
+    for task in tasks:
+        ratio = results.speedup(name, over=FLOAT32, task=task)
+        row.append(ratio.verdict_in_words)
+    rows.append(row)
 headers = ("format", "error", "loss", *tasks)
-note = "Error of a product and last loss: how many times those of float32."
-Table("Beside float32", headers, rows, [note])
+Table(
+    "Error of a product, last loss, and time, beside float32", headers, rows
+)
 
 # %%
 mixed_pays = claim(

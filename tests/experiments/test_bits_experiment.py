@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from math import fsum
 
 import jax.numpy as jnp
@@ -15,8 +14,6 @@ from jaxcap.experiments.bits import (
     MIXED,
     PRODUCT,
     SUM,
-    TORCH_BFLOAT16,
-    TORCH_FLOAT32,
     TRAINING,
     error,
     inputs,
@@ -62,17 +59,6 @@ def test_mixed_training_keeps_weights_in_float32() -> None:
             np.testing.assert_allclose(
                 np.asarray(array, np.float64), expected, rtol=0, atol=0.03, err_msg=name
             )
-
-
-@pytest.mark.skipif(not find_spec("torch"), reason="needs PyTorch")
-def test_pytorch_multiplies_the_same_matrices() -> None:
-    a, b = inputs(PRODUCT, 40)
-    variants = prepare(PRODUCT, 40)
-    assert list(variants) == [*JAX, TORCH_FLOAT32, TORCH_BFLOAT16]
-    assert error(variants[TORCH_FLOAT32]().cpu(), a @ b) < 1e-6
-    short = variants[TORCH_BFLOAT16]()
-    assert str(short.dtype) == "torch.bfloat16"
-    assert error(short.float().cpu(), a @ b) < 0.01
 
 
 def test_error_is_relative_to_the_largest_number() -> None:

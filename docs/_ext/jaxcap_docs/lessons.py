@@ -34,7 +34,7 @@ PAGES = {
     "tutorials/transformations/typed_transformations": ("Types",),
     "tutorials/performance/timing": ("Timing",),
     "tutorials/performance/precision": ("Timing",),
-    "tutorials/performance/bits": ("Precision", "PyTorch", "Training"),
+    "tutorials/performance/bits": ("Precision", "Training"),
     "exercises/13_bits": ("Precision",),
     "tutorials/performance/dispatch_overhead": ("Compilation", "Dispatch"),
     "tutorials/performance/geometry": ("Arrays and NumPy", "Dispatch"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import jax
@@ -19,7 +18,6 @@ from jaxcap.measure.sampling import Variants
 FLOAT64, FLOAT32, FLOAT16, BFLOAT16 = FORMATS = "float64", "float32", "float16", "bfloat16"
 #: bfloat16 for what is stored and multiplied, float32 for sums, products and weights.
 MIXED = "bfloat16 and float32"
-TORCH_FLOAT32, TORCH_BFLOAT16 = (f"PyTorch, {name}" for name in (FLOAT32, BFLOAT16))
 SUM, PRODUCT, TRAINING = "sum", "product", "training step"
 
 SHORT: dict[str, Callable[..., Any]] = {
@@ -43,7 +41,7 @@ def inputs(task: str, size: int) -> Any:
 
 
 def prepare(task: str, size: int) -> Variants:
-    """Prepare a task by JAX in each format, and a product also by PyTorch where it is installed.
+    """Prepare a task in each format, and in a mixture of two.
 
     Parameters
     ----------
@@ -58,8 +56,6 @@ def prepare(task: str, size: int) -> Variants:
     if task == TRAINING:
         short = bits.cast(arrays[0], FLOAT32), *short[1:]
     variants[MIXED] = _call(LONG[task], short, MIXED)
-    if task == PRODUCT and find_spec("torch"):
-        variants |= _by_torch(*arrays)
     return variants
 
 
@@ -73,18 +69,6 @@ def _call(function: Callable[..., Any], arrays: Any, name: str) -> Callable[[], 
     if name != FLOAT64:
         return partial(jax.jit(function), *jax.device_put(arrays))
     return partial(with_x64(jax.jit(function)), *with_x64(jax.device_put)(arrays))
-
-
-def _by_torch(*matrices: Any) -> Variants:
-    import torch
-
-    on_gpu = jax.default_backend() == "gpu" and torch.cuda.is_available()
-    device = "cuda" if on_gpu else "cpu"
-
-    def product(dtype: torch.dtype) -> Callable[[], Any]:
-        return partial(torch.matmul, *(torch.tensor(x).to(device, dtype) for x in matrices))
-
-    return {TORCH_FLOAT32: product(torch.float32), TORCH_BFLOAT16: product(torch.bfloat16)}
 
 
 #: The same work on fewer bytes. Whether that takes less time is up to the device and the compiler.
