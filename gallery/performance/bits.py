@@ -154,9 +154,9 @@ print("the same:", bool((fast == exact_32).all()))
 #
 # Is bfloat16 faster here?
 # ------------------------
-# There are half as many bytes to fetch. Arithmetic gets faster only if the device has instructions
-# for short numbers, and if the compiler uses them. What do you expect of a product here, in each
-# format? And what will the longer result cost?
+# In 16 bits, there are half as many bytes to fetch. But arithmetic gets faster only if the device
+# has instructions for short numbers, and if the compiler uses them. How do you expect the formats
+# to rank in a product of matrices? And what will the longer result cost?
 results = experiments.BITS.run(budget_s=0.05)
 products = results.select(task="product")
 products
@@ -192,9 +192,9 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
     print(f"{name:20} {program.count(' convert(')} conversions")
 
 # %%
-# Without conversions, the matrices are multiplied as they are. Three conversions are one for each
-# matrix and one for the result: the compiler has no product of these types, so it multiplies longer
-# copies and shortens what comes out. That is all the work of float32, and more.
+# Without conversions, the matrices are multiplied as they are. If you count three, they are for the
+# two matrices and the result. The compiler has no product of these types, so it multiplies longer
+# copies and shortens what comes out, which is all the work of float32 and more.
 #
 # It doesn't follow that the processor lacks instructions for short numbers. Another type of result
 # or another release may use instructions that were there all along. For CPUs, XLA has a `list of
@@ -266,7 +266,7 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 #
 # What you get, and what you give
 # -------------------------------
-# Here it is in one table. How does each format compare with float32?
+# This table sets what is lost in each format beside the time that it saves, or costs:
 tasks = ("sum", "product", "training step")
 rows = []
 for name in ("float16", BFLOAT16, MIXED):

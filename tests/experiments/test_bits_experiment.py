@@ -1,4 +1,4 @@
-"""The experiment on bits does the same work in each format, as well as the format can."""
+"""The experiment on bits does the same work in each format, to within its rounding."""
 
 from __future__ import annotations
 
