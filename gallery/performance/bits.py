@@ -278,9 +278,7 @@ for name in ("float16", BFLOAT16, MIXED):
         row.append(ratio.verdict_in_words)
     rows.append(row)
 headers = ("format", "error", "loss", *tasks)
-Table(
-    "Error of a product, last loss, and time, beside float32", headers, rows
-)
+Table("Error of a product, loss and time, beside float32", headers, rows)
 
 # %%
 mixed_pays = claim(
