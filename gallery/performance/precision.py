@@ -196,6 +196,5 @@ next_ratio = str(reliability.next_inside(speedups))
 #
 # Some mistakes no interval can show, because they hit every repeat alike: see :doc:`how to time JAX
 # </tutorials/performance/timing>`. The rules behind all this are in :doc:`how we
-# measure </measuring>`. Next: :doc:`why JAX is slow on small arrays
-# </tutorials/performance/dispatch_overhead>`, now that you know what to make of the intervals
-# there.
+# measure </measuring>`. Next: from the precision of timings to that of numbers, and the question
+# :doc:`how few bits are enough </tutorials/performance/bits>`.

@@ -16,7 +16,10 @@ from fakes import make_pair, make_result, make_set
 
 from jaxcap.exercises import check
 
-PAGES = sorted(Path(__file__).parents[2].glob("docs/exercises/[0-9]*.md"))
+PAGES = sorted(
+    Path(__file__).parents[2].glob("docs/exercises/[0-9]*.md"),
+    key=lambda path: int(path.stem.partition("_")[0]),
+)
 FIRST = jnp.arange(1, 7).reshape(2, 3)
 SECOND = jnp.full((3, 2), 2)
 THIRD = FIRST @ SECOND
@@ -160,6 +163,23 @@ def grouped(x: Any) -> Any:
     return jax.lax.scan(group, x, length=10)[0].sum()
 
 
+def length(x: Any, dtype: str = "float32") -> Any:
+    return jnp.sqrt(jnp.sum(x.astype(dtype) ** 2)).astype(x.dtype)
+
+
+def length_by_largest(x: Any) -> Any:
+    return x.max() * length(x / x.max(), "float16")
+
+
+def scaled_slope(w: Any, x: Any, scale: float = 2.0**12, dtype: str = "float32") -> Any:
+    scaled = jax.grad(lambda w: scale * jnp.mean((w * x) ** 2))(w)
+    return scaled.astype(dtype) / scale
+
+
+def slope_in_float32(w: Any, x: Any) -> Any:
+    return scaled_slope(w.astype("float32"), x.astype("float32"))
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
 
@@ -207,6 +227,11 @@ RIGHT: dict[str, Any] = {
     "8.3": jax.jit(move, donate_argnums=0),
     "8.4": partial(simulate, wrap=jax.checkpoint),
     "8.5": grouped,
+    "13.1": 512,
+    "13.2": (False, True, False, True),
+    "13.3": length,
+    "13.4": scaled_slope,
+    "13.5": partial(jnp.matmul, preferred_element_type="float32"),
 }
 
 
@@ -384,6 +409,30 @@ WRONG: list[tuple[str, Any, str]] = [
     ("8.4", simulate, "needs 100% of the temporaries"),
     ("8.4", jax.checkpoint(simulate), "Wrap what the loop repeats, not the whole"),
     ("8.5", partial(simulate, wrap=jax.checkpoint), r"needs \d\d% .* by the outer loop"),
+    ("13.1", 256, "2 can still be added"),
+    ("13.1", 514, "between two numbers"),
+    ("13.1", 516, "Ties go to"),
+    ("13.1", 1024, "half a gap"),
+    ("13.1", 20_000, "without rounding"),
+    ("13.1", 65504, "65504 is not the right number"),
+    ("13.2", (True, True, False, True), "3 of the 4 are right. Does the result fit"),
+    ("13.3", partial(length, dtype="float16"), "of 10 elements of 300 is inf"),
+    ("13.3", lambda x: jnp.sum(x.astype("float32") ** 2), "the square of the length"),
+    ("13.3", lambda x: jnp.linalg.norm(x.astype("float32")), "Convert it to float16"),
+    ("13.3", lambda x: length(x / 100, "float16") * 100, "Their squares are too small"),
+    ("13.3", jnp.max, "should be about 5, not 4"),
+    ("13.4", partial(scaled_slope, scale=1.0), "it is still 0"),
+    ("13.4", partial(scaled_slope, dtype="float16"), "it is still 0"),
+    ("13.4", partial(scaled_slope, scale=2.0**40), "too large for float16"),
+    ("13.4", lambda w, x: 2.0**12 * scaled_slope(w, x), "Undo the scale"),
+    ("13.4", lambda w, x: scaled_slope(w, x) / 2, "is not the right gradient"),
+    ("13.4", lambda w, x: scaled_slope(w, x, dtype="bfloat16"), "return it in float32"),
+    ("13.4", slope_in_float32, "wasn't computed in float16"),
+    ("13.5", jnp.matmul, "it returns bfloat16"),
+    ("13.5", lambda a, b: (a @ b).astype("float32"), "rounded to bfloat16 before"),
+    ("13.5", lambda a, b: a.astype("float32") @ b.astype("float32"), "longer copies"),
+    ("13.5", lambda *_: jnp.zeros((2, 2)), "it returned other values"),
+    ("13.5", lambda a, b: float((a @ b).sum()), "expected a JAX array"),
 ]
 
 
@@ -414,6 +463,10 @@ def test_loop_may_use_typed_keys() -> None:
         return [model(pair) for pair in keys][-1]
 
     assert check("4.2", typed)
+
+
+def test_a_length_may_be_computed_in_units_of_the_largest_element() -> None:
+    assert check("13.3", length_by_largest)
 
 
 def test_a_loop_without_updates_copies_nothing() -> None:

@@ -93,6 +93,7 @@ COMPUTATIONS = {
     "kernels/autodiff.py": set(),  # a tutorial's alone
     "kernels/autodiff_torch.py": {"gradients"},
     "kernels/batching.py": {"batching"},
+    "kernels/bits.py": {"bits"},
     "kernels/calibration.py": {"calibration", "optimisers"},
     "kernels/convolution.py": MNIST,
     "kernels/dispatch.py": {"precision"} | DISPATCH | PUBLISHED,
@@ -109,7 +110,7 @@ COMPUTATIONS = {
     "kernels/memory.py": {"checkpoints"},
     "kernels/pendulum.py": {"loops", "mapped_loops"},
     "kernels/precision.py": {
-        *("calibration", "optimisers", "ceilings", "linear algebra"),
+        *("bits", "calibration", "optimisers", "ceilings", "linear algebra"),
         *PUBLISHED,
     },
     "kernels/random_model.py": {"awaiting"},

@@ -436,6 +436,69 @@ def thrifty(share: float, hint: str) -> Grader:
     return grade
 
 
+def length(answer: Any) -> str:
+    """Grade the length of a float16 vector whose squares are too large for float16."""
+    for x, expected in ([3, 4], 5.0), ([300] * 10, 948.68), ([0.001] * 4, 0.002):
+        found = _call(answer, jnp.array(x, jnp.float16))
+        value = _float(found)
+        if not np.isfinite(value):
+            raise WrongError(
+                f"the length of {len(x)} elements of {x[0]} is {value}: squares overflow."
+            )
+        if isclose(value, expected**2, rel_tol=1e-2):
+            raise WrongError("this is the square of the length. Take its root.")
+        if value == 0:
+            raise WrongError(
+                f"elements of {x[0]} have no length. Their squares are too small, too."
+            )
+        if not isclose(value, expected, rel_tol=2e-3):
+            raise WrongError(f"the length of {x} should be about {expected:g}, not {value:g}.")
+        if getattr(found, "dtype", None) != jnp.float16:
+            raise WrongError("the length is right. Convert it to float16 at the end.")
+    return ""
+
+
+def scaled_slope(answer: Any) -> str:
+    """Grade the gradient of mean((w x)²) in float16, brought back into range by a scale."""
+    x = np.full(10, 1e-4, np.float16)
+    expected = 2 * float(x[0]) ** 2
+    found = _call(answer, jnp.float16(1), jnp.asarray(x))
+    value = _float(found)
+    if value == 0:
+        raise WrongError(
+            "it is still 0. Scale the loss before you differentiate, and convert to float32 before you "
+            "divide."
+        )
+    if not np.isfinite(value):
+        raise WrongError(f"it is {value}. That scale is too large for float16.")
+    if getattr(found, "dtype", None) != jnp.float32:
+        raise WrongError("return it in float32. A float16 can't hold it without the scale.")
+    if value > 2 * expected:
+        raise WrongError("it is still as large as the scale made it. Undo the scale.")
+    if not isclose(value, expected, rel_tol=1e-2):
+        raise WrongError(f"{value:.3g} is not the right gradient, which is about {expected:.1g}.")
+    if not re.search(r":f16\[\S*\] = mul", str(jax.make_jaxpr(answer)(jnp.float16(1), x))):
+        raise WrongError("the gradient is right, but it wasn't computed in float16.")
+    return ""
+
+
+def long_product(answer: Any) -> str:
+    """Grade a product of bfloat16 matrices that is added up, and returned, in float32."""
+    a = jnp.array([[1, 2**-9], [3, 2]], jnp.bfloat16)
+    found = _call(answer, a, a.T)
+    if not isinstance(found, jax.Array):
+        raise WrongError(f"expected a JAX array, got {_kind(found)}.")
+    if found.dtype != jnp.float32:
+        raise WrongError(f"it returns {found.dtype}. Ask the product for another type.")
+    exact = np.array([[1 + 2**-18, 3 + 2**-8], [3 + 2**-8, 13]], np.float32)
+    if found.shape == exact.shape and np.array_equal(found, exact.astype(jnp.bfloat16)):
+        raise WrongError("the result was rounded to bfloat16 before it became a float32.")
+    _require_values(found, exact)
+    if "f32[2,2] = convert_element_type" in str(jax.make_jaxpr(answer)(a, a.T)):
+        raise WrongError("the product is right, but it was made of longer copies of the matrices.")
+    return ""
+
+
 def _memory(function: Wrapped, *args: Any) -> Any:
     return function.lower(*args).compile().memory_analysis()
 

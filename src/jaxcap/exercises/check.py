@@ -161,4 +161,21 @@ _GRADERS: dict[str, answers.Grader] = {
     "8.5": answers.thrifty(
         0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
     ),
+    "13.1": answers.number(
+        512,
+        "From where on are the gaps of bfloat16 twice as large as what is added?",
+        mistakes={
+            256: "adding 1 stops here. The gaps from here on are 2, and 2 can still be added.",
+            514: "514 lies between two numbers of bfloat16. Which of them is it rounded to?",
+            516: "514 is as far from 512 as from 516. Ties go to the number whose last bit is 0.",
+            1024: "the gaps are 4 before that, from 512 on. What becomes of half a gap?",
+            20_000: "that would be the total without rounding.",
+        },
+    ),
+    "13.2": answers.truths(
+        (False, True, False, True), "Does the result fit, and is anything on the way too large?"
+    ),
+    "13.3": answers.length,
+    "13.4": answers.scaled_slope,
+    "13.5": answers.long_product,
 }

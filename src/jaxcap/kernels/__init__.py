@@ -2,6 +2,7 @@
 
 - ``autodiff`` and ``autodiff_torch``: derivatives by JAX, by differences and by PyTorch.
 - ``batching``: losses and distances, for one example and for many.
+- ``bits``: a count and the training of a network, in formats that may be too short.
 - ``calibration``: two simulated sensors, and ways to fit one to the other.
 - ``convolution``: convolution and pooling for CPUs.
 - ``dispatch``: operations on arrays so small that the call costs most.

@@ -1,0 +1,319 @@
+"""
+How few bits are enough?
+========================
+
+JAX stores a number in four bytes, unless you ask for something else. In two bytes, twice as many
+numbers fit into memory, and some devices compute with them far faster. What do you lose? This page
+looks for the places where short formats break, measures whether they save time on this machine, and
+finds out what it takes to train a network with them.
+"""
+
+# %%
+# Sixteen bits, divided in two ways
+# ---------------------------------
+# A floating-point number has bits for its size, the *exponent*, and bits for its digits, the
+# *fraction*. In 16 bits, more of the one means less of the other. float16 favours the fraction and
+# has about three decimal digits. bfloat16 keeps the exponent of float32, which leaves two:
+import jax
+import jax.numpy as jnp
+
+from jaxcap.experiments import bits as experiments
+from jaxcap.results.tables import Table
+
+rows = []
+for name in experiments.FORMATS:
+    info = jnp.finfo(name)
+    extremes = [info.max, info.smallest_normal, info.eps]
+    numbers = [f"{float(number):.1e}" for number in extremes]
+    rows.append((name, f"{info.nexp}", f"{info.nmant}", *numbers))
+
+# %%
+headers = (
+    "format",
+    "exponent",
+    "fraction",
+    "largest",
+    "smallest",
+    "gap at 1",
+)
+Table("Bits, and what they can represent", headers, rows)
+
+# %%
+# The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
+# proportion to their size. The proportion depends on the fraction alone, and how long it lasts on
+# the exponent. (At the left end of each line are the *subnormal* numbers, below the smallest of the
+# table. They lose one digit after another until they are 0. float64 would need a larger picture.)
+import matplotlib.pyplot as plt
+import numpy as np
+
+from jaxcap.report import figures
+
+figure, axes = plt.subplots(figsize=(6, 3))
+for name in experiments.FORMATS[1:]:
+    info = jnp.finfo(name)
+    smallest = float(info.smallest_subnormal)
+    x = np.geomspace(smallest, float(info.max), 500)
+    axes.loglog(x, np.maximum(float(info.eps), smallest / x), label=name)
+axes.set(xlabel="number", ylabel="gap to the next,\nin proportion")
+axes.set_title("Lower lines have more digits, longer ones more range")
+figures.label_ends(axes)
+
+# %%
+# There are also `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__. Two digits would be
+# a luxury for them, and one of the two here has no infinity. What becomes of numbers that are too
+# large for it?
+x = jnp.array([0.1, 17.0, 300.0, 500.0])
+for name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
+    print(f"{name:13}", x.astype(name))
+
+# %%
+# A sum that stops growing
+# ------------------------
+# Start at 0 and add 1, ten thousand times. Where does each format arrive?
+from jaxcap.kernels import bits
+from jaxcap.report.source import Source
+
+Source(bits.count)
+
+# %%
+for name in ("float32", "float16", "bfloat16"):
+    print(f"{name:8} {float(bits.count(10_000, name)):6.0f}")
+
+# %%
+# From 256 on, bfloat16 has only every other integer. 257 lies between two of its numbers and is
+# rounded to the even one, which is 256 again. The sum is stuck there, and no warning tells you.
+# float16 has three more bits, so it gets to 2048. Any total that your own loop keeps is at risk: a
+# running loss, a counter, a moving average.
+#
+# :func:`jax.numpy.sum` is safer. It adds numbers of 16 bits in a longer format, as the notes on
+# :func:`jax.lax.reduce_sum` say, and rounds at the end. That rescues the digits. But what is the
+# sum of a hundred thousand ones?
+for name in ("float32", "float16", "bfloat16"):
+    ones = jnp.ones(100_000, name)
+    print(f"{name:8} {ones.sum()!s:8} or {ones.sum(dtype='float32')}")
+
+# %%
+# The largest float16 is 65504, and a sum may well be larger than that. Ask for a ``dtype`` that
+# holds it. Overflow can also happen on the way to a modest result. The length of this vector is
+# below a thousand:
+x = jnp.full(10, 300, "float16")
+print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
+
+# %%
+# Its squares don't fit. With bfloat16 you can forget about range, and have to worry about digits.
+#
+# What a product loses, and where
+# -------------------------------
+# Here are two random matrices. bfloat16 can lose their digits twice: when the matrices are rounded,
+# and when the result is. For the second loss there is an argument, which asks for a longer result:
+from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
+
+matrices = experiments.inputs("product", 500)
+a, b = bits.cast(matrices, BFLOAT16)
+print(jnp.matmul(a, b).dtype)
+print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
+
+# %%
+# We call this *mixed*, and do the same with a sum of a million numbers by its ``dtype``. How much
+# will it help, when all that goes in has been rounded to two digits? Guess a factor. The exact sum
+# comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product
+# in 64 bits from NumPy:
+from math import fsum
+
+(numbers,) = experiments.inputs("sum", 1_000_000)
+exact = {"sum": fsum(numbers), "product": matrices[0] @ matrices[1]}
+errors = {}
+for task, size in {"sum": 1_000_000, "product": 500}.items():
+    calls = experiments.prepare(task, size)
+    for name in (*FORMATS, MIXED):
+        errors[name, task] = experiments.error(calls[name](), exact[task])
+
+# %%
+names = (*FORMATS, MIXED)
+rows = [
+    (name, *(f"{errors[name, task]:.1g}" for task in exact)) for name in names
+]
+Table("Largest relative error", ("format", *exact), rows)
+
+# %%
+# Did you expect the input to limit all that follows? Of many numbers, some are rounded up and others
+# down, and in a sum most of that cancels. The result is rounded once, and nothing cancels that.
+# (The sum in float16 is infinite, for the reason that you saw above.)
+#
+# A float32 product has a setting, too, by which a device may multiply with fewer bits. Does this
+# device use its freedom? If not, both settings give the same numbers:
+x = jnp.asarray(matrices[0], FLOAT32)
+fast, exact_32 = (
+    jnp.matmul(x, x, precision=p) for p in ("default", "highest")
+)
+print("the same:", bool((fast == exact_32).all()))
+
+# %%
+# :doc:`The page on linear algebra </tutorials/performance/linear_algebra>` measures what that
+# setting, and :func:`jax.default_matmul_precision`, do to a product.
+#
+# Is bfloat16 faster here?
+# ------------------------
+# In 16 bits, there are half as many bytes to fetch. But arithmetic gets faster only if the device
+# has instructions for short numbers, and if the compiler uses them. How do you expect the formats
+# to rank in a product of matrices? And what will the longer result cost?
+results = experiments.BITS.run(budget_s=0.05)
+products = results.select(task="product")
+products
+
+# %%
+_ = figures.ratios(products, over=FLOAT32, title="Product of two matrices")
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+bfloat16_pays = claim(
+    "JAX multiplies matrices faster in bfloat16 than in float32",
+    results,
+    speedup_of(BFLOAT16, over=FLOAT32, task="product"),
+)
+bfloat16_pays
+
+# %%
+long_result_pays = claim(
+    "JAX multiplies matrices of bfloat16 faster if the result is in float32 "
+    "than if it is in bfloat16",
+    results,
+    speedup_of(MIXED, over=BFLOAT16, task="product"),
+)
+long_result_pays
+
+# %%
+# Can asking for more make a call faster? The compiled programs show what decides. Count the
+# conversions in them:
+for name in (FLOAT32, "float16", BFLOAT16, MIXED):
+    call = experiments.prepare("product", 500)[name]
+    program = call.func.lower(*call.args).compile().as_text()
+    print(f"{name:20} {program.count(' convert(')} conversions")
+
+# %%
+# Without conversions, the matrices are multiplied as they are. If you count three, they are for the
+# two matrices and the result. The compiler has no product of these types, so it multiplies longer
+# copies and shortens what comes out, which is all the work of float32 and more.
+#
+# It doesn't follow that the processor lacks instructions for short numbers. Another type of result
+# or another release may use instructions that were there all along. For CPUs, XLA has a `list of
+# products
+# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that a fast library
+# takes on. Under JAX 0.10.2, a product in bfloat16 needs conversions there unless its result is in
+# float32. Under 0.12, it needs none.
+#
+# Weights that stop moving
+# ------------------------
+# A training step adds to each weight a small part of its gradient, and you know by now what may
+# happen to small additions. The usual remedy comes from a `paper on mixed precision
+# <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32, and compute each gradient
+# with a short copy of them. That is what ``step`` does with weights that are longer than its input:
+Source(bits.network, bits.loss, bits.step)
+
+# %%
+# Let a network of 64 units learn what another one computes, in four ways. A solution exists. Which
+# of them will come close to it?
+weights, x, y = bits.problem(64)
+train = jax.jit(bits.losses, static_argnames="steps")
+histories = {}
+for name in (FLOAT32, "float16", BFLOAT16, MIXED):
+    batch = bits.cast((x, y), BFLOAT16 if name == MIXED else name)
+    start = bits.cast(weights, FLOAT32 if name == MIXED else name)
+    histories[name] = np.asarray(train(start, *batch, steps=2000))
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 3.4))
+for (name, history), style in zip(histories.items(), ("-", ":", "-", "--")):
+    axes.semilogy(history, style, label=name)
+axes.set(xlabel="steps", ylabel="loss in float32\n(lower is better)")
+axes.set_title("The same training in four formats")
+figures.label_ends(axes)
+
+# sphinx_gallery_thumbnail_number = 3
+
+# %%
+# A line that becomes level has stopped: the steps are smaller than half the gap to the next weight,
+# and rounding undoes them all. Master weights collect small steps until they show in the short
+# copy. A rough gradient does less harm, because the next one is computed afresh, wherever the last
+# one has led.
+#
+# Gradients that vanish
+# ---------------------
+# float16 has a problem of its own. Measure the targets in metres instead of millimetres, and the
+# gradient of the first layer becomes a million times smaller. What is below the range of float16
+# is 0. But if you multiply the loss by a *scale*, you multiply the whole gradient, because the
+# chain rule passes the scale on. How large should it be?
+weights, x, y = bits.cast(bits.problem(64, unit=1e-3), "float16")
+
+
+def slopes(scale):
+    """Return all elements of the gradient, multiplied by a scale."""
+    tree = jax.grad(lambda weights: scale * bits.loss(weights, x, y))(weights)
+    return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(tree)])
+
+
+for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
+    elements = np.asarray(slopes(scale), np.float32)
+    zero, lost = np.mean(elements == 0), np.mean(~np.isfinite(elements))
+    print(f"{scale:8,.0f}: {zero:4.0%} zero, {lost:4.0%} infinite or NaN")
+
+# %%
+# Too small a scale saves nothing, and too large a one overflows. Programs that train in float16
+# adjust it as they go: down when they meet an infinity, and up again if none has come for a while.
+# Convert the gradient to float32 *before* you divide by the scale, or it will vanish after all.
+# bfloat16 has the range of float32 and rarely needs any of that.
+#
+# What you get, and what you give
+# -------------------------------
+# This table sets what is lost in each format beside the time that it saves, or costs:
+tasks = ("sum", "product", "training step")
+rows = []
+for name in ("float16", BFLOAT16, MIXED):
+    error = errors[name, "product"] / errors[FLOAT32, "product"]
+    loss = histories[name][-1] / histories[FLOAT32][-1]
+    row = [name, f"{error:,.0f}×", f"{loss:,.0f}×"]
+    for task in tasks:
+        ratio = results.speedup(name, over=FLOAT32, task=task)
+        row.append(ratio.verdict_in_words)
+    rows.append(row)
+headers = ("format", "error", "loss", *tasks)
+Table("Error of a product, loss and time, beside float32", headers, rows)
+
+# %%
+mixed_pays = claim(
+    "a training step with weights in float32 is faster if its gradient is "
+    "computed in bfloat16",
+    results,
+    speedup_of(MIXED, over=FLOAT32, task="training step"),
+)
+mixed_pays
+
+# %%
+# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
+# that must converge </tutorials/applications/convergence>`. Take float32 for anything that adds up:
+# weights, sums, averages. Give the work between them to bfloat16 if the table says that it pays on
+# your device, or if memory is what you lack: there, two bytes are two bytes whatever the compiler
+# does with them. And take float16 for data whose range you know.
+#
+# Takeaway
+# --------
+product_16 = bfloat16_pays.estimate
+long_result = long_result_pays.estimate
+step_mixed = mixed_pays.estimate
+stuck = f"{histories[BFLOAT16][-1]:.1g}"
+trained = f"{histories[MIXED][-1]:.1g}"
+
+# %%
+# Two bytes are enough for most numbers, and too few for what adds up. Keep sums and weights in
+# float32: the same training in bfloat16 ended at a loss of :measured:`stuck` with short weights,
+# and of :measured:`trained` with master weights. float16 has more digits but less range, and needs
+# a scale for its gradients.
+#
+# Don't take the speed for granted. A product in bfloat16 was :measured:`product_16 than in float32`,
+# and with a float32 result it was :measured:`long_result than with a bfloat16 result`. A training
+# step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If you are
+# surprised, look for conversions in the compiled program.
+#
+# Try it yourself in :doc:`exercise 13 </exercises/13_bits>`. Next: :doc:`why JAX is slow on small
+# arrays </tutorials/performance/dispatch_overhead>`.
