@@ -62,41 +62,51 @@ import jax
 jax.config.jax_persistent_cache_min_compile_time_secs
 
 # %%
-# If your program has many small functions, none of them may reach the threshold. Set it to 0, as
-# the second process did. (Keep the folder to yourself. Processes run what they find in it, so JAX's
+# If your script has many small programs, none of them may reach the threshold. Set it to 0, as for
+# the second process. (Keep the folder to yourself. Processes run what they find in it, so JAX's
 # documentation warns you not to share it with anybody whom you don't trust.)
 #
-# An exported function
-# --------------------
-# There is another thing that you can hand to a second process. :func:`jax.export.export` traces and
-# lowers a function, and makes bytes of the result. Whoever has these bytes needs neither your
-# Python code nor the modules that it imports:
-from jax import export
+# A program in a file
+# -------------------
+# You can also compile *ahead of time*, without calling the function, and save what you get.
+# JAX has `an experimental module
+# <https://docs.jax.dev/en/latest/jax.experimental.serialize_executable.html>`__ for that:
+import pickle
+
+from jax.experimental.serialize_executable import serialize
 
 example = network.example(start_up.LAYERS)
 gradient = jax.jit(jax.grad(network.loss))
-saved = export.export(gradient)(*example).serialize()
-exported = folder / "gradient"
-exported.write_bytes(saved)
+program = gradient.lower(*example).compile()
+file = folder / "gradient"
+file.write_bytes(pickle.dumps(serialize(program)))
 
 # %%
-# Does the gradient survive that?
+# A compiled program fits one kind of device and one release of JAX. :func:`jax.export.export` stops
+# before that, and returns a function that is traced and lowered. It can be `saved as well
+# <https://docs.jax.dev/en/latest/501/export.html>`__, for other machines and later releases, which
+# have to compile it. They need neither your Python code nor the modules that it imports. Do all
+# three compute the same gradient?
 import numpy as np
+from jax import export
 
-again = export.deserialize(saved).call(*example)
-max(np.abs(a - b).max() for a, b in zip(again, gradient(*example)))
+exported = export.export(gradient)(*example)
+expected = gradient(*example)
+for way in (program, exported.call):
+    pairs = zip(way(*example), expected)
+    print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 
 # %%
 # What each of them saves
 # -----------------------
 # Now for the comparison. One process finds nothing, one finds its program in the cache, and one
-# reads the exported function. Which stages will get shorter, and which of the three will be first?
-# Each gets several processes, in random order:
-NO_CACHE = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
+# loads it from the file. Which stages will get shorter, and how much of the wait will be left? Each
+# gets several processes, in random order:
+without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
 ways = {
-    "nothing saved": (None, NO_CACHE),
+    "nothing saved": (None, without_cache),
     "in the cache": (None, keep_all),
-    "exported": (str(exported), NO_CACHE),
+    "in a file": (str(file), without_cache),
 }
 
 # %%
@@ -105,9 +115,9 @@ import random
 starts = {name: [] for name in ways}
 for _ in fresh.rounds(4):
     for name in random.sample(list(ways), k=len(ways)):
-        file, settings = ways[name]
+        saved, settings = ways[name]
         stages = fresh.call(
-            start_up.first_result, time.time(), file, **settings
+            start_up.first_result, time.time(), saved, **settings
         )
         starts[name].append(stages)
 
@@ -117,17 +127,15 @@ import matplotlib.pyplot as plt
 from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 3.4))
-totals = [
-    [sum(stages.values()) for stages in each] for each in starts.values()
-]
-for row, (processes, total) in enumerate(zip(starts.values(), totals)):
+for row, processes in enumerate(starts.values()):
     left = 0
     for stage, colour in zip(start_up.STAGES, figures.COLOURS):
         median = np.median([stages[stage] for stages in processes])
         label = stage if row == 0 else None
         axes.barh(row, median, 0.6, left, color=colour, label=label)
         left += median
-    axes.plot(total, [row] * len(total), "o", color=figures.INK, ms=4)
+    for stages in processes:
+        axes.plot(sum(stages.values()), row, "o", color=figures.INK, ms=4)
 axes.set_yticks(range(len(starts)), list(starts))
 axes.invert_yaxis()
 axes.set(xlabel="seconds since the start (lower is better)")
@@ -149,18 +157,16 @@ Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
 # The cache takes the place of ``compile``, and of nothing else. JAX looks a program up by its text,
-# so it has to trace and lower the function first. The exported function is that text. Reading it
-# replaces the tracing of your Python code, and XLA still compiles it. You can combine the two.
+# so it has to trace and lower the function first. The file takes the place of all three stages, but
+# you have to know which program you want, and to save it again when the function changes.
 #
-# If ``compile`` didn't get shorter with the cache, XLA may have refused what it found. It checks
-# that the CPU has all the features of the one that it compiled for, and `on some Intel CPUs the
-# check fails on the very machine that compiled
-# <https://github.com/jax-ml/jax/issues/38445>`__: it counts two preferences as features.
+# If ``compile`` didn't get shorter, XLA may have refused what it found. It checks that the CPU has
+# all the features of the one that it compiled for, and `on some Intel CPUs that fails on the very
+# machine that compiled <https://github.com/jax-ml/jax/issues/38445>`__, because two preferences are
+# counted as features.
 #
-# Nothing here saves the import, and no JAX function could: it comes before all of them. If most of
-# the time goes there, don't start more processes than you need. In a process that goes on, such as
-# a server, you can choose when to compile: ``jax.jit(f).lower(x).compile()`` does it before the
-# first request, and is gone with the process.
+# Neither way saves the import, and nothing in JAX could: it comes first. If it takes most of the
+# time that is left, start fewer processes, and let each do more.
 #
 # How many threads compute?
 # -------------------------
@@ -174,10 +180,11 @@ Source(threads.at_work)
 # %%
 # Fresh processes count the threads that share a matrix product, and those that share ``tanh``. Four
 # limits are in use. The first, which is called ``taskset`` in a shell, asks the operating system to
-# run the process on one core. The second `tells XLA
-# <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ how many threads its pools should
-# have, though no documentation mentions it. The third is the flag that is recommended most often,
-# and the fourth a setting that other libraries obey. Which of them will work?
+# run the process on one core. The second is a variable that `XLA reads
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of threads.
+# The third is a flag that has been `recommended since 2019
+# <https://github.com/jax-ml/jax/issues/743>`__, and the fourth a setting that other libraries obey.
+# Which of them will work?
 FLAG = "--xla_cpu_multi_thread_eigen=false"
 limits = {
     "none": (False, {}),
@@ -199,25 +206,20 @@ def sharing(threads_at_work, cores):
     return f"{threads_at_work} on {cores:.1f} cores"
 
 
-rows = [
-    (
-        name.replace("=", " = "),
-        f"{n['threads']}",
-        sharing(*n["product"]),
-        sharing(*n["tanh"]),
-    )
-    for name, n in used.items()
-]
+rows = []
+for name, found in used.items():
+    columns = [sharing(*found[function]) for function in ("product", "tanh")]
+    rows.append((name.replace("=", " = "), f"{found['threads']}", *columns))
 title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
-# A limit works if one thread is left that computes. Others may remain, which wait, or compile. If a
-# row has as many as the first, its limit did nothing. That can change with a release: the flag is
-# as old as JAX, and the runtime that it was made for `has been replaced
-# <https://github.com/jax-ml/jax/issues/30554>`__. Only the first limit doesn't depend on XLA, and
-# JAX's developers `recommend it <https://github.com/jax-ml/jax/issues/1539>`__. (A number of cores
-# below one means that the machine had other work, too.)
+# A limit works if one thread is left that computes. Others may remain, which wait, or compile. If as
+# many compute as in the first row, the limit did nothing. That can change with a release, as XLA's
+# runtime for CPUs was replaced since people began to recommend the flag. Only the first limit
+# doesn't depend on XLA, and JAX's developers `advise to use it
+# <https://github.com/jax-ml/jax/issues/1539>`__. (If threads share a call, but hardly more than one
+# core, the machine was busy with other work.)
 #
 # A wrong flag ends the process
 # -----------------------------
@@ -257,12 +259,7 @@ results
 results.speedups(over=experiments.DEFAULT)
 
 # %%
-from jaxcap.experiments.compiler_options import (
-    DEFAULT,
-    FAST_MATH,
-    GELU,
-    UNOPTIMISED,
-)
+from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATH, GELU
 from jaxcap.report.claims import claim, speedup_of
 
 fast_math_pays = claim(
@@ -276,7 +273,7 @@ fast_math_pays
 optimising_pays = claim(
     "gelu is computed more slowly without LLVM's optimisations",
     results,
-    speedup_of(UNOPTIMISED, over=DEFAULT, work=GELU),
+    speedup_of(experiments.UNOPTIMISED, over=DEFAULT, work=GELU),
     below=1,
 )
 optimising_pays
@@ -285,24 +282,25 @@ optimising_pays
 # Look at the column *first call*, too: what the optimisations cost is there. If you run a large
 # program once, to see whether it works, you may want it compiled badly and soon.
 #
-# Fast math is off by default, and for a reason. One of its relatives tells the compiler that there
-# will be no NaN, and it believes that:
+# Fast math is off by default. It may change results, and with one more option, the compiler for CPUs
+# takes it for granted that there is no NaN:
 import jax.numpy as jnp
+
+nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
 
 trusting = {
     "xla_cpu_enable_fast_math": True,
     "xla_cpu_fast_math_honor_nans": False,
 }
-print(jnp.isnan(jnp.nan))
-print(jax.jit(jnp.isnan, compiler_options=trusting)(jnp.nan))
+print(jnp.isnan(nan))
+print(jax.jit(jnp.isnan, compiler_options=trusting)(nan))
 
 # %%
-# Flags come and go with XLA's releases. ``xla_cpu_use_thunk_runtime``, which many posts recommend
-# against slow loops, is one that this page looks for:
+# Flags come and go. When XLA's new runtime made some loops slow, `people went back to the old one
+# <https://github.com/jax-ml/jax/issues/26145>`__ with a flag. Does this release still know it?
+old_runtime = {"xla_cpu_use_thunk_runtime": False}
 try:
-    jax.jit(jnp.sum, compiler_options={"xla_cpu_use_thunk_runtime": False})(
-        1.0
-    )
+    print(jax.jit(jnp.sum, compiler_options=old_runtime)(nan))
 except jax.errors.JaxRuntimeError as error:
     print(error)
 
@@ -321,14 +319,20 @@ changes = [change for change in releases.changes if change.series is start]
 _ = course(start, changes, releases.names)
 
 # %%
+# In short, they show this: :measured:`by_releases`. A start reads thousands of files, and depends on
+# what else the machine has read. That makes it a poor benchmark, however often you wait for it.
+#
 # Takeaway
 # --------
 from jaxcap.results.statistics import Estimate, Speedup
 
-nothing, in_cache, from_export = np.array(totals)[..., None]
+nothing, in_cache, in_file = (
+    np.array([[sum(stages.values())] for stages in each])
+    for each in starts.values()
+)
 first_result = Estimate.from_runs(nothing, unit="s")
 cached = Speedup.from_runs(nothing / in_cache)
-not_traced = Speedup.from_runs(nothing / from_export)
+loaded = Speedup.from_runs(nothing / in_file)
 imports = [[stages["import"]] for each in starts.values() for stages in each]
 imported = Estimate.from_runs(imports, unit="s")
 fast, unoptimised = fast_math_pays.estimate, optimising_pays.estimate
@@ -337,9 +341,9 @@ by_releases = finding(start, changes)
 # %%
 # A process that found nothing saved took :measured:`first_result` to its first result, of which the
 # import took :measured:`imported`. One that found its program in the cache was
-# :measured:`cached than that`, and one that read an exported function was
-# :measured:`not_traced`. A cache saves compilation, an export saves tracing, and nothing saves the
-# import. Set the cache's threshold to 0 if your programs are small.
+# :measured:`cached than that`, and one that loaded it from a file :measured:`loaded`. A cache saves
+# compilation, a file also tracing and lowering, and nothing saves the import. Set the cache's
+# threshold to 0 if your programs are small.
 #
 # To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset``, before it
 # imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure them: on this page's
