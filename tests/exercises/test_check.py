@@ -168,8 +168,8 @@ def standardise(x: Any) -> Any:
     return (x - x.mean()) / x.std()
 
 
-TEN = jax.ShapeDtypeStruct((10,), "float32")
-ANY_LENGTH = jax.ShapeDtypeStruct(export.symbolic_shape("n"), "float32")
+shape: Any = jax.ShapeDtypeStruct
+TEN, ANY_LENGTH = shape((10,), "float32"), shape(export.symbolic_shape("n"), "float32")
 
 
 def exported(function: Callable[..., Any], *shapes: jax.ShapeDtypeStruct) -> export.Exported:

@@ -45,5 +45,5 @@ def test_values_are_those_of_numpy() -> None:
 
 def test_everything_is_computed_on_the_cpu() -> None:
     for point in COMPILER_OPTIONS.points:
-        leaves = jax.tree.leaves(prepare(**point)[DEFAULT]())
+        leaves = jax.tree.leaves(COMPILER_OPTIONS.prepare(**point)[DEFAULT]())
         assert {device.platform for leaf in leaves for device in leaf.devices()} == {"cpu"}

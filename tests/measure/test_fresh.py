@@ -57,7 +57,7 @@ def test_program_from_a_file_is_neither_traced_nor_lowered(tmp_path: Path) -> No
     file = tmp_path / "gradient"
     gradient = jax.jit(jax.grad(network.loss))
     program = gradient.lower(*network.example(start_up.LAYERS)).compile()
-    file.write_bytes(pickle.dumps(serialize(program)))  # type: ignore[no-untyped-call]
+    file.write_bytes(pickle.dumps(serialize(program)))
     stages = fresh.call(start_up.first_result, time.time(), str(file), **NO_CACHE)
     assert stages["lower"] == 0
     assert stages["compile"] > 0

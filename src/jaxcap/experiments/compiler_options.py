@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,11 +30,12 @@ def prepare(work: str) -> Variants:
     """Prepare a function of many numbers, a gradient or a product of matrices, on the CPU."""
     random = np.random.default_rng(0).standard_normal
     square = random((600, 600), dtype=np.float32)
-    function, args = {
+    functions: dict[str, tuple[Callable[..., Any], Any]] = {
         GELU: (jax.nn.gelu, (square,)),
         GRADIENT: (jax.grad(network.loss), network.example(layers=4)),
         PRODUCT: (jnp.matmul, (square, square)),
-    }[work]
+    }
+    function, args = functions[work]
     args = jax.device_put(args, jax.devices("cpu")[0])
     return {
         name: partial(jax.jit(function, compiler_options=options), *args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import jax
@@ -14,7 +15,7 @@ from jax.typing import ArrayLike
 Float32 = npt.NDArray[np.float32]
 
 
-def loss(weights: list[Array], x: ArrayLike) -> Array:
+def loss(weights: Sequence[Array | Float32], x: ArrayLike) -> Array:
     """Pass a batch through one layer after another, and take its mean square.
 
     ``x`` has the shape ``(batch, width)``, and each layer has a matrix of weights.

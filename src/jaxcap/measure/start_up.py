@@ -32,8 +32,8 @@ def first_result(started: float, saved: str | None = None) -> dict[str, float]:
     example = network.example(LAYERS)
     if saved:
         times += [time.time()] * 2
-        program, *trees = pickle.loads(Path(saved).read_bytes())
-        gradient = deserialize_and_load(program, *trees, execution_devices=devices)
+        program, inputs, results = pickle.loads(Path(saved).read_bytes())
+        gradient = deserialize_and_load(program, inputs, results, execution_devices=devices)
     else:
         traced = jax.jit(jax.grad(network.loss)).trace(*example)
         times.append(time.time())
