@@ -26,18 +26,20 @@ from jaxcap.measure import start_up
 Source(start_up.first_result)
 
 # %%
-# The program is small enough to run in a few milliseconds. Which of the other stages takes the
-# longest? Guess, and then look at a single process:
+# The gradient itself is little work, once it is compiled. Which stage takes the longest? Guess, and
+# then look at a single process:
 import time
 
 from jaxcap.measure import fresh
 
-for stage, seconds in fresh.call(start_up.first_result, time.time()).items():
-    print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * round(50 * seconds)}")
+stages = fresh.call(start_up.first_result, time.time())
+for stage, seconds in stages.items():
+    share = round(40 * seconds / sum(stages.values()))
+    print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * share}")
 
 # %%
-# (Each ▪ stands for a fiftieth of a second. The first run takes longer than later ones, because
-# memory is touched for the first time.)
+# The next run of the script pays for all of this again. JAX has two ways to save some of it for the
+# next process.
 #
 # A cache on disk, with a threshold
 # ---------------------------------
@@ -79,7 +81,8 @@ example = network.example(start_up.LAYERS)
 gradient = jax.jit(jax.grad(network.loss))
 program = gradient.lower(*example).compile()
 file = folder / "gradient"
-file.write_bytes(pickle.dumps(serialize(program)))
+size = file.write_bytes(pickle.dumps(serialize(program)))
+print(f"{size:,} bytes")
 
 # %%
 # A compiled program fits one kind of device and one release of JAX. :func:`jax.export.export` stops
@@ -156,9 +159,10 @@ for stage in start_up.STAGES:
 Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
-# The cache takes the place of ``compile``, and of nothing else. JAX looks a program up by its text,
-# so it has to trace and lower the function first. The file takes the place of all three stages, but
-# you have to know which program you want, and to save it again when the function changes.
+# The cache can take the place of ``compile``, and of nothing else. JAX looks a program up by its
+# text, so it has to trace and lower the function first. The file takes the place of all three
+# stages, but you have to know which program you want, and to save it again when the function
+# changes.
 #
 # If ``compile`` didn't get shorter, XLA may have refused what it found. It checks that the CPU has
 # all the features of the one that it compiled for, and `on some Intel CPUs that fails on the very
@@ -171,31 +175,35 @@ Table("Medians by stage", ("stage", *starts), rows)
 # How many threads compute?
 # -------------------------
 # JAX on a CPU shares work among threads. If the cores are shared as well, with other people or with
-# other processes of yours, you may want it to take only one. To see who computes, this function
-# asks Linux for the CPU time of each thread:
+# other processes of yours, you may want it to take only one. To see which threads compute, this
+# function asks Linux for the CPU time of each:
 from jaxcap.measure import threads
 
 Source(threads.at_work)
 
 # %%
-# Fresh processes count the threads that share a matrix product, and those that share ``tanh``. Four
-# limits are in use. The first, which is called ``taskset`` in a shell, asks the operating system to
-# run the process on one core. The second is a variable that `XLA reads
+# Fresh processes use it to count the threads that share a matrix product, and those that share
+# ``tanh``. People limit them in four ways. The first asks the operating system, as the command
+# ``taskset`` does:
+Source(threads.usage_on_one_core)
+
+# %%
+# The second is a variable that `XLA reads
 # <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of threads.
 # The third is a flag that has been `recommended since 2019
 # <https://github.com/jax-ml/jax/issues/743>`__, and the fourth a setting that other libraries obey.
 # Which of them will work?
 FLAG = "--xla_cpu_multi_thread_eigen=false"
 limits = {
-    "none": (False, {}),
-    "sched_setaffinity": (True, {}),
-    "PJRT_NPROC=1": (False, {"PJRT_NPROC": "1"}),
-    FLAG: (False, {"XLA_FLAGS": FLAG}),
-    "OMP_NUM_THREADS=1": (False, {"OMP_NUM_THREADS": "1"}),
+    "none": (threads.usage, {}),
+    "sched_setaffinity": (threads.usage_on_one_core, {}),
+    "PJRT_NPROC=1": (threads.usage, {"PJRT_NPROC": "1"}),
+    FLAG: (threads.usage, {"XLA_FLAGS": FLAG}),
+    "OMP_NUM_THREADS=1": (threads.usage, {"OMP_NUM_THREADS": "1"}),
 }
 used = {
-    name: fresh.call(threads.usage, one, JAX_PLATFORMS="cpu", **settings)
-    for name, (one, settings) in limits.items()
+    name: fresh.call(function, JAX_PLATFORMS="cpu", **settings)
+    for name, (function, settings) in limits.items()
 }
 
 # %%
@@ -247,7 +255,8 @@ except jax.errors.JaxRuntimeError as error:
 # rounding, the second turns off LLVM's optimisations, and the third is the flag from above:
 from jaxcap.experiments import compiler_options as experiments
 
-experiments.OPTIONS
+for name, options in experiments.OPTIONS.items():
+    print(f"{name:16} {options}")
 
 # %%
 # Three functions are compiled with each: ``gelu`` of many numbers, the gradient of a network of
@@ -279,11 +288,11 @@ optimising_pays = claim(
 optimising_pays
 
 # %%
-# Look at the column *first call*, too: what the optimisations cost is there. If you run a large
-# program once, to see whether it works, you may want it compiled badly and soon.
+# The column *first call* has what the optimisations cost. If you run a large program only once, to
+# see whether it works, you may prefer it compiled badly and soon.
 #
-# Fast math is off by default. It may change results, and with one more option, the compiler for CPUs
-# takes it for granted that there is no NaN:
+# Fast math may change results. With one more option, the compiler for CPUs takes it for granted that
+# there is no NaN:
 import jax.numpy as jnp
 
 nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
@@ -341,8 +350,8 @@ by_releases = finding(start, changes)
 # %%
 # A process that found nothing saved took :measured:`first_result` to its first result, of which the
 # import took :measured:`imported`. One that found its program in the cache was
-# :measured:`cached than that`, and one that loaded it from a file :measured:`loaded`. A cache saves
-# compilation, a file also tracing and lowering, and nothing saves the import. Set the cache's
+# :measured:`cached than that`, and one that loaded it from a file :measured:`loaded`. A cache can save
+# compilation, a file tracing and lowering as well, and nothing saves the import. Set the cache's
 # threshold to 0 if your programs are small.
 #
 # To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset``, before it

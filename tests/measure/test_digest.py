@@ -108,6 +108,7 @@ COMPUTATIONS = {
     },
     "kernels/loops.py": {"static_loops"},
     "kernels/memory.py": {"checkpoints"},
+    "kernels/network.py": {"compiler options"},
     "kernels/pendulum.py": {"loops", "mapped_loops"},
     "kernels/precision.py": {
         *("calibration", "optimisers", "ceilings", "linear algebra"),

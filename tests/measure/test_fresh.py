@@ -92,6 +92,6 @@ def test_threads_that_hardly_compute_do_not_count(monkeypatch: pytest.MonkeyPatc
 
 @on_linux
 def test_one_core_leaves_one_thread_that_computes() -> None:
-    limited = fresh.call(threads.usage, True, JAX_PLATFORMS="cpu")
+    limited = fresh.call(threads.usage_on_one_core, JAX_PLATFORMS="cpu")
     assert limited["threads"] > 1
     assert limited["product"][0] == 1

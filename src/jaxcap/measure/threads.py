@@ -31,13 +31,15 @@ def at_work(function: Callable[..., Any], *args: Any, seconds: float = 0.25) -> 
     return sum(share > sum(work) / 20 for share in work), sum(work) / (now - start)
 
 
-def usage(one_core: bool = False) -> dict[str, Any]:
-    """Return the number of threads of this process, and how many of them are `at_work` in two calls.
-
-    A process that shall use one core is limited to it before it imports JAX.
-    """
-    if one_core and sys.platform == "linux":
+def usage_on_one_core() -> dict[str, Any]:
+    """Limit this process to one core, where Linux can, before it imports JAX; then as `usage`."""
+    if sys.platform == "linux":
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    return usage()
+
+
+def usage() -> dict[str, Any]:
+    """Return the number of threads of this process, and how many of them are `at_work` in two calls."""
     import jax
     import jax.numpy as jnp
 
