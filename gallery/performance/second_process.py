@@ -43,10 +43,10 @@ for stage, seconds in stages.items():
 #
 # A cache on disk, with a threshold
 # ---------------------------------
-# JAX can keep what it compiles in a folder, for other processes to find. You enable that `persistent
-# cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ by naming the folder,
-# before the first compilation. So let two processes run the program, the second with one more
-# setting. How many programs will be in the folder after each?
+# JAX can keep what it compiles in a folder, for other processes to find. You enable that
+# `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ by naming
+# the folder, before the first compilation. So let two processes run the program, the second with
+# one more setting. How many programs will be in the folder after each?
 import tempfile
 from pathlib import Path
 
@@ -165,9 +165,9 @@ Table("Medians by stage", ("stage", *starts), rows)
 # changes.
 #
 # If ``compile`` didn't get shorter, XLA may have refused what it found. It checks that the CPU has
-# all the features of the one that it compiled for, and `on some Intel CPUs that fails on the very
-# machine that compiled <https://github.com/jax-ml/jax/issues/38445>`__, because two preferences are
-# counted as features.
+# all the features of the one that it compiled for, and `for some Intel CPUs that fails even where
+# the program was compiled <https://github.com/jax-ml/jax/issues/38445>`__, because two preferences
+# are counted as features.
 #
 # Neither way saves the import, and nothing in JAX could: it comes first. If it takes most of the
 # time that is left, start fewer processes, and let each do more.
@@ -189,8 +189,8 @@ Source(threads.usage_on_one_core)
 
 # %%
 # The second is a variable that `XLA reads
-# <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of threads.
-# The third is a flag that has been `recommended since 2019
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
+# threads. The third is a flag that has been `recommended since 2019
 # <https://github.com/jax-ml/jax/issues/743>`__, and the fourth a setting that other libraries obey.
 # Which of them will work?
 FLAG = "--xla_cpu_multi_thread_eigen=false"
@@ -217,42 +217,44 @@ def sharing(threads_at_work, cores):
 rows = []
 for name, found in used.items():
     columns = [sharing(*found[function]) for function in ("product", "tanh")]
-    rows.append((name.replace("=", " = "), f"{found['threads']}", *columns))
+    rows.append((name, f"{found['threads']}", *columns))
 title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
-# A limit works if one thread is left that computes. Others may remain, which wait, or compile. If as
-# many compute as in the first row, the limit did nothing. That can change with a release, as XLA's
-# runtime for CPUs was replaced since people began to recommend the flag. Only the first limit
-# doesn't depend on XLA, and JAX's developers `advise to use it
-# <https://github.com/jax-ml/jax/issues/1539>`__. (If threads share a call, but hardly more than one
-# core, the machine was busy with other work.)
+# A limit works if one thread is left that computes. Others may remain, which wait, or compile. If
+# as many compute as in the first row, the limit did nothing. That can change with a release: XLA's
+# runtime for CPUs has been replaced since people began to recommend the flag. The first limit is
+# the only one that doesn't depend on XLA, and JAX's developers `recommended it
+# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If threads share a call, but hardly more
+# than one core, the machine was busy with other work.)
 #
 # A wrong flag ends the process
 # -----------------------------
-# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. What does it say
-# if you misspell one?
+# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. Its flags are
+# spelled as in America. What does it say to a British one?
 try:
-    fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_fast_maths=true")
+    fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
 except fresh.FreshProcessError as error:
     print(str(error).partition("] ")[2])
 
 # %%
-# That was the end of the process, without an exception. So a flag that one release renames stops
-# programs that worked under another. For most flags there is a better place: :func:`jax.jit` `takes
-# them for one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, and raises an
-# exception that you can handle:
+# The process ended there, without an exception. If a release renames or drops a flag, programs that
+# set it stop working. For most flags there is a better place. :func:`jax.jit` `takes them for one
+# function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, and raises an exception,
+# which you can handle:
+british = {"xla_cpu_enable_fast_maths": True}
 try:
-    jax.jit(jax.nn.gelu, compiler_options={"xla_cpu_fast_maths": True})(1.0)
+    jax.jit(jax.nn.gelu, compiler_options=british)(1.0)
 except jax.errors.JaxRuntimeError as error:
     print(error)
 
 # %%
 # What do the options change?
 # ---------------------------
-# Here are three that people try. *Fast math* lets the compiler calculate as if numbers had no
-# rounding, the second turns off LLVM's optimisations, and the third is the flag from above:
+# Here are three that people try. *Fast maths* lets the compiler calculate as if numbers had no
+# rounding, the second turns off the optimisations of LLVM, which writes the machine code, and the
+# third is the flag from above:
 from jaxcap.experiments import compiler_options as experiments
 
 for name, options in experiments.OPTIONS.items():
@@ -268,15 +270,15 @@ results
 results.speedups(over=experiments.DEFAULT)
 
 # %%
-from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATH, GELU
+from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATHS, GELU
 from jaxcap.report.claims import claim, speedup_of
 
-fast_math_pays = claim(
-    "gelu is computed faster with fast math",
+fast_maths_pays = claim(
+    "gelu is computed faster with fast maths",
     results,
-    speedup_of(FAST_MATH, over=DEFAULT, work=GELU),
+    speedup_of(FAST_MATHS, over=DEFAULT, work=GELU),
 )
-fast_math_pays
+fast_maths_pays
 
 # %%
 optimising_pays = claim(
@@ -291,8 +293,8 @@ optimising_pays
 # The column *first call* has what the optimisations cost. If you run a large program only once, to
 # see whether it works, you may prefer it compiled badly and soon.
 #
-# Fast math may change results. With one more option, the compiler for CPUs takes it for granted that
-# there is no NaN:
+# Fast maths may change results. With one more option, the compiler for CPUs takes it for granted
+# that there is no NaN:
 import jax.numpy as jnp
 
 nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
@@ -328,8 +330,8 @@ changes = [change for change in releases.changes if change.series is start]
 _ = course(start, changes, releases.names)
 
 # %%
-# In short, they show this: :measured:`by_releases`. A start reads thousands of files, and depends on
-# what else the machine has read. That makes it a poor benchmark, however often you wait for it.
+# In short, they show this: :measured:`by_releases`. A start reads many files, so it depends on what
+# else the machine has read. That makes it a poor benchmark, however often you wait for it.
 #
 # Takeaway
 # --------
@@ -344,19 +346,19 @@ cached = Speedup.from_runs(nothing / in_cache)
 loaded = Speedup.from_runs(nothing / in_file)
 imports = [[stages["import"]] for each in starts.values() for stages in each]
 imported = Estimate.from_runs(imports, unit="s")
-fast, unoptimised = fast_math_pays.estimate, optimising_pays.estimate
+fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 by_releases = finding(start, changes)
 
 # %%
 # A process that found nothing saved took :measured:`first_result` to its first result, of which the
 # import took :measured:`imported`. One that found its program in the cache was
-# :measured:`cached than that`, and one that loaded it from a file :measured:`loaded`. A cache can save
-# compilation, a file tracing and lowering as well, and nothing saves the import. Set the cache's
-# threshold to 0 if your programs are small.
+# :measured:`cached than that`, and one that loaded it from a file :measured:`loaded`. A cache can
+# save compilation, a file tracing and lowering as well, and nothing saves the import. Set the
+# cache's threshold to 0 if your programs are small.
 #
 # To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset``, before it
 # imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure them: on this page's
-# machine, fast math was :measured:`fast than the default`, and no optimisation
+# machine, fast maths was :measured:`fast than the default`, and no optimisation
 # :measured:`unoptimised`.
 #
 # Try it yourself in :doc:`exercise 10 </exercises/10_second_process>`. Next: :doc:`should a

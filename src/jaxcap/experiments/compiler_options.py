@@ -14,12 +14,12 @@ from jaxcap.kernels import network
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.sampling import Variants
 
-DEFAULT, FAST_MATH = "default", "fast math"
+DEFAULT, FAST_MATHS = "default", "fast maths"
 UNOPTIMISED, ONE_THREAD = "no optimisation", "one thread"
 #: What `jax.jit` takes as ``compiler_options``, by variant.
 OPTIONS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
-    FAST_MATH: {"xla_cpu_enable_fast_math": True},
+    FAST_MATHS: {"xla_cpu_enable_fast_math": True},
     UNOPTIMISED: {"xla_backend_optimization_level": 0},
     ONE_THREAD: {"xla_cpu_multi_thread_eigen": False},
 }
