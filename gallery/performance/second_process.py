@@ -223,11 +223,11 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
 # A limit works if one thread is left that computes. Others may remain, which wait, or compile. If
-# as many compute as in the first row, the limit did nothing. That can change with a release: XLA's
-# runtime for CPUs has been replaced since people began to recommend the flag. The first limit is
-# the only one that doesn't depend on XLA, and JAX's developers `recommended it
-# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If threads share a call, but hardly more
-# than one core, the machine was busy with other work.)
+# several still share a call, the limit did nothing. That can change with a release: XLA's runtime
+# for CPUs has been replaced since people began to recommend the flag. The first limit is the only
+# one that doesn't depend on XLA, and JAX's developers `recommended it
+# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (Threads that share hardly more than one
+# core had to wait for other work on the machine.)
 #
 # A wrong flag ends the process
 # -----------------------------

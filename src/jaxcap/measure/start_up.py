@@ -17,8 +17,8 @@ LAYERS = 8
 def first_result(started: float, saved: str | None = None) -> dict[str, float]:
     """Compute a gradient for the first time, and return how long each stage took.
 
-    The clock started in another process, in seconds since 1970. A program that was saved is loaded
-    from its file, instead of being traced, lowered and compiled.
+    The clock started in another process, in seconds since 1970. A saved program
+    is loaded from its file, instead of being traced, lowered and compiled.
     """
     times = [started, time.time()]
     import jax

@@ -16,7 +16,11 @@ def cpu_time_by_thread() -> dict[str, float]:
     return {file.parent.name: int(file.read_text().split()[0]) / 1e9 for file in files}
 
 
-def at_work(function: Callable[..., Any], *args: Any, seconds: float = 0.25) -> tuple[int, float]:
+def at_work(
+    function: Callable[..., Any],
+    *args: Any,
+    seconds: float = 0.25,
+) -> tuple[int, float]:
     """Repeat a call, and count the threads that do at least a twentieth of its work.
 
     The second number is the CPU time of all threads for each second that went by.
@@ -32,7 +36,7 @@ def at_work(function: Callable[..., Any], *args: Any, seconds: float = 0.25) -> 
 
 
 def usage_on_one_core() -> dict[str, Any]:
-    """Limit this process to one core, where Linux can, before it imports JAX; then as `usage`."""
+    """Limit this process to one core before it imports JAX."""
     if sys.platform == "linux":
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     return usage()
