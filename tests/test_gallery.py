@@ -45,6 +45,7 @@ LONGER = {
     "precision": 20,
     "releases": 13,
     "scaling_out": 15,
+    "second_process": 17,
     "static_arguments": 14,
     "timing": 24,
     "vmap": 14,

@@ -307,5 +307,5 @@ chain_compiled = chain_pays.estimate
 # JAX has an answer of its own to the question, in `its FAQ
 # <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. And has the price of a call
 # fallen over the years? :doc:`JAX by release </releases/index>` shows what a call took under each
-# release. Next: more operations, the notebook's own numbers, and the question that it was about.
-# :doc:`Should a geometry library move to JAX? </tutorials/performance/geometry>`
+# release. Next: what comes before all calls. :doc:`What does a program pay before its first result?
+# </tutorials/performance/second_process>`

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fakes import make_pair, make_result, make_set
+from jax import export
 
 from jaxcap.exercises import check
 
@@ -163,6 +164,18 @@ def grouped(x: Any) -> Any:
     return jax.lax.scan(group, x, length=10)[0].sum()
 
 
+def standardise(x: Any) -> Any:
+    return (x - x.mean()) / x.std()
+
+
+shape: Any = jax.ShapeDtypeStruct
+TEN, ANY_LENGTH = shape((10,), "float32"), shape(export.symbolic_shape("n"), "float32")
+
+
+def exported(function: Callable[..., Any], *shapes: jax.ShapeDtypeStruct) -> export.Exported:
+    return export.export(jax.jit(function))(*shapes)
+
+
 def length(x: Any, dtype: str = "float32") -> Any:
     return jnp.sqrt(jnp.sum(x.astype(dtype) ** 2)).astype(x.dtype)
 
@@ -227,6 +240,11 @@ RIGHT: dict[str, Any] = {
     "8.3": jax.jit(move, donate_argnums=0),
     "8.4": partial(simulate, wrap=jax.checkpoint),
     "8.5": grouped,
+    "10.1": (True, True, True, False),
+    "10.2": 1.5,
+    "10.3": jax.jit(standardise).lower(TEN).compile(),
+    "10.4": exported(standardise, ANY_LENGTH),
+    "10.5": (False, True, True),
     "13.1": 512,
     "13.2": (False, True, False, True),
     "13.3": length,
@@ -409,6 +427,29 @@ WRONG: list[tuple[str, Any, str]] = [
     ("8.4", simulate, "needs 100% of the temporaries"),
     ("8.4", jax.checkpoint(simulate), "Wrap what the loop repeats, not the whole"),
     ("8.5", partial(simulate, wrap=jax.checkpoint), r"needs \d\d% .* by the outer loop"),
+    ("10.1", (False, False, False, False), "look again at import. No process computes"),
+    ("10.1", (True, False, True, False), "look again at trace. JAX looks a program up"),
+    ("10.1", (True, True, False, False), "look again at lower. JAX looks a program up"),
+    ("10.1", (True, True, True, True), "look again at compile. This is what the cache saves"),
+    ("10.1", (True, True), "a tuple of 4"),
+    ("10.2", 0, "with a threshold of 0"),
+    ("10.2", 30, "those that the cache keeps"),
+    ("10.2", 31.5, "what the first run took"),
+    ("10.2", 1, "1 is not the right number. Add up"),
+    ("10.3", jax.jit(standardise), "compiles at its first call"),
+    ("10.3", jax.jit(standardise).trace(TEN), "neither lowered nor compiled"),
+    ("10.3", jax.jit(standardise).lower(TEN), "XLA hasn't compiled it yet"),
+    ("10.3", standardise, "expected what compile\\(\\) returns, got an object of type function"),
+    ("10.3", jax.jit(jnp.cumsum).lower(TEN).compile(), "it returned other values"),
+    ("10.3", jax.jit(standardise).lower(jnp.ones(3)).compile(), "it raised TypeError: Argument"),
+    ("10.4", jax.jit(standardise), "compiled where it is called. Export it"),
+    ("10.4", exported(standardise, TEN), "it takes 10 numbers, and no other length"),
+    ("10.4", exported(jnp.add, TEN, TEN), "expected a function of one vector"),
+    ("10.4", exported(jnp.cumsum, ANY_LENGTH), "it returned other values"),
+    ("10.4", export.export(jax.jit(standardise)), "expected what jax.export.export makes, got"),
+    ("10.5", (True, True, True), "look again at XLA_FLAGS. XLA ends the process"),
+    ("10.5", (False, False, True), "look again at compiler_options. XLA returns an error"),
+    ("10.5", (False, True, False), "look again at config.update. Python knows"),
     ("13.1", 256, "2 can still be added"),
     ("13.1", 514, "between two numbers"),
     ("13.1", 516, "Ties go to"),

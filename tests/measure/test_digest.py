@@ -31,6 +31,7 @@ MNIST = {"mnist throughput", "mnist scaling"}
         ("keys", {"experiments.keys", "kernels.keys", "prng"}),
         ("typed_jit", {"experiments.typed_jit", "kernels.elementwise", "transforms"}),
         ("ceilings", {"experiments.ceilings", "kernels.precision"}),
+        ("compiler options", {"experiments.compiler_options", "kernels.network"}),
         (
             "gradients",  # imports PyTorch's part inside a function
             {"experiments.gradients", "kernels.autodiff_torch", "kernels.elementwise"},
@@ -108,6 +109,7 @@ COMPUTATIONS = {
     },
     "kernels/loops.py": {"static_loops"},
     "kernels/memory.py": {"checkpoints"},
+    "kernels/network.py": {"compiler options"},
     "kernels/pendulum.py": {"loops", "mapped_loops"},
     "kernels/precision.py": {
         *("bits", "calibration", "optimisers", "ceilings", "linear algebra"),

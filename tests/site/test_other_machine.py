@@ -30,7 +30,11 @@ GPU = Device(platform="gpu", name="Made-up GPU")
 CPU = Device(platform="cpu", name="Made-up CPU")
 MACHINE = ENVIRONMENT.model_copy(update={"device": GPU, "cpu": CPU.name})
 # Benchmarks whose course over the releases tutorials show.
-TAUGHT = ("fori_loop of 1,000 updates of an element", "memory of a gradient of attention")
+TAUGHT = (
+    "fori_loop of 1,000 updates of an element",
+    "memory of a gradient of attention",
+    "import of JAX, and a first result",
+)
 # Their arrays are on the CPU, on whatever machine.
 ON_CPU = ("NumPy", "SciPy", "autograd", "Python")
 # The folders of the tutorials: exercises and commands run on the machine that builds, and say so.

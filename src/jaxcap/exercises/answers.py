@@ -15,7 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.stages import Wrapped
+from jax import export
+from jax.stages import Compiled, Lowered, Traced, Wrapped
 
 from jaxcap.results import ResultSet
 
@@ -434,6 +435,53 @@ def thrifty(share: float, hint: str) -> Grader:
         return f"{used[0].upper()}{used[1:]}."
 
     return grade
+
+
+def explained(expected: dict[str, tuple[bool, str]]) -> Grader:
+    """Grade a prediction of what is true of several things, with a reason for each."""
+
+    def grade(answer: Any) -> str:
+        if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
+            raise WrongError(f"expected a tuple of {len(expected)}, True or False for each.")
+        for given, (name, (right, reason)) in zip(answer, expected.items(), strict=True):
+            if not np.array_equal(given, right):  # arrays may be among the answers
+                raise WrongError(f"look again at {name}. {reason}")
+        return ""
+
+    return grade
+
+
+def ahead_of_time(answer: Any) -> str:
+    """Grade a function that is compiled to standardise ten float32 numbers."""
+    unfinished = {
+        Wrapped: "it compiles at its first call. Lower it for a shape, and compile that.",
+        Traced: "it is traced, but neither lowered nor compiled.",
+        Lowered: "it is lowered to XLA's language, and XLA hasn't compiled it yet.",
+    }
+    for kind, problem in unfinished.items():
+        if isinstance(answer, kind):
+            raise WrongError(problem)
+    if not isinstance(answer, Compiled):
+        raise WrongError(f"expected what compile() returns, got {_kind(answer)}.")
+    x = np.arange(10, dtype=np.float32)
+    _require_values(_call(answer, x), (x - 4.5) / 8.25**0.5)
+    return ""
+
+
+def exported(answer: Any) -> str:
+    """Grade an exported function that standardises vectors of any length."""
+    if isinstance(answer, Wrapped):
+        raise WrongError("it is compiled where it is called. Export it.")
+    if not isinstance(answer, export.Exported):
+        raise WrongError(f"expected what jax.export.export makes, got {_kind(answer)}.")
+    shapes = [aval.shape for aval in answer.in_avals]
+    if len(shapes) != 1 or len(shapes[0]) != 1:
+        raise WrongError(f"expected a function of one vector, but its arguments are {shapes}.")
+    if not export.is_symbolic_dim(shapes[0][0]):
+        raise WrongError(f"it takes {shapes[0][0]} numbers, and no other length. Use a letter.")
+    for x in (np.arange(10, dtype=np.float32), np.array([1, 3], np.float32)):
+        _require_values(_call(answer.call, x), (x - x.mean()) / x.std())
+    return ""
 
 
 def length(answer: Any) -> str:

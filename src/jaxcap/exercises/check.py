@@ -161,6 +161,32 @@ _GRADERS: dict[str, answers.Grader] = {
     "8.5": answers.thrifty(
         0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
     ),
+    "10.1": answers.explained(
+        {
+            "import": (True, "No process computes with JAX before it has imported JAX."),
+            "trace": (True, "JAX looks a program up by its text, which tracing begins."),
+            "lower": (True, "JAX looks a program up by its text, which lowering completes."),
+            "compile": (False, "This is what the cache saves."),
+        }
+    ),
+    "10.2": answers.number(
+        1.5,
+        "Add up the programs that the cache doesn't keep.",
+        mistakes={
+            0: "this would be with a threshold of 0.",
+            30: "programs that take long are those that the cache keeps.",
+            31.5: "this is what the first run took. Something is in the cache.",
+        },
+    ),
+    "10.3": answers.ahead_of_time,
+    "10.4": answers.exported,
+    "10.5": answers.explained(
+        {
+            "XLA_FLAGS": (False, "XLA ends the process, and Python has no say."),
+            "compiler_options": (True, "XLA returns an error, and JAX raises it."),
+            "config.update": (True, "Python knows the names of JAX's own settings."),
+        }
+    ),
     "13.1": answers.number(
         512,
         "From where on are the gaps of bfloat16 twice as large as what is added?",

@@ -11,6 +11,7 @@
 - ``linalg``: large random matrices, their products and inverses.
 - ``loops``: loops and array lengths that depend on a number.
 - ``memory``: a deep stack of layers, and what its gradient remembers.
+- ``network``: a small network, which takes long to compile.
 - ``pendulum``: a pendulum that swings in each kind of loop.
 - ``precision``: JAX's 64-bit mode for one function.
 - ``random_model``: a random model evaluated many times.

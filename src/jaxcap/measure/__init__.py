@@ -15,6 +15,9 @@ Fresh processes:
 - ``turns``: have them take turns.
 - ``worker``: what runs in each.
 - ``peak``: processes of another kind, which measure how much memory a call adds.
+- ``fresh``: functions that are called in a fresh process, with settings of its own.
+- ``start_up``: what a process does before its first result.
+- ``threads``: how many threads compute.
 
 What is measured, and what is kept:
 

@@ -1,0 +1,365 @@
+"""
+What does a program pay before its first result?
+================================================
+
+You change a line, run the script again, and wait. Python starts, JAX is imported, and what the last
+run compiled is compiled once more. This page takes that wait apart in fresh processes, and finds
+out how much of it a second process can skip. It then looks at two more things that are decided
+before the first result: how many threads will compute, and how well the compiler tries.
+"""
+
+# %%
+# Seven stages come first
+# -----------------------
+# Our program is the gradient of a small network, of eight layers:
+from jaxcap.kernels import network
+from jaxcap.report.source import Source
+
+Source(network.loss)
+
+# %%
+# A fresh process computes it once. It notes the time when Python runs, when JAX has been imported,
+# and when JAX has found its devices. Then it traces, lowers and compiles the gradient, as
+# :doc:`the page on loops </tutorials/transformations/loops>` explains, and runs it:
+from jaxcap.measure import start_up
+
+Source(start_up.first_result)
+
+# %%
+# The gradient itself is little work, once it is compiled. Which stage takes the longest? Guess, and
+# then look at a single process:
+import time
+
+from jaxcap.measure import fresh
+
+stages = fresh.call(start_up.first_result, time.time())
+for stage, seconds in stages.items():
+    share = round(40 * seconds / sum(stages.values()))
+    print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * share}")
+
+# %%
+# The next run of the script pays for all of this again. JAX has two ways to save some of it for the
+# next process.
+#
+# A cache on disk, with a threshold
+# ---------------------------------
+# JAX can keep what it compiles in a folder, for other processes to find. You enable that
+# `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ by naming
+# the folder, before the first compilation. So let two processes run the program, the second with
+# one more setting. How many programs will be in the folder after each?
+import tempfile
+from pathlib import Path
+
+folder = Path(tempfile.mkdtemp())
+cache = {"JAX_COMPILATION_CACHE_DIR": str(folder)}
+keep_all = {**cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+for settings in (cache, keep_all):
+    fresh.call(start_up.first_result, time.time(), **settings)
+    print(len(list(folder.glob("*-cache"))), "programs in the cache")
+
+# %%
+# By default, the cache ignores programs that compile in less than this many seconds:
+import jax
+
+jax.config.jax_persistent_cache_min_compile_time_secs
+
+# %%
+# If your script has many small programs, none of them may reach the threshold. Set it to 0, as for
+# the second process. (Keep the folder to yourself. Processes run what they find in it, so JAX's
+# documentation warns you not to share it with anybody whom you don't trust.)
+#
+# A program in a file
+# -------------------
+# You can also compile *ahead of time*, without calling the function, and save what you get.
+# JAX has `an experimental module
+# <https://docs.jax.dev/en/latest/jax.experimental.serialize_executable.html>`__ for that:
+import pickle
+
+from jax.experimental.serialize_executable import serialize
+
+example = network.example(start_up.LAYERS)
+gradient = jax.jit(jax.grad(network.loss))
+program = gradient.lower(*example).compile()
+file = folder / "gradient"
+size = file.write_bytes(pickle.dumps(serialize(program)))
+print(f"{size:,} bytes")
+
+# %%
+# A compiled program fits one kind of device and one release of JAX. :func:`jax.export.export` stops
+# before that, and returns a function that is traced and lowered. It can be `saved as well
+# <https://docs.jax.dev/en/latest/501/export.html>`__, for other machines and later releases, which
+# have to compile it. They need neither your Python code nor the modules that it imports. Do all
+# three compute the same gradient?
+import numpy as np
+from jax import export
+
+exported = export.export(gradient)(*example)
+expected = gradient(*example)
+for way in (program, exported.call):
+    pairs = zip(way(*example), expected)
+    print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
+
+# %%
+# What each of them saves
+# -----------------------
+# Now for the comparison. One process finds nothing, one finds its program in the cache, and one
+# loads it from the file. Which stages will get shorter, and how much of the wait will be left? Each
+# gets several processes, in random order:
+without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
+ways = {
+    "nothing saved": (None, without_cache),
+    "in the cache": (None, keep_all),
+    "in a file": (str(file), without_cache),
+}
+
+# %%
+import random
+
+starts = {name: [] for name in ways}
+for _ in fresh.rounds(4):
+    for name in random.sample(list(ways), k=len(ways)):
+        saved, settings = ways[name]
+        stages = fresh.call(
+            start_up.first_result, time.time(), saved, **settings
+        )
+        starts[name].append(stages)
+
+# %%
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
+
+figure, axes = plt.subplots(figsize=(6, 3.4))
+for row, processes in enumerate(starts.values()):
+    left = 0
+    for stage, colour in zip(start_up.STAGES, figures.COLOURS):
+        median = np.median([stages[stage] for stages in processes])
+        label = stage if row == 0 else None
+        axes.barh(row, median, 0.6, left, color=colour, label=label)
+        left += median
+    for stages in processes:
+        axes.plot(sum(stages.values()), row, "o", color=figures.INK, ms=4)
+axes.set_yticks(range(len(starts)), list(starts))
+axes.invert_yaxis()
+axes.set(xlabel="seconds since the start (lower is better)")
+axes.set_title("To the first result (a dot for each process)")
+_ = figure.legend(loc="outside lower center", ncols=4)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+from jaxcap.results.tables import Table
+
+rows = []
+for stage in start_up.STAGES:
+    medians = [
+        np.median([s[stage] for s in each]) for each in starts.values()
+    ]
+    rows.append((stage, *(f"{1000 * median:.0f} ms" for median in medians)))
+Table("Medians by stage", ("stage", *starts), rows)
+
+# %%
+# The cache can take the place of ``compile``, and of nothing else. JAX looks a program up by its
+# text, so it has to trace and lower the function first. The file takes the place of all three
+# stages, but you have to know which program you want, and to save it again when the function
+# changes.
+#
+# If ``compile`` didn't get shorter, XLA may have refused what it found. It checks that the CPU has
+# all the features of the one that it compiled for, and `for some Intel CPUs that fails even where
+# the program was compiled <https://github.com/jax-ml/jax/issues/38445>`__, because two preferences
+# are counted as features.
+#
+# Neither way saves the import, and nothing in JAX could: it comes first. If it takes most of the
+# time that is left, start fewer processes, and let each do more.
+#
+# How many threads compute?
+# -------------------------
+# JAX on a CPU shares work among threads. If the cores are shared as well, with other people or with
+# other processes of yours, you may want it to take only one. To see which threads compute, this
+# function asks Linux for the CPU time of each:
+from jaxcap.measure import threads
+
+Source(threads.at_work)
+
+# %%
+# Fresh processes use it to count the threads that share a matrix product, and those that share
+# ``tanh``. People limit them in four ways. The first asks the operating system, as the command
+# ``taskset`` does:
+Source(threads.usage_on_one_core)
+
+# %%
+# The second is a variable that `XLA reads
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
+# threads. The third is a flag that has been `recommended since 2019
+# <https://github.com/jax-ml/jax/issues/743>`__, and the fourth a setting that other libraries obey.
+# Which of them will work?
+FLAG = "--xla_cpu_multi_thread_eigen=false"
+limits = {
+    "none": (threads.usage, {}),
+    "sched_setaffinity": (threads.usage_on_one_core, {}),
+    "PJRT_NPROC=1": (threads.usage, {"PJRT_NPROC": "1"}),
+    FLAG: (threads.usage, {"XLA_FLAGS": FLAG}),
+    "OMP_NUM_THREADS=1": (threads.usage, {"OMP_NUM_THREADS": "1"}),
+}
+used = {
+    name: fresh.call(function, JAX_PLATFORMS="cpu", **settings)
+    for name, (function, settings) in limits.items()
+}
+
+# %%
+import os
+
+
+def sharing(threads_at_work, cores):
+    return f"{threads_at_work} on {cores:.1f} cores"
+
+
+rows = []
+for name, found in used.items():
+    columns = [sharing(*found[function]) for function in ("product", "tanh")]
+    rows.append((name, f"{found['threads']}", *columns))
+title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
+Table(title, ("limit", "all", "in the product", "in tanh"), rows)
+
+# %%
+# A limit works if one thread is left that computes. Others may remain, which wait, or compile. If
+# several still share a call, the limit did nothing. That can change with a release: XLA's runtime
+# for CPUs has been replaced since people began to recommend the flag. The first limit is the only
+# one that doesn't depend on XLA, and JAX's developers `recommended it
+# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (Threads that share hardly more than one
+# core had to wait for other work on the machine.)
+#
+# A wrong flag ends the process
+# -----------------------------
+# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. Its flags are
+# spelled as in America. What does it say to a British one?
+try:
+    fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
+except fresh.FreshProcessError as error:
+    print(str(error).partition("] ")[2])
+
+# %%
+# The process ended there, without an exception. If a release renames or drops a flag, programs that
+# set it stop working. For most flags there is a better place. :func:`jax.jit` `takes them for one
+# function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, and raises an exception,
+# which you can handle:
+british = {"xla_cpu_enable_fast_maths": True}
+try:
+    jax.jit(jax.nn.gelu, compiler_options=british)(1.0)
+except jax.errors.JaxRuntimeError as error:
+    print(error)
+
+# %%
+# What do the options change?
+# ---------------------------
+# Here are three that people try. *Fast maths* lets the compiler calculate as if numbers had no
+# rounding, the second turns off the optimisations of LLVM, which writes the machine code, and the
+# third is the flag from above:
+from jaxcap.experiments import compiler_options as experiments
+
+for name, options in experiments.OPTIONS.items():
+    print(f"{name:16} {options}")
+
+# %%
+# Three functions are compiled with each: ``gelu`` of many numbers, the gradient of a network of
+# four layers, and a matrix product. Which option will make which of them faster?
+results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.05)
+results
+
+# %%
+results.speedups(over=experiments.DEFAULT)
+
+# %%
+from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATHS, GELU
+from jaxcap.report.claims import claim, speedup_of
+
+fast_maths_pays = claim(
+    "gelu is computed faster with fast maths",
+    results,
+    speedup_of(FAST_MATHS, over=DEFAULT, work=GELU),
+)
+fast_maths_pays
+
+# %%
+optimising_pays = claim(
+    "gelu is computed more slowly without LLVM's optimisations",
+    results,
+    speedup_of(experiments.UNOPTIMISED, over=DEFAULT, work=GELU),
+    below=1,
+)
+optimising_pays
+
+# %%
+# The column *first call* has what the optimisations cost. If you run a large program only once, to
+# see whether it works, you may prefer it compiled badly and soon.
+#
+# Fast maths may change results. With one more option, the compiler for CPUs takes it for granted
+# that there is no NaN:
+import jax.numpy as jnp
+
+nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
+
+trusting = {
+    "xla_cpu_enable_fast_math": True,
+    "xla_cpu_fast_math_honor_nans": False,
+}
+print(jnp.isnan(nan))
+print(jax.jit(jnp.isnan, compiler_options=trusting)(nan))
+
+# %%
+# Flags come and go. When XLA's new runtime made some loops slow, `people went back to the old one
+# <https://github.com/jax-ml/jax/issues/26145>`__ with a flag. Does this release still know it?
+old_runtime = {"xla_cpu_use_thunk_runtime": False}
+try:
+    print(jax.jit(jnp.sum, compiler_options=old_runtime)(nan))
+except jax.errors.JaxRuntimeError as error:
+    print(error)
+
+# %%
+# The start under other releases
+# ------------------------------
+# Has the start itself become shorter? Our :doc:`recordings of JAX's releases </releases/index>`
+# time a process that imports JAX and adds two arrays, from its start to its end:
+from jaxcap.releases.figures import course, finding
+from jaxcap.releases.recorded import recorded
+
+releases = recorded()
+FIRST = "import of JAX, and a first result"
+(start,) = [s for s in releases.of_jax() if s.benchmark == FIRST]
+changes = [change for change in releases.changes if change.series is start]
+_ = course(start, changes, releases.names)
+
+# %%
+# In short, they show this: :measured:`by_releases`. A start reads many files, so it depends on what
+# else the machine has read. That makes it a poor benchmark, however often you wait for it.
+#
+# Takeaway
+# --------
+from jaxcap.results.statistics import Estimate, Speedup
+
+nothing, in_cache, in_file = (
+    np.array([[sum(stages.values())] for stages in each])
+    for each in starts.values()
+)
+first_result = Estimate.from_runs(nothing, unit="s")
+cached = Speedup.from_runs(nothing / in_cache)
+loaded = Speedup.from_runs(nothing / in_file)
+imports = [[stages["import"]] for each in starts.values() for stages in each]
+imported = Estimate.from_runs(imports, unit="s")
+fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
+by_releases = finding(start, changes)
+
+# %%
+# A process that found nothing saved took :measured:`first_result` to its first result, of which the
+# import took :measured:`imported`. One that found its program in the cache was
+# :measured:`cached than that`, and one that loaded it from a file :measured:`loaded`. A cache can
+# save compilation, a file tracing and lowering as well, and nothing saves the import. Set the
+# cache's threshold to 0 if your programs are small.
+#
+# To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset``, before it
+# imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure them: on this page's
+# machine, fast maths was :measured:`fast than the default`, and no optimisation
+# :measured:`unoptimised`.
+#
+# Try it yourself in :doc:`exercise 10 </exercises/10_second_process>`. Next: :doc:`should a
+# geometry library move to JAX? </tutorials/performance/geometry>`
