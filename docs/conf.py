@@ -92,6 +92,7 @@ myst_substitutions = {
 # As with tutorials, `nox -s docs -- exercises` or `-- command_line` runs nothing else.
 nb_execution_mode = "force" if re.search(TUTORIALS, "exercises") else "off"
 nb_execution_raise_on_error = True
+nb_merge_streams = True  # or a loop's output would fall into parts by chance
 # Copy what readers would type, without prompts and output. Blocks that show only output or a command's
 # usage have no button.
 copybutton_selector = "div:not(.sphx-glr-script-out, .output, .highlight-shell) > .highlight > pre"

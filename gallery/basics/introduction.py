@@ -88,7 +88,7 @@ slope = jax.grad(wave)
 slope(3.0)
 
 # %%
-# To check it, differentiate by hand. The derivative is :math:`0.2 + \cos x - 2 \sin 2x`:
+# To check it, differentiate by hand. The derivative is :math:`0.2 + \cos(x) - 2 \sin(2x)`:
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%

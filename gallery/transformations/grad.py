@@ -53,7 +53,7 @@ for order in range(1, 5):
 # How does ``grad`` know? It neither rearranges formulas nor takes small steps. It records the
 # operations of your function, looks up the derivative of each, and multiplies them by the chain
 # rule, going from the result back to the input. You can watch it at work on ``wave``, which is
-# :math:`0.2 x + \sin x + \cos 2x`:
+# :math:`0.2 x + \sin(x) + \cos(2x)`:
 from jaxcap.kernels.elementwise import wave
 
 jax.make_jaxpr(jax.grad(wave))(3.0)
@@ -223,7 +223,7 @@ print(f"32 bits: error at best {best_error_32}")
 
 # %%
 # ``grad`` takes no step, so it has no such price to pay. Compare both with the derivative worked
-# out by hand, :math:`0.2 + \cos x - 2 \sin 2x`, at all twenty points:
+# out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`, at all twenty points:
 from jaxcap.kernels.autodiff import wave_derivative
 
 with jax.enable_x64(True):

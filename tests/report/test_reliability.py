@@ -111,6 +111,8 @@ def test_share_has_wilsons_interval() -> None:
     assert Share(20, 20).interval.high == 1
     assert isnan(Share(0, 0).interval.value)
     assert str(Share(5, 200)) == "2% (5 of 200)"
+    assert str(Share(208, 209)) == "99.5% (208 of 209)"
+    assert str(Share(209, 209)) == "100% (209 of 209)"
     assert str(Share(0, 0)) == "not measured"
 
 

@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
-from jaxcap_docs.read.quotes import comparative
+from jaxcap_docs.read.quotes import comparative, in_digits
 from jaxcap_docs.read.results import experiments, rooflines
 from jaxcap_docs.read.results.trust import published_values
 from jaxcap_docs.read.tutorials import pages
@@ -273,6 +273,19 @@ def test_files_that_are_written_again_keep_their_dates(
 )
 def test_comparison_reads_on_whatever_was_measured(words: str, expected: str) -> None:
     assert "".join(comparative(words, "NumPy")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("9.24e-05", "9.24 × 10⁻⁵"),
+        ("3e+12 (1e+09 to 2e-10)", "3 × 10¹² (1 × 10⁹ to 2 × 10⁻¹⁰)"),
+        ("float8_e5m2", "float8_e5m2"),
+        ("2.0 times faster", "2.0 times faster"),
+    ],
+)
+def test_quoted_powers_of_ten_are_written_as_in_a_sentence(text: str, expected: str) -> None:
+    assert in_digits(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from sphinx.errors import ExtensionError
 from jaxcap.report import figures
 from jaxcap.report.claims import claim, speedup_of
 from jaxcap.results import ResultTable
+from jaxcap.results.recordings import Recording
 from jaxcap.results.statistics import Estimate
 
 PAGE, OTHER_PAGE, *_ = TUTORIALS
@@ -154,3 +155,17 @@ def test_recording_may_lack_the_version_of_jax_and_the_commit() -> None:
     results = PAIR.model_copy(update={"environment": environment})
     text = page_records.differences_from_build(results)
     assert text.startswith("measured with JAX of unknown version, commit unknown; it differs")
+
+
+def test_pages_repeat_no_recording_of_the_same_hardware_and_release(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    older = ENVIRONMENT.model_copy(update={"versions": {**ENVIRONMENT.versions, "jax": "0.1"}})
+    elsewhere = ENVIRONMENT.model_copy(update={"cores": 1000})
+    recordings = [
+        Recording({"jit": PAIR.model_copy(update={"environment": environment})})
+        for environment in (ENVIRONMENT, older, elsewhere)
+    ]
+    monkeypatch.setattr(page_records, "other_recordings", lambda: recordings)
+    monkeypatch.setattr(page_records, "machine", lambda: ENVIRONMENT)
+    assert page_records.recordings_elsewhere() == recordings[1:]

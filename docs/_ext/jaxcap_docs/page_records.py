@@ -317,6 +317,17 @@ def other_recordings() -> list[Recording]:
     return others
 
 
+def recordings_elsewhere() -> list[Recording]:
+    """Leave out what the hardware of this build recorded with its JAX: that would only repeat a page."""
+    here = machine()
+    return [
+        recording
+        for recording in other_recordings()
+        if not here.is_same_hardware(recording.environment)
+        or here.versions.get("jax") != recording.environment.versions.get("jax")
+    ]
+
+
 def machine() -> Environment:
     """Return the machine whose results the pages show as their own, which may be another one."""
     return shown_machine() or capture()

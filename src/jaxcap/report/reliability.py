@@ -83,7 +83,11 @@ class Share:
     def __str__(self) -> str:
         if not self.total:
             return "not measured"
-        return f"{self.hits / self.total:.0%} ({self.hits} of {self.total})"
+        share = self.hits / self.total
+        percent = f"{share:.0%}"
+        if 0 < share < 1 and percent in {"0%", "100%"}:
+            percent = f"{share:.1%}"
+        return f"{percent} ({self.hits} of {self.total})"
 
 
 def _minimum_and_range(samples: Sequence[float]) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from docutils import nodes
@@ -20,6 +21,9 @@ from jaxcap_docs.run.outputs import Exercise
 logger = logging.getLogger(__name__)
 
 QUOTED = "jaxcap-measured"  # the class of what the role quotes
+# A number in the notation of programs, such as 9.2e-05.
+_POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def setup(app: Sphinx) -> None:
@@ -63,6 +67,7 @@ class MeasuredRole(SphinxRole):
             words = uncertain if other else "(too uncertain to quote in this build)"
             return [nodes.emphasis(text=words)], []
         text, rest = comparative(number.text, other) if other else (number.text, "")
+        text = in_digits(text)
         days = {environment.measured_at.date() for environment in record.measured.values()}
         when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
         detail = f"{number.detail}, measured {when}"
@@ -97,6 +102,17 @@ def comparative(speedup: str, other: str) -> tuple[str, str]:
     verdict, parenthesis, interval = speedup.partition(" (")
     words = {"undecided": "neither certainly faster nor certainly slower"}.get(verdict, verdict)
     return words, f" than {other}{parenthesis}{interval}"
+
+
+def in_digits(text: str) -> str:
+    """Write powers of ten as a sentence does, not as a program.
+
+    Examples
+    --------
+    >>> in_digits("9.2e-05 at most")
+    '9.2 × 10⁻⁵ at most'
+    """
+    return _POWER.sub(lambda power: f" × 10{str(int(power[1])).translate(_SUPERSCRIPTS)}", text)
 
 
 class Provenance(SphinxDirective):

@@ -60,7 +60,7 @@ def _findings() -> Iterator[tuple[str, str, str]]:
         yield (
             "releases/index",
             f"{len(of_machine.names)} releases of JAX compared",
-            f"one of them, {of_machine.newest}, with itself" if of_machine.twin else "",
+            f"and {of_machine.newest} with itself, to see the noise" if of_machine.twin else "",
         )
     alarms = false_alarms(audit.recorded(), audit.JAXCAP, audit.QUIET)
     audited = f"a call compared with itself {alarms.total} times: {alarms.hits} false alarms"

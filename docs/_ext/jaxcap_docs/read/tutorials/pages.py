@@ -44,7 +44,7 @@ class FigureOfResults(SphinxDirective):
         figure = record.figures[int(self.arguments[0])]
         results, path = record.shown(figure.results), Path(self.env.srcdir, figure.path)
         content: list[nodes.Node] = []
-        others = matching_results(results, page_records.other_recordings())
+        others = matching_results(results, page_records.recordings_elsewhere())
         among = None
         if others:  # all figures have the same axes then
             shown = [result for part in (results, *others.values()) for result in part]
@@ -142,7 +142,7 @@ def _widen_tables(doctree: nodes.document, record: PageRecord) -> None:
 def _wider(table: TableRecord, record: PageRecord) -> str:
     """Return the HTML of a table with other machines, if there are any."""
     results = record.shown(table.results)
-    others = matching_results(results, page_records.other_recordings())
+    others = matching_results(results, page_records.recordings_elsewhere())
     if not others:
         return table.html
     own = results.table() if table.over is None else results.speedups(over=table.over)
