@@ -226,5 +226,5 @@ difference = f"{apart:.1e}"
 # page's machine, :measured:`several` were :measured:`at_most than one`. So measure on one device
 # before you pay for eight.
 #
-# This was the last tutorial. :doc:`How we measure </measuring>` has the rules behind
-# all of them, and the :doc:`exercises </exercises/index>` let you try what you have learned.
+# What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
+# send </tutorials/applications/sharding>`.

@@ -13,10 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fakes import make_pair, make_result, make_set
+from jax.sharding import AbstractMesh, AxisType
 
 from jaxcap.exercises import check
 
-PAGES = sorted(Path(__file__).parents[2].glob("docs/exercises/[0-9]*.md"))
+PAGES = sorted(
+    Path(__file__).parents[2].glob("docs/exercises/[0-9]*.md"),
+    key=lambda page: int(page.stem.partition("_")[0]),
+)
 FIRST = jnp.arange(1, 7).reshape(2, 3)
 SECOND = jnp.full((3, 2), 2)
 THIRD = FIRST @ SECOND
@@ -160,6 +164,20 @@ def grouped(x: Any) -> Any:
     return jax.lax.scan(group, x, length=10)[0].sum()
 
 
+def split_among_eight(*split: str) -> jax.NamedSharding:
+    mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
+    return jax.NamedSharding(mesh, jax.P(*split))  # type: ignore[no-untyped-call]
+
+
+def collected_product(x: Any, y: Any) -> Any:
+    x, y = jax.reshard((x, y), split_among_eight())  # type: ignore[no-untyped-call]
+    return x @ y
+
+
+def centred(part: Any, mean: Any = jax.lax.pmean) -> Any:
+    return part - mean(part.mean(), "devices")
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
 
@@ -207,6 +225,11 @@ RIGHT: dict[str, Any] = {
     "8.3": jax.jit(move, donate_argnums=0),
     "8.4": partial(simulate, wrap=jax.checkpoint),
     "8.5": grouped,
+    "12.1": (True, True, False, True),
+    "12.2": partial(jnp.matmul, out_sharding=split_among_eight()),
+    "12.3": 1_179_648,
+    "12.4": 768,
+    "12.5": centred,
 }
 
 
@@ -384,6 +407,24 @@ WRONG: list[tuple[str, Any, str]] = [
     ("8.4", simulate, "needs 100% of the temporaries"),
     ("8.4", jax.checkpoint(simulate), "Wrap what the loop repeats, not the whole"),
     ("8.5", partial(simulate, wrap=jax.checkpoint), r"needs \d\d% .* by the outer loop"),
+    ("12.1", (True, True, True, False), "2 of the 4 are right. Where do numbers of several"),
+    ("12.2", jnp.matmul, "it raised ShardingTypeError: Contracting dimensions are sharded"),
+    ("12.2", partial(jnp.matmul, out_sharding=split_among_eight("devices")), "only a part"),
+    ("12.2", collected_product, "first you collect what it is made of"),
+    ("12.2", lambda x, _: x, r"doesn't return an array of the shape \(512, 64\)"),
+    ("12.3", 786_432, "the size of what is added up"),
+    ("12.3", 589_824, "a part of the sum"),
+    ("12.3", 294_912, "Each takes four bytes"),
+    ("12.3", 442_368, "if the batch is split"),
+    ("12.3", 1_376_256, "each of eight devices"),
+    ("12.3", 1.0, "1 is not the right number. The predictions are added up"),
+    ("12.4", 1536, "both ways have to send more"),
+    ("12.4", 384, "there are two matrices"),
+    ("12.4", 16, "as many numbers as the two matrices"),
+    ("12.5", lambda part: part - part.mean(), "a device's own numbers"),
+    ("12.5", lambda x: x - jax.lax.pmean(x, "devices"), "each position"),  # type: ignore[no-untyped-call]
+    ("12.5", partial(centred, mean=jax.lax.psum), "are added up"),
+    ("12.5", lambda part: part, "other values"),
 ]
 
 
