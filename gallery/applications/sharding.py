@@ -2,10 +2,11 @@
 How much do devices have to send?
 =================================
 
-Devices can share a training step by its batch, or by the units of its layers. Either way, they have
-to send each other numbers, and have to wait for them. Which way sends more? This page predicts it
-by arithmetic, and then reads it off the compiled program. On the way there, types tell you where an
-array is split, and JAX asks you wherever it can't know. At the end, we time the messages.
+Devices can share a training step by splitting the batch, or by splitting the units of the layers.
+Either way, they have to send each other numbers, and to wait for them. Which way sends more? Make a
+guess. This page predicts the answer by arithmetic, and then reads it off the compiled program. On
+the way there, types tell you where an array is split, and JAX asks you wherever it can't know. At
+the end, we time the messages.
 """
 
 # %%
@@ -63,10 +64,11 @@ show_type(jnp.add, batch, by_column)
 show_type(jnp.matmul, hidden, by_row)
 
 # %%
-# In ``Auto`` mode, both would compile, with messages of XLA's choice. Here the first is an error,
-# because one set of devices can't split two axes. You decide which array has to move, with
-# ``jax.reshard``. The second is ambiguous. Each product has to be summed over all devices, and JAX
-# asks who should get the sum:
+# In ``Auto`` mode, both would compile, and `XLA would choose the messages
+# <https://docs.jax.dev/en/latest/201/sharding.html>`__. Here the first is an error, because the
+# same devices can't split two axes of one array. With ``jax.reshard``, you decide which of the two
+# arrays has to move. The second is ambiguous. Each device finds a part of every sum, and JAX asks
+# who should get the whole:
 everybody = jax.NamedSharding(mesh, jax.P())
 show_type(
     lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
@@ -76,8 +78,7 @@ show_type(
 )
 
 # %%
-# JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ has more on these
-# types. They don't say *how much* is sent, but they show you where to look.
+# Such types don't say *how much* is sent, but they show you where to look.
 #
 # One step, split in two ways
 # ---------------------------
@@ -109,13 +110,13 @@ Table(
 # %%
 # What has to be sent? If the batch is split, each device finds the gradient of its own examples,
 # and the gradients have to be added up. They have as many numbers as the two matrices. If the units
-# are split, each device finds a part of each prediction, and the predictions have to be added up.
-# On the way back, no device needs what another has.
+# are split, each device finds a part of every prediction, and the predictions have to be added up.
+# After that, no device needs anything else from the others.
 #
-# To add up arrays is an *all-reduce*. With ``n`` devices, each has to send ``2 (n - 1) / n`` times
-# the array's size, `if nothing is sent twice
-# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__. That is enough to
-# predict which of the two ways sends more. Do you have a guess? Does it depend on the batch?
+# Adding up arrays for everybody is called an *all-reduce*. With ``n`` devices, `each has to send
+# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least ``2 (n - 1) /
+# n`` times the size of the array. That is enough to predict which way sends more. Does your guess
+# depend on the size of the batch?
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 
@@ -135,9 +136,9 @@ predicted = {
 # A compiled program contains its messages, with the shapes of what they carry. This compiles and
 # runs the step in a process with eight devices. The lines are the prediction, and the marks are
 # what the programs say:
-from jaxcap.report.messages import compiled_steps
+from jaxcap.report import messages
 
-steps = compiled_steps(batches, WIDTH, devices=DEVICES)
+steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
 largest_error = max(step.off for step in steps)
 print(f"largest difference from one device: {largest_error:.0e}")
 
@@ -154,6 +155,7 @@ for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
 axes.set(xlabel="examples in the batch", title="A step of a network 64 wide")
 axes.set_ylabel("kB that each device sends\n(lower is better)")
 axes.set_xticks(batches, map(str, batches))
+axes.set_yticks((100, 300, 1000), ("100", "300", "1000"))
 axes.minorticks_off()
 figures.label_ends(axes)
 
@@ -164,62 +166,39 @@ figures.label_ends(axes)
 # The lines meet where the batch has eight times as many examples as the network has inputs. How
 # many devices there are doesn't matter for that, as both sides have the same factor.
 #
-# A deep network would send more if its units are split: every such pair of layers has to add up its
-# results, and on the way back the gradients of its inputs.
+# In a deeper network, split units have more to send: each such pair of layers adds up its results,
+# and on the way back the gradients of its inputs.
 #
 # Split the weights, too
 # ----------------------
-# If the batch is split, all devices keep a copy of all weights. They can do with a part, and
-# collect the others when they are needed. (This goes by the names *FSDP* and *ZeRO*.)
+# If the batch is split, every device keeps a copy of all weights. It could also keep a part of
+# them, and collect the rest when needed. (This goes by the names *FSDP* and *ZeRO*.)
 Source(sharded_step.loss_of_split_weights)
 
 # %%
-# What does that cost? Each device has to get the weights of all others, in an *all-gather*. In
-# exchange, it needs the gradient of its own weights only. So half an all-reduce should do: a
-# *reduce-scatter*, which adds up arrays and gives each device a part of the sum. Each of the two
-# sends half as much as an all-reduce. Does the sum of both come to what a split batch sends?
+# What does that cost? Each device has to get the weights of all others, by an *all-gather*. In
+# return, it needs the gradient of no more than its own weights. Half an all-reduce will do: a
+# *reduce-scatter* adds up arrays, and gives each device a part of the sum. An all-gather and a
+# reduce-scatter send half as much as an all-reduce each. Together, do they come to what a split
+# batch sends?
 #
-# We ask for it in two ways. The second is written from the view of one device, for
-# :func:`jax.shard_map`, which takes the place of :func:`jax.pmap`:
+# We ask for them in two ways, by types as above, and from the view of a single device. That is what
+# :func:`jax.shard_map` is for, the successor of :func:`jax.pmap`:
 Source(sharded_step.loss_on_one)
 
 
 # %%
-def total(step, operation):
-    """Sum up the sizes of the arrays that messages of a kind carry."""
-    sizes = [m.size_bytes for m in step.messages if m.operation == operation]
-    return f"{sum(sizes) / 1e3:.0f} kB" if sizes else ""
-
-
-operations = ("all-reduce", "all-gather", "reduce-scatter")
 by_way = {step.way: step for step in steps if step.batch == 512}
-rows = []
-for way, step in by_way.items():
-    carried = [total(step, operation) for operation in operations]
-    sent, held = step.sent_bytes / 1e3, step.held_bytes / 1e3
-    rows.append((way, *carried, f"{sent:.0f} kB", f"{held:.0f} kB"))
+messages.table(by_way.values(), "Each device in a step with 512 examples")
 
 # %%
-columns = ("step", *operations, "sends", "holds")
-Table("Each device in a step with 512 examples", columns, rows)
-
-
-# %%
-# The last two lines hold the same arrays, and ask for the same gradient. Yet with types XLA's
+# The last two lines hold the same arrays, and ask for the same gradient. Yet with types, XLA's
 # program has :measured:`with_types`, and with ``shard_map`` it has :measured:`by_hand`. An
-# all-reduce of which each device keeps a part sends twice as much as it needs to. XLA has a pass
-# that replaces it, which `its authors describe for GPUs
-# <https://github.com/openxla/xla/pull/31030>`__. Our program is one for a CPU. On other devices,
-# that pass `has missed cases as well <https://github.com/openxla/xla/pull/37081>`__.
-def in_words(step):
-    counts = {m.operation: 0 for m in step.messages}
-    for message in step.messages:
-        counts[message.operation] += 1
-    return " and ".join(f"{n} {name}" for name, n in counts.items())
-
-
-with_types = in_words(by_way[sharded_step.WEIGHTS])
-by_hand = in_words(by_way[sharded_step.BY_HAND])
+# all-reduce of which each device keeps only a part sends twice as much as it needs to. For GPUs,
+# XLA has `a pass that replaces it <https://github.com/openxla/xla/pull/31030>`__, though `not in
+# every case <https://github.com/openxla/xla/pull/37081>`__. The program above is one for a CPU.
+with_types = by_way[sharded_step.WEIGHTS].words
+by_hand = by_way[sharded_step.BY_HAND].words
 
 # %%
 # A gradient turns messages around
@@ -230,20 +209,20 @@ by_hand = in_words(by_way[sharded_step.BY_HAND])
 # devices either. Under ``vmap`` with an ``axis_name``, the rows of an array can play their part:
 from jaxcap.kernels import collectives
 
-messages = (
+four = (
     collectives.add_up,
     collectives.add_up_parts,
     collectives.add_up_in_two,
     collectives.pass_on,
 )
-Source(*messages)
+Source(*four)
 
 # %%
 rows_as_devices = jnp.arange(9.0).reshape(3, 3)
 print(rows_as_devices)
-for message in messages:
-    mapped = jax.vmap(message, axis_name=sharded_step.AXIS)
-    print(f"{message.__name__}:\n{mapped(rows_as_devices)}")
+for collective in four:
+    mapped = jax.vmap(collective, axis_name=sharded_step.AXIS)
+    print(f"{collective.__name__}:\n{mapped(rows_as_devices)}")
 
 # %%
 # ``psum`` is the all-reduce. It gives what ``psum_scatter`` and ``all_gather`` give one after the
@@ -253,10 +232,10 @@ for message in messages:
 #
 # What does a message cost here?
 # ------------------------------
-# On a machine without several accelerators, eight devices share one CPU. A message then goes
-# through no cable: somebody copies or adds numbers in memory, and everybody waits until all have
-# arrived. So we compare it with a copy of all eight vectors on one device. Which part of the time
-# do you expect to see, for short and for long vectors: the waiting or the copying?
+# On a machine without several accelerators, eight devices share one CPU, and no message goes
+# through a cable. One thread copies or adds what lies in memory, and the others wait until it is
+# there. So we compare messages with a copy of all eight vectors on one device. What do you expect
+# to see, for short and for long vectors: the waiting or the copying?
 from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
@@ -309,10 +288,10 @@ less_is_faster = claim(
 less_is_faster
 
 # %%
-# Don't carry these times over to a cluster. Parts of one CPU share its cores, so the best that they
-# can do is to be no slower than one device, and what they lose is overhead. What you can carry over
-# are the messages: their number and their size belong to the program. On a network, a message takes
-# its latency and the time for its bytes, and both can be measured once, as above.
+# If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
+# its cores and its memory, so what you see is mostly the price of sharing. The messages do carry
+# over: their number and their sizes belong to the program. What a message costs on your network,
+# the experiment above can measure there.
 #
 # Takeaway
 # --------
@@ -326,14 +305,15 @@ largest = step_times.select(
 against_one = largest.speedup(sharded_step.BATCH, over=experiments.ONE)
 
 # %%
-# A split batch sends the gradients of all weights, and split units send results of the batch. So
-# split the batch if it is large for the network, and the units if the network is large for it.
-# Explicit types show where something has to be sent.
+# A split batch sends the gradients of all weights, and split units send results for the whole
+# batch. So split the batch if it is large for the network, and the units if the network is large
+# for it. Explicit types show where something has to be sent.
 #
-# Then read the compiled program. The same split of weights sent :measured:`types_sent` for each
-# device when XLA chose the messages, and :measured:`hand_sent` when we did. On this page's machine,
-# passing vectors on was :measured:`passed_on than a copy`. With the largest batch, the step with a
-# split batch was :measured:`by_batch than with split units`, and
+# Then read the compiled program. With the same split of the weights, each device had to send
+# :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we did.
+#
+# On this page's machine, passing vectors on was :measured:`passed_on than a copy`. With the largest
+# batch, the step with a split batch was :measured:`by_batch than with split units`, and
 # :measured:`against_one than on one device`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.

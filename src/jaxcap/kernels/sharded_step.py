@@ -1,7 +1,7 @@
 """A training step of two layers, whose arrays lie on several devices in one of several ways.
 
 Weights have the shapes ``(width, 4 * width)`` and ``(4 * width, width)``, a batch and its targets
-``(batch, width)``. All have one floating-point dtype, which is kept. A mesh has one axis, `AXIS`.
+``(batch, width)``. All have one floating-point dtype, which is kept. A mesh has one axis, ``AXIS``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def loss_of_split_weights(weights: Weights, x: Array, y: Array) -> Array:
 
 
 def loss_on_one(weights: Weights, x: Array, y: Array) -> Any:
-    """Compute what one device does for `loss_of_split_weights`, with the messages written out."""
+    """Compute the same on one of the devices, which has these parts."""
     into, out = (jax.lax.all_gather(part, AXIS, tiled=True) for part in weights)
     return jax.lax.pmean(loss((into, out), x, y), AXIS)
 

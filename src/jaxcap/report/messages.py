@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, NamedTuple
@@ -17,9 +18,11 @@ import jax
 
 from jaxcap.kernels import sharded_step
 from jaxcap.report.virtual_devices import run_python
+from jaxcap.results.tables import Table
 
 # An operation that sends, after its result: an array, or a tuple of arrays.
-_MESSAGE = re.compile(r" = (\S+|\([^()]*\)) (all-gather|all-reduce|reduce-scatter)\(")
+KINDS = ("all-reduce", "all-gather", "reduce-scatter")
+_MESSAGE = re.compile(rf" = (\S+|\([^()]*\)) ({'|'.join(KINDS)})\(")
 _ARRAY = re.compile(r"\bf32\[([\d,]*)\]")
 _ARRAY_BYTES = 4
 
@@ -75,6 +78,27 @@ class Step(NamedTuple):
     def sent_bytes(self) -> float:
         """The least that each device has to send in the step."""
         return sum(message.sent_bytes(self.devices) for message in self.messages)
+
+    @property
+    def words(self) -> str:
+        """Its messages in words, such as ``"2 all-gather and 1 all-reduce"``."""
+        counts = Counter(message.operation for message in self.messages)
+        return " and ".join(f"{count} {operation}" for operation, count in counts.items())
+
+
+def table(steps: Iterable[Step], caption: str) -> Table:
+    """Show what each device sends and holds, and the sizes of the arrays in messages by kind."""
+    rows = []
+    for step in steps:
+        sizes = [
+            sum(size for operation, size in step.messages if operation == kind) for kind in KINDS
+        ]
+        rows.append((step.way, *map(_kilobytes, (*sizes, step.sent_bytes, step.held_bytes))))
+    return Table(caption, ("step", *KINDS, "sends", "holds"), rows)
+
+
+def _kilobytes(size: float) -> str:
+    return f"{size / 1e3:.0f} kB" if size else ""
 
 
 def compiled_steps(batches: Iterable[int], width: int, devices: int = 8) -> list[Step]:
