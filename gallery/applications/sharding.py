@@ -113,10 +113,10 @@ Table(
 # are split, each device finds a part of every prediction, and the predictions have to be added up.
 # After that, no device needs anything else from the others.
 #
-# Adding up arrays for everybody is called an *all-reduce*. With ``n`` devices, `each has to send
-# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least ``2 (n - 1) /
-# n`` times the size of the array. That is enough to predict which way sends more. Does your guess
-# depend on the size of the batch?
+# Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that, each of them
+# `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ the size of
+# the array at least ``2 (n - 1) / n`` times. That is enough to predict which way sends more. Does
+# your guess depend on the size of the batch?
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 
@@ -136,7 +136,7 @@ predicted = {
 # A compiled program contains its messages, with the shapes of what they carry. This compiles and
 # runs the step in a process with eight devices. The lines are the prediction, and the marks are
 # what the programs say:
-from jaxcap.report import messages
+from jaxcap.report import figures, messages
 
 steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
 largest_error = max(step.off for step in steps)
@@ -144,8 +144,6 @@ print(f"largest difference from one device: {largest_error:.0e}")
 
 # %%
 import matplotlib.pyplot as plt
-
-from jaxcap.report import figures
 
 _, axes = plt.subplots()
 for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
@@ -178,12 +176,11 @@ Source(sharded_step.loss_of_split_weights)
 # %%
 # What does that cost? Each device has to get the weights of all others, by an *all-gather*. In
 # return, it needs the gradient of no more than its own weights. Half an all-reduce will do: a
-# *reduce-scatter* adds up arrays, and gives each device a part of the sum. An all-gather and a
-# reduce-scatter send half as much as an all-reduce each. Together, do they come to what a split
-# batch sends?
+# *reduce-scatter* adds up arrays, and gives each device a part of the sum. Either of the two sends
+# half as much as an all-reduce. Do they come to what a split batch sends?
 #
-# We ask for them in two ways, by types as above, and from the view of a single device. That is what
-# :func:`jax.shard_map` is for, the successor of :func:`jax.pmap`:
+# We ask for them in two ways. One is the function above, with types. The other is written from the
+# view of a single device, for :func:`jax.shard_map`, the successor of :func:`jax.pmap`:
 Source(sharded_step.loss_on_one)
 
 
@@ -192,11 +189,12 @@ by_way = {step.way: step for step in steps if step.batch == 512}
 messages.table(by_way.values(), "Each device in a step with 512 examples")
 
 # %%
-# The last two lines hold the same arrays, and ask for the same gradient. Yet with types, XLA's
-# program has :measured:`with_types`, and with ``shard_map`` it has :measured:`by_hand`. An
-# all-reduce of which each device keeps only a part sends twice as much as it needs to. For GPUs,
-# XLA has `a pass that replaces it <https://github.com/openxla/xla/pull/31030>`__, though `not in
-# every case <https://github.com/openxla/xla/pull/37081>`__. The program above is one for a CPU.
+# The last two lines hold the same arrays, a fraction of what the first one holds, and ask for the
+# same gradient. Yet with types, XLA's program has :measured:`with_types`, and with ``shard_map`` it
+# has :measured:`by_hand`. An all-reduce of which each device keeps only a part sends twice as much
+# as it needs to. For GPUs, XLA has `a pass that replaces it
+# <https://github.com/openxla/xla/pull/31030>`__, though `not in every case
+# <https://github.com/openxla/xla/pull/37081>`__. The program above is one for a CPU.
 with_types = by_way[sharded_step.WEIGHTS].words
 by_hand = by_way[sharded_step.BY_HAND].words
 
@@ -274,7 +272,8 @@ one_is_faster
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
-# Two batches, one on either side of the point where the lines meet:
+# Here are two batches, one on either side of the point where the lines meet. By bytes alone, split
+# units should take less time for the smaller one, and a split batch for the larger one:
 step_times = experiments.SHARED_STEPS.run(processes=4, budget_s=0.05)
 step_times
 
@@ -290,8 +289,8 @@ less_is_faster
 # %%
 # If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
 # its cores and its memory, so what you see is mostly the price of sharing. The messages do carry
-# over: their number and their sizes belong to the program. What a message costs on your network,
-# the experiment above can measure there.
+# over: their number and their sizes belong to the program. To find out what they cost on your
+# network, run the experiment above there.
 #
 # Takeaway
 # --------
