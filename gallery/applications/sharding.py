@@ -267,8 +267,9 @@ one_is_faster = claim(
 one_is_faster
 
 # %%
-# If the times hardly grow from the shortest vectors to the next, what you see is waiting. It costs
-# the same however little is sent, and arithmetic on bytes knows nothing of it.
+# If the times hardly grow from the shortest vectors to the next, what you see is waiting, and two
+# messages wait twice. Waiting costs the same however little is sent. Arithmetic on bytes knows
+# nothing of it.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
@@ -290,7 +291,7 @@ less_is_faster
 # If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
 # its cores and its memory, so what you see is mostly the price of sharing. The messages do carry
 # over: their number and their sizes belong to the program. To find out what they cost on your
-# network, run the experiment above there.
+# network, run the experiment above on it.
 #
 # Takeaway
 # --------
@@ -311,8 +312,8 @@ against_one = largest.speedup(sharded_step.BATCH, over=experiments.ONE)
 # Then read the compiled program. With the same split of the weights, each device had to send
 # :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we did.
 #
-# On this page's machine, passing vectors on was :measured:`passed_on than a copy`. With the largest
-# batch, the step with a split batch was :measured:`by_batch than with split units`, and
+# On this page's machine, passing on the largest vectors was :measured:`passed_on than a copy`. With
+# the largest batch, the step with a split batch was :measured:`by_batch than with split units`, and
 # :measured:`against_one than on one device`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.

@@ -94,11 +94,11 @@ def table(steps: Iterable[Step], caption: str) -> Table:
             sum(size for operation, size in step.messages if operation == kind) for kind in KINDS
         ]
         rows.append((step.way, *map(_kilobytes, (*sizes, step.sent_bytes, step.held_bytes))))
-    note = (
-        "By message: the size of the whole arrays. Then what a device has to send at least, and what "
-        "it holds when the step begins."
+    notes = (
+        "Each kind of message has the size of the whole arrays below it.",
+        "Each device sends at least as much as the table says, and holds so much of the arguments.",
     )
-    return Table(caption, ("step", *KINDS, "sends", "holds"), rows, notes=(note,))
+    return Table(caption, ("step", *KINDS, "sends", "holds"), rows, notes=notes)
 
 
 def _kilobytes(size: float) -> str:
