@@ -65,6 +65,7 @@ SHARED_STEPS = Experiment(
     prepare=prepare_steps,
     quick=grid(batch=(128, 2048), width=(64,)),
     full=grid(batch=(256, 4096), width=(128,)),
+    empty_caches=False,  # each way is another program
 )
 #: Between the parts of one CPU, a message is a copy in memory.
 COLLECTIVES = Experiment(
@@ -73,4 +74,5 @@ COLLECTIVES = Experiment(
     prepare=prepare_messages,
     quick=grid(kilobytes=(4, 64, 1024)),
     full=grid(kilobytes=(4, 256, 16384)),
+    empty_caches=False,  # each message is another program
 )
