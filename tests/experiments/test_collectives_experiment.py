@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxcap.experiments.collectives import (
@@ -17,8 +18,11 @@ from jaxcap.experiments.collectives import (
     PSUM,
     SCATTER,
     SHARED_STEPS,
+    prepare_messages,
+    prepare_steps,
 )
 from jaxcap.kernels.sharded_step import BATCH, BY_HAND, UNITS
+from jaxcap.measure.compilation import compiled_call
 from jaxcap.report.virtual_devices import run_python
 
 PROGRAM = """
@@ -61,6 +65,13 @@ def test_devices_get_what_was_sent() -> None:
     assert list(results) == list(expected)
     for name, array in results.items():
         np.testing.assert_array_equal(array, expected[name].reshape(-1))
+
+
+def test_the_cost_on_one_of_several_devices_is_not_taken_for_that_of_all() -> None:
+    jax.devices()  # this process keeps the devices that it has
+    together = [call for name, call in prepare_steps(16, 8).items() if name != ONE]
+    together += [call for name, call in prepare_messages(1).items() if name != COPY]
+    assert not any(map(compiled_call, together))
 
 
 def test_points_lie_on_either_side_of_where_both_ways_send_the_same() -> None:
