@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 
 from jaxcap.experiments.collectives import (
     COLLECTIVES,
@@ -20,6 +21,7 @@ from jaxcap.experiments.collectives import (
     SHARED_STEPS,
     prepare_messages,
     prepare_steps,
+    several_devices,
 )
 from jaxcap.kernels.sharded_step import BATCH, BY_HAND, UNITS
 from jaxcap.measure.compilation import compiled_call
@@ -78,6 +80,15 @@ def test_points_lie_on_either_side_of_where_both_ways_send_the_same() -> None:
     for points in (SHARED_STEPS.quick, SHARED_STEPS.full):
         ratios = [point["batch"] / (8 * point["width"]) for point in points]  # type: ignore[operator]
         assert min(ratios) == 1 / max(ratios) < 1
+
+
+@pytest.mark.parametrize(("present", "used"), [(2, 2), (6, 4), (8, 8)])
+def test_devices_are_as_many_as_a_power_of_two(
+    present: int, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jax.devices()  # this process keeps the devices that it has
+    monkeypatch.setattr(jax, "devices", lambda: list(range(present)))
+    assert several_devices() == list(range(used))
 
 
 def test_vectors_can_be_split_among_eight_devices() -> None:

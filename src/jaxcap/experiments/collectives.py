@@ -22,14 +22,16 @@ IN_TWO = "psum_scatter, all_gather"
 
 
 def several_devices() -> Sequence[jax.Device]:
-    """Return all accelerators if there are several, or else a CPU that acts as eight devices.
+    """Return accelerators if there are several, or else a CPU that acts as eight devices.
 
-    `jaxcap.experiments.scaling` has the same function, but needs Flax.
+    They are as many as a power of two, which divides all sizes here.
     """
     with suppress(RuntimeError):  # JAX has already listed its devices
         jax.config.update("jax_num_cpu_devices", VIRTUAL_DEVICES)  # type: ignore[no-untyped-call]
     devices: Sequence[jax.Device] = jax.devices()
-    return devices if len(devices) > 1 else jax.devices("cpu")
+    if len(devices) == 1:
+        devices = jax.devices("cpu")
+    return devices[: 1 << (len(devices).bit_length() - 1)]
 
 
 def uncounted(call: Callable[[], Any]) -> Callable[[], Any]:
