@@ -91,8 +91,8 @@ Source(sharded_step.loss, sharded_step.step)
 
 # %%
 # The first way to split this is by the batch. The second is by the hidden units: each device has
-# some columns of the first matrix, and the same rows of the second. (The two are known as *data
-# parallelism* and *tensor parallelism*.) We'll come to the third.
+# some of them, with their columns of the first matrix and their rows of the second. (The two ways
+# are known as *data parallelism* and *tensor parallelism*.) We'll come to the third.
 from jaxcap.results.tables import Table
 
 words = {
