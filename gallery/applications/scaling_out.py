@@ -227,5 +227,5 @@ difference = f"{apart:.1e}"
 # parts of the same one) were :measured:`at_most than one`. Before you pay for eight devices,
 # measure a step on one, and on two.
 #
-# This was the last tutorial. :doc:`How we measure </measuring>` has the rules behind
-# all of them, and the :doc:`exercises </exercises/index>` let you try what you have learned.
+# What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
+# send </tutorials/applications/sharding>`.

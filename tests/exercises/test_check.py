@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from fakes import make_pair, make_result, make_set
 from jax import export
+from jax.sharding import AbstractMesh, AxisType
 
 from jaxcap.exercises import check
 
@@ -164,6 +165,20 @@ def grouped(x: Any) -> Any:
     return jax.lax.scan(group, x, length=10)[0].sum()
 
 
+def split_among_eight(*split: str) -> jax.NamedSharding:
+    mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
+    return jax.NamedSharding(mesh, jax.P(*split))  # type: ignore[no-untyped-call]
+
+
+def collected_product(x: Any, y: Any) -> Any:
+    x, y = jax.reshard((x, y), split_among_eight())  # type: ignore[no-untyped-call]
+    return x @ y
+
+
+def centred(part: Any, mean: Any = jax.lax.pmean) -> Any:
+    return part - mean(part.mean(), "devices")
+
+
 def standardise(x: Any) -> Any:
     return (x - x.mean()) / x.std()
 
@@ -245,6 +260,11 @@ RIGHT: dict[str, Any] = {
     "10.3": jax.jit(standardise).lower(TEN).compile(),
     "10.4": exported(standardise, ANY_LENGTH),
     "10.5": (False, True, True),
+    "12.1": (True, True, False, True),
+    "12.2": partial(jnp.matmul, out_sharding=split_among_eight()),
+    "12.3": 1_179_648,
+    "12.4": 768,
+    "12.5": centred,
     "13.1": 512,
     "13.2": (False, True, False, True),
     "13.3": length,
@@ -450,6 +470,24 @@ WRONG: list[tuple[str, Any, str]] = [
     ("10.5", (True, True, True), "look again at XLA_FLAGS. XLA ends the process"),
     ("10.5", (False, False, True), "look again at compiler_options. XLA returns an error"),
     ("10.5", (False, True, False), "look again at config.update. Python knows"),
+    ("12.1", (True, True, True, False), "2 of the 4 are right. Where do numbers of several"),
+    ("12.2", jnp.matmul, "it raised ShardingTypeError: Contracting dimensions are sharded"),
+    ("12.2", partial(jnp.matmul, out_sharding=split_among_eight("devices")), "only a part"),
+    ("12.2", collected_product, "first you collect what it is made of"),
+    ("12.2", lambda x, _: x, r"doesn't return an array of the shape \(512, 64\)"),
+    ("12.3", 786_432, "the size of what is added up"),
+    ("12.3", 589_824, "a part of the sum"),
+    ("12.3", 294_912, "Each takes four bytes"),
+    ("12.3", 442_368, "if the batch is split"),
+    ("12.3", 1_376_256, "each of eight devices"),
+    ("12.3", 1.0, "1 is not the right number. The predictions are added up"),
+    ("12.4", 1536, "both ways have to send more"),
+    ("12.4", 384, "there are two matrices"),
+    ("12.4", 16, "as many numbers as the two matrices"),
+    ("12.5", lambda part: part - part.mean(), "a device's own numbers"),
+    ("12.5", lambda x: x - jax.lax.pmean(x, "devices"), "each position"),  # type: ignore[no-untyped-call]
+    ("12.5", partial(centred, mean=jax.lax.psum), "are added up"),
+    ("12.5", lambda part: part, "other values"),
     ("13.1", 256, "2 can still be added"),
     ("13.1", 514, "between two numbers"),
     ("13.1", 516, "Ties go to"),

@@ -96,6 +96,7 @@ COMPUTATIONS = {
     "kernels/batching.py": {"batching"},
     "kernels/bits.py": {"bits"},
     "kernels/calibration.py": {"calibration", "optimisers"},
+    "kernels/collectives.py": {"collectives", "shared_steps"},
     "kernels/convolution.py": MNIST,
     "kernels/dispatch.py": {"precision"} | DISPATCH | PUBLISHED,
     "kernels/elementwise.py": {
@@ -116,6 +117,7 @@ COMPUTATIONS = {
         *PUBLISHED,
     },
     "kernels/random_model.py": {"awaiting"},
+    "kernels/sharded_step.py": {"collectives", "shared_steps"},
     "kernels/sharding.py": set(),  # computed, but not timed
     "kernels/updates.py": {"ordering", "sums_by_group", "updates"},
     "mnist/data.py": MNIST,

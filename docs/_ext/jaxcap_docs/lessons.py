@@ -49,6 +49,8 @@ PAGES = {
     "tutorials/applications/attenuation": ("Training",),
     "tutorials/applications/mnist": ("PyTorch", "Training"),
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
+    "tutorials/applications/sharding": ("Several devices", "Types"),
+    "exercises/12_sharding": ("Several devices",),
     "measuring": ("Timing",),
 }
 # What to read before each tutorial, if it comes in the middle of the way: the last tutorials that it
@@ -79,6 +81,7 @@ PREREQUISITES = {
     "applications/attenuation": ("applications/calibration",),
     "applications/mnist": ("transformations/grad", "performance/timing"),
     "applications/scaling_out": ("applications/mnist",),
+    "applications/sharding": ("performance/memory", "applications/scaling_out"),
 }
 # Under what else the index and the search list a tutorial, whose own words may be others.
 KEYWORDS = {
@@ -104,6 +107,7 @@ KEYWORDS = {
     "applications/attenuation": ("Deming regression", "errors in variables"),
     "applications/mnist": ("neural network", "Flax", "training"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
+    "applications/sharding": ("shard_map", "tensor parallelism", "all-reduce", "FSDP", "psum"),
 }
 # These are shown without being run where PyTorch isn't installed.
 NEED_TORCH = ("grad", "mnist", "scaling_out")

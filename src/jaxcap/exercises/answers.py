@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import export
+from jax.sharding import AbstractMesh, AxisType
 from jax.stages import Compiled, Lowered, Traced, Wrapped
 
 from jaxcap.results import ResultSet
@@ -435,6 +436,44 @@ def thrifty(share: float, hint: str) -> Grader:
         return f"{used[0].upper()}{used[1:]}."
 
     return grade
+
+
+def _described(shape: tuple[int, ...], *split: str | None) -> jax.ShapeDtypeStruct:
+    """Describe an array that is split among eight devices, none of which needs to exist."""
+    mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
+    sharding = jax.NamedSharding(mesh, jax.P(*split))  # type: ignore[no-untyped-call]
+    return jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)  # type: ignore[no-untyped-call]
+
+
+def whole_product(answer: Any) -> str:
+    """Grade a product of two matrices whose common axis is split: all of it for every device."""
+    x, y = _described((512, 256), None, "devices"), _described((256, 64), "devices")
+    traced = jax.make_jaxpr(partial(_call, answer))(x, y)
+    if [result.shape for result in traced.out_avals] != [(512, 64)]:
+        raise WrongError("it doesn't return an array of the shape (512, 64).")
+    if any(traced.out_avals[0].sharding.spec):
+        raise WrongError("each device has only a part of the product. Ask for a copy on each.")
+    if re.search(r"f32\[(512,256|256,64)\] = reshard", str(traced)):
+        raise WrongError(
+            "every device has the product, but first you collect what it is made of. Let jax.numpy.matmul "
+            "add up the parts."
+        )
+    return ""
+
+
+def centring(answer: Any) -> str:
+    """Grade what a device does to subtract the mean of the numbers of all devices."""
+    numbers = np.array([[0, 1], [4, 9], [16, 25]], np.float32)
+    centred = jax.vmap(partial(_call, answer), axis_name="devices")(jnp.asarray(numbers))
+    for mistake, mean in (
+        ("this is the mean of a device's own numbers", numbers.mean(axis=1, keepdims=True)),
+        ("there is a mean for each position. Take one of all numbers", numbers.mean(axis=0)),
+        ("the means of all devices are added up", 3 * numbers.mean()),
+    ):
+        if isinstance(centred, jax.Array) and np.allclose(centred, numbers - mean):
+            raise WrongError(f"{mistake}.")
+    _require_values(centred, numbers - numbers.mean())
+    return ""
 
 
 def explained(expected: dict[str, tuple[bool, str]]) -> Grader:

@@ -187,6 +187,30 @@ _GRADERS: dict[str, answers.Grader] = {
             "config.update": (True, "Python knows the names of JAX's own settings."),
         }
     ),
+    "12.1": answers.truths(
+        (True, True, False, True), "Where do numbers of several devices have to be added up?"
+    ),
+    "12.2": answers.whole_product,
+    "12.3": answers.number(
+        1_179_648,
+        "The predictions are added up, and an all-reduce sends something for most of them twice.",
+        mistakes={
+            786_432: "this is the size of what is added up. Each device sends more than that.",
+            589_824: "so much is sent to give each device a part of the sum. All need the whole.",
+            294_912: "so many numbers are sent. Each takes four bytes.",
+            442_368: "so much is sent if the batch is split. Here it is the units.",
+            1_376_256: "so much is sent by each of eight devices. Here there are four.",
+        },
+    ),
+    "12.4": answers.number(
+        768,
+        "The gradients have as many numbers as the two matrices. How many have the predictions?",
+        mistakes={
+            1536: "with 16 devices, both ways have to send more. Compare them.",
+            384: "there are two matrices, and each has a gradient.",
+        },
+    ),
+    "12.5": answers.centring,
     "13.1": answers.number(
         512,
         "From where on are the gaps of bfloat16 twice as large as what is added?",

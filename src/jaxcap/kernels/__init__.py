@@ -4,6 +4,7 @@
 - ``batching``: losses and distances, for one example and for many.
 - ``bits``: a count and the training of a network, in formats that may be too short.
 - ``calibration``: two simulated sensors, and ways to fit one to the other.
+- ``collectives``: what devices send each other, from the view of one of them.
 - ``convolution``: convolution and pooling for CPUs.
 - ``dispatch``: operations on arrays so small that the call costs most.
 - ``elementwise``: activation functions and others that treat each element by itself.
@@ -15,6 +16,7 @@
 - ``pendulum``: a pendulum that swings in each kind of loop.
 - ``precision``: JAX's 64-bit mode for one function.
 - ``random_model``: a random model evaluated many times.
+- ``sharded_step``: a training step whose arrays lie on several devices in several ways.
 - ``sharding``: a gradient that several devices share.
 - ``updates``: changed elements of arrays, and sums by group.
 """

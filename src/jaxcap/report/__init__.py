@@ -5,6 +5,7 @@
 - ``figures``: all kinds of figures of results.
 - ``findings``: their titles, in words that stay true.
 - ``headlines``: sentences and small plots of the landing page.
+- ``messages``: what devices send each other, as the compiled program says.
 - ``reliability``: how far timings can be trusted.
 - ``roofline``: which share of a device's ceilings a result reaches.
 - ``source``: the source of functions.

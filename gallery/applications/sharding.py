@@ -1,0 +1,320 @@
+"""
+How much do devices have to send?
+=================================
+
+Devices can share a training step by splitting the batch, or by splitting the units of the layers.
+Either way, they have to send each other numbers, and to wait for them. Which way sends more? Make a
+guess. This page predicts the answer by arithmetic, and then reads it off the compiled program. On
+the way there, types tell you where an array is split, and JAX asks you wherever it can't know. At
+the end, we time the messages.
+"""
+
+# %%
+# A type can say where an array is split
+# --------------------------------------
+# On :doc:`the page before </tutorials/applications/scaling_out>`, XLA decided how results were
+# split. If an axis of a mesh is ``Explicit``, that is part of their type. To look at types, you
+# need no devices: an ``AbstractMesh`` describes some.
+import jax
+import jax.numpy as jnp
+from jax.sharding import AbstractMesh, AxisType
+
+mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
+
+
+def described(shape, *split):
+    """Describe an array, and along which of its axes it is split."""
+    sharding = jax.NamedSharding(mesh, jax.P(*split))
+    return jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)
+
+
+# %%
+# Here are a batch whose examples are split among eight devices, and a matrix of which each device
+# has a copy. How will their product be split?
+from textwrap import fill
+
+
+def show_type(function, *args):
+    try:
+        print(jax.typeof(jax.eval_shape(function, *args)))
+    except Exception as error:  # noqa: BLE001 (its type isn't public)
+        print(fill(f"{type(error).__name__}: {error}", 70))
+
+
+batch = described((512, 64), "devices")
+matrix = described((64, 256))
+print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
+show_type(jnp.matmul, batch, matrix)
+
+# %%
+# Each device multiplies its own examples, and nothing has to be sent. (With real devices,
+# :func:`jax.make_mesh` makes the mesh, and arrays have such types. ``Explicit`` has been `its
+# default since JAX 0.9
+# <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, after
+# ``Auto``.)
+#
+# Where splits clash, JAX asks
+# ----------------------------
+# Now add two arrays that are split along different axes. And multiply two whose *common* axis is
+# split:
+by_column = described((512, 64), None, "devices")
+hidden = described((512, 256), None, "devices")
+by_row = described((256, 64), "devices")
+show_type(jnp.add, batch, by_column)
+show_type(jnp.matmul, hidden, by_row)
+
+# %%
+# In ``Auto`` mode, both would compile, and `XLA would choose the messages
+# <https://docs.jax.dev/en/latest/201/sharding.html>`__. Here the first is an error, because the
+# same devices can't split two axes of one array. With ``jax.reshard``, you decide which of the two
+# arrays has to move. The second is ambiguous. Each device finds a part of every sum, and JAX asks
+# who should get the whole:
+everybody = jax.NamedSharding(mesh, jax.P())
+show_type(
+    lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
+)
+show_type(
+    lambda x, y: jnp.matmul(x, y, out_sharding=everybody), hidden, by_row
+)
+
+# %%
+# Such types don't say *how much* is sent, but they show you where to look.
+#
+# One step, split in two ways
+# ---------------------------
+# Our network has two layers. The hidden one has four times as many units as there are inputs. Only
+# one line knows of devices: it wants the predictions to be split as their targets are.
+from jaxcap.kernels import sharded_step
+from jaxcap.report.source import Source
+
+Source(sharded_step.loss, sharded_step.step)
+
+# %%
+# The first way to split this is by the batch. The second is by the hidden units: each device has
+# some of them, with their columns of the first matrix and their rows of the second. (The two ways
+# are known as *data parallelism* and *tensor parallelism*.) We'll come to the third.
+from jaxcap.results.tables import Table
+
+words = {
+    sharded_step.COPIES: "copies",
+    sharded_step.ROWS: "rows",
+    sharded_step.COLUMNS: "columns",
+}
+ways = (sharded_step.BATCH, sharded_step.UNITS, sharded_step.WEIGHTS)
+rows = [(way, *(words[s] for s in sharded_step.SPLITS[way])) for way in ways]
+columns = ("way", "first matrix", "second matrix", "batch, targets")
+Table(
+    "What a device has of each array", columns, rows, text_columns=(1, 2, 3)
+)
+
+# %%
+# What has to be sent? If the batch is split, each device finds the gradient of its own examples,
+# and the gradients have to be added up. They have as many numbers as the two matrices. If the units
+# are split, each device finds a part of every prediction, and the predictions have to be added up.
+# After that, no device needs anything else from the others.
+#
+# Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that, each of them
+# `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ the size of
+# the array at least ``2 (n - 1) / n`` times. That is enough to predict which way sends more. Does
+# your guess depend on the size of the batch?
+WIDTH, DEVICES, FLOAT = 64, 8, 4
+batches = (128, 512, 2048)
+
+
+def sent_to_add(numbers):
+    return 2 * (DEVICES - 1) / DEVICES * FLOAT * numbers
+
+
+predicted = {
+    sharded_step.BATCH: [sent_to_add(8 * WIDTH**2) for _ in batches],
+    sharded_step.UNITS: [sent_to_add(size * WIDTH) for size in batches],
+}
+
+# %%
+# The program says what it will send
+# ----------------------------------
+# A compiled program contains its messages, with the shapes of what they carry. This compiles and
+# runs the step in a process with eight devices. The lines are the prediction, and the marks are
+# what the programs say:
+from jaxcap.report import figures, messages
+
+steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
+largest_error = max(step.off for step in steps)
+print(f"largest difference from one device: {largest_error:.0e}")
+
+# %%
+import matplotlib.pyplot as plt
+
+_, axes = plt.subplots()
+for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
+    read = [step.sent_bytes / 1e3 for step in steps if step.way == way]
+    (line,) = axes.loglog(batches, [size / 1e3 for size in sizes], label=way)
+    axes.plot(batches, read, marker, color=line.get_color(), markersize=9)
+axes.set(xlabel="examples in the batch", title="A step of a network 64 wide")
+axes.set_ylabel("kB that each device sends\n(lower is better)")
+axes.set_xticks(batches, map(str, batches))
+axes.set_yticks((100, 300, 1000), ("100", "300", "1000"))
+axes.minorticks_off()
+figures.label_ends(axes)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# The gradients of the weights have the same size for any batch, and the predictions grow with it.
+# The lines meet where the batch has eight times as many examples as the network has inputs. How
+# many devices there are doesn't matter for that, as both sides have the same factor.
+#
+# In a deeper network, split units have more to send: each such pair of layers adds up its results,
+# and on the way back the gradients of its inputs.
+#
+# Split the weights, too
+# ----------------------
+# If the batch is split, every device keeps a copy of all weights. It could also keep a part of
+# them, and collect the rest when needed. (This goes by the names *FSDP* and *ZeRO*.)
+Source(sharded_step.loss_of_split_weights)
+
+# %%
+# What does that cost? Each device has to get the weights of all others, by an *all-gather*. In
+# return, it needs the gradient of no more than its own weights. Half an all-reduce will do: a
+# *reduce-scatter* adds up arrays, and gives each device a part of the sum. Either of the two sends
+# half as much as an all-reduce. Do they come to what a split batch sends?
+#
+# We ask for them in two ways. One is the function above, with types. The other is written from the
+# view of a single device, for :func:`jax.shard_map`, the successor of :func:`jax.pmap`:
+Source(sharded_step.loss_on_one)
+
+
+# %%
+by_way = {step.way: step for step in steps if step.batch == 512}
+messages.table(by_way.values(), "Each device in a step with 512 examples")
+
+# %%
+# The last two lines hold the same arrays, a fraction of what the first one holds, and ask for the
+# same gradient. Yet with types, XLA's program has :measured:`with_types`, and with ``shard_map`` it
+# has :measured:`by_hand`. An all-reduce of which each device keeps only a part sends twice as much
+# as it needs to. For GPUs, XLA has `a pass that replaces it
+# <https://github.com/openxla/xla/pull/31030>`__, though `not in every case
+# <https://github.com/openxla/xla/pull/37081>`__. The program above is one for a CPU.
+with_types = by_way[sharded_step.WEIGHTS].words
+by_hand = by_way[sharded_step.BY_HAND].words
+
+# %%
+# A gradient turns messages around
+# --------------------------------
+# Where did ``shard_map`` get a reduce-scatter from? ``loss_on_one`` has none. But it has an
+# all-gather, and the gradient of an all-gather is a reduce-scatter: what went to all devices as
+# copies comes back from all of them, to be added up. To see what each message does, you don't need
+# devices either. Under ``vmap`` with an ``axis_name``, the rows of an array can play their part:
+from jaxcap.kernels import collectives
+
+four = (
+    collectives.add_up,
+    collectives.add_up_parts,
+    collectives.add_up_in_two,
+    collectives.pass_on,
+)
+Source(*four)
+
+# %%
+rows_as_devices = jnp.arange(9.0).reshape(3, 3)
+print(rows_as_devices)
+for collective in four:
+    mapped = jax.vmap(collective, axis_name=sharded_step.AXIS)
+    print(f"{collective.__name__}:\n{mapped(rows_as_devices)}")
+
+# %%
+# ``psum`` is the all-reduce. It gives what ``psum_scatter`` and ``all_gather`` give one after the
+# other, and `one efficient algorithm for it
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html>`__ does just that.
+# ``ppermute`` passes an array on, for example to the next device.
+#
+# What does a message cost here?
+# ------------------------------
+# On a machine without several accelerators, eight devices share one CPU, and no message goes
+# through a cable. One thread copies or adds what lies in memory, and the others wait until it is
+# there. So we compare messages with a copy of all eight vectors on one device. What do you expect
+# to see, for short and for long vectors: the waiting or the copying?
+from jaxcap.experiments import collectives as experiments
+from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
+
+message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.05)
+_ = figures.scaling(
+    message_times,
+    x="kilobytes",
+    over=COPY,
+    title="Messages and a copy",
+    xlabel="kB on each device",
+)
+
+# %%
+from jaxcap.report.claims import LARGEST, claim, speedup_of
+
+messages_cost = claim(
+    "passing the largest vectors on to the next device takes longer than "
+    "copying them all on one device",
+    message_times,
+    speedup_of(PERMUTE, over=COPY, kilobytes=LARGEST),
+    below=1,
+)
+messages_cost
+
+# %%
+one_is_faster = claim(
+    "adding up the largest vectors is faster in one message than in two",
+    message_times,
+    speedup_of(PSUM, over=IN_TWO, kilobytes=LARGEST),
+)
+one_is_faster
+
+# %%
+# If the times hardly grow from the shortest vectors to the next, what you see is waiting, and two
+# messages wait twice. Waiting costs the same however little is sent. Arithmetic on bytes knows
+# nothing of it.
+#
+# Does the step that sends less take less time?
+# ---------------------------------------------
+# Here are two batches, one on either side of the point where the lines meet. By bytes alone, split
+# units should take less time for the smaller one, and a split batch for the larger one:
+step_times = experiments.SHARED_STEPS.run(processes=4, budget_s=0.05)
+step_times
+
+# %%
+less_is_faster = claim(
+    "with the largest batch, for which a split of the units sends more, the "
+    "step with a split batch is faster",
+    step_times,
+    speedup_of(sharded_step.BATCH, over=sharded_step.UNITS, batch=LARGEST),
+)
+less_is_faster
+
+# %%
+# If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
+# its cores and its memory, so what you see is mostly the price of sharing. The messages do carry
+# over: their number and their sizes belong to the program. To find out what they cost on your
+# network, run the experiment above on it.
+#
+# Takeaway
+# --------
+types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
+hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
+passed_on = messages_cost.estimate
+by_batch = less_is_faster.estimate
+largest = step_times.select(
+    batch=max(r.parameters["batch"] for r in step_times)
+)
+against_one = largest.speedup(sharded_step.BATCH, over=experiments.ONE)
+
+# %%
+# A split batch sends the gradients of all weights, and split units send results for the whole
+# batch. So split the batch if it is large for the network, and the units if the network is large
+# for it. Explicit types show where something has to be sent.
+#
+# Then read the compiled program. With the same split of the weights, each device had to send
+# :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we did.
+#
+# On this page's machine, passing on the largest vectors was :measured:`passed_on than a copy`. With
+# the largest batch, the step with a split batch was :measured:`by_batch than with split units`, and
+# :measured:`against_one than on one device`.
+#
+# This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
+# :doc:`How we measure </measuring>` has the rules behind all of the numbers.
