@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from io import StringIO
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -327,7 +328,7 @@ def compare(
                 "benchmark": name,
                 "quantity": about,
                 **_ratios(change),
-                "adjusted_p": change.adjusted_p,
+                "adjusted_p": None if isnan(change.adjusted_p) else change.adjusted_p,
                 "is_change": change.is_change,
             }
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,21 @@ def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> No
     releases = load(files)
     (change,) = releases.changes
     assert releases.confirmation(change) == "undecided"
+
+
+def test_a_release_that_was_recorded_later_has_to_differ_more(
+    tmp_path: Path, releases: Releases
+) -> None:
+    files = releases.files
+    results = files.load(NAMES[0])
+    assert results
+    earlier = results.environment.measured_at - timedelta(days=30)
+    environment = results.environment.model_copy(update={"measured_at": earlier})
+    files.save(NAMES[0], results.model_copy(update={"environment": environment}))
+    (change,), (same_day,) = load(files).changes, releases.changes
+    assert change.ratio == same_day.ratio
+    assert change.low < 0.9 * same_day.low
+    assert change.p > same_day.p
 
 
 def test_modes_are_no_change(releases: Releases) -> None:

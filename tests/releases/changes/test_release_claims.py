@@ -18,8 +18,8 @@ GALLERY = Path(__file__).parents[3] / "gallery"
 ADDING = CLAIMS[0]
 
 
-def recording(folder: Path) -> Releases:
-    releases = load(record(folder))
+def recording(folder: Path, **options: int) -> Releases:
+    releases = load(record(folder, **options))
     assert releases
     return releases
 
@@ -55,6 +55,22 @@ def test_a_claim_can_fail_or_stay_undecided(
     monkeypatch.setattr(releases_made_up, "LEVELS", levels)
     (only,) = check(recording(tmp_path))
     assert set(only.outcomes.values()) == {outcome}
+
+
+def test_a_claim_holds_in_the_direction_that_the_test_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The typical process is a little quicker, and on average they take longer.
+    levels = {
+        (releases_made_up.CONTROL_MOVES, "JAX"): lambda *_: 1.1e-6,
+        (releases_made_up.CONTROL_MOVES, "NumPy"): lambda _, rng: float(
+            rng.choice([1e-6, 9e-6], p=[0.7, 0.3])
+        ),
+    }
+    monkeypatch.setattr(releases_made_up, "LEVELS", levels)
+    (only,) = check(recording(tmp_path, processes=60))
+    assert all(ratio > 1 for ratio in only.ratios.values())
+    assert set(only.outcomes.values()) == {"fails"}
 
 
 def test_single_processes_decide_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from math import isnan
+
 import numpy as np
 import pytest
 
@@ -12,15 +16,18 @@ from jaxcap.releases.changes.series import (
     Series,
     adjust,
 )
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import DRIFT, Estimate
 
 
-def series_of(levels: list[list[float]]) -> Series:
+def series_of(levels: list[list[float]], hours: Sequence[float] = ()) -> Series:
+    """Make a series of what processes measured, and of the hours at which they did."""
     estimates = {
         f"0.{number}.0": Estimate.from_runs([[second] for second in seconds], unit="s")
         for number, seconds in enumerate(levels)
     }
-    return Series("made up", OTHER, "JAX", "time", estimates)
+    start = datetime(2026, 11, 23, tzinfo=UTC)
+    measured_at = dict(zip(estimates, (start + timedelta(hours=h) for h in hours), strict=False))
+    return Series("made up", OTHER, "JAX", "time", estimates, measured_at)
 
 
 def noise(rng: np.random.Generator, level_s: float, count: int = 5) -> list[float]:
@@ -74,3 +81,38 @@ def test_intervals_hold_the_true_ratio_as_often_as_they_say() -> None:
         one = series_of([noise(rng, 1), noise(rng, 2)]).compare("0.0.0", "0.1.0")
         held += one.low <= 2 <= one.high
     assert held / 500 >= 0.93
+
+
+@pytest.mark.parametrize(
+    ("hours", "is_change"), [((0, 5), True), ((0, 24), False), ((24, 0), False), ((), True)]
+)
+def test_what_was_recorded_on_another_day_may_have_drifted(
+    hours: Sequence[float], is_change: bool
+) -> None:
+    series = series_of([[1.0, 1.001] * 3, [1.12, 1.121] * 3], hours)
+    (change,) = adjust([series.compare("0.0.0", "0.1.0")])
+    assert change.is_change == is_change
+    assert (change.low > 1) == is_change
+
+
+def test_intervals_of_recordings_that_drift_hold_the_true_ratio() -> None:
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(500):
+        levels = [noise(rng, level * rng.lognormal(0, DRIFT)) for level in (1, 2)]
+        change = series_of(levels, hours=(0, 24)).compare("0.0.0", "0.1.0")
+        held += change.low <= 2 <= change.high
+    assert held / 500 >= 0.93
+
+
+def test_what_is_counted_takes_no_part_in_the_correction() -> None:
+    timed = series_of([[1.0, 1.1, 1.2], [1.3, 1.4, 1.5]]).compare("0.0.0", "0.1.0")
+    estimates = {
+        release: Estimate(number, number, number, 1.0, "bytes", "counted")
+        for release, number in {"0.0.0": 100.0, "0.1.0": 250.0}.items()
+    }
+    counted = Series("made up", OTHER, "JAX", "temporary memory", estimates)
+    alone, more = adjust([timed, counted.compare("0.0.0", "0.1.0")])
+    assert alone.adjusted_p == timed.p
+    assert isnan(more.p)
+    assert more.is_change

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import jax
@@ -132,6 +133,16 @@ class TestReleases:
         drift = np.array([1, 2, 4, 8]) * MS
         recorded = in_releases(**{"0_4_31": list(drift), "0_4_33": list(5 * drift)})
         assert judge(IN_LOOP, recorded)["0.4.33"].outcome == "reproduced"
+
+    def test_were_not_in_turns_on_different_days(self) -> None:
+        drift = np.array([1, 2, 4, 8]) * MS
+        recorded = in_releases(**{"0_4_31": list(drift), "0_4_33": list(5 * drift)})
+        later = recorded["0.4.31"].environment.measured_at + timedelta(days=1)
+        environment = recorded["0.4.33"].environment.model_copy(update={"measured_at": later})
+        recorded["0.4.33"] = recorded["0.4.33"].model_copy(update={"environment": environment})
+        verdict = judge(IN_LOOP, recorded)["0.4.33"]
+        assert verdict.outcome == "undecided"
+        assert verdict.speedup.value == pytest.approx(1 / 5)
 
     def test_may_have_fewer_processes(self) -> None:
         recorded = in_releases(**{"0_4_31": [MS] * 5, "0_4_33": [9 * MS] * 2})

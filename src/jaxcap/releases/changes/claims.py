@@ -13,6 +13,7 @@ from math import isnan
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import (
     FALSE_SHARE,
+    MeanRatio,
     Series,
     compare_logs,
     false_discovery_control,
@@ -170,24 +171,24 @@ def check(releases: Releases) -> list[CheckedClaim]:
         for release in quicker.releases
         if release in slower.estimates
     }
-    corrected = false_discovery_control([p for _, p in comparisons.values()])
+    corrected = false_discovery_control([mean.p for mean in comparisons.values()])
     outcomes: dict[ReleaseClaim, dict[str, Outcome]] = {claim: {} for claim in pairs}
     ratios: dict[ReleaseClaim, dict[str, float]] = {claim: {} for claim in pairs}
-    for ((claim, release), (ratio, _)), p in zip(comparisons.items(), corrected, strict=True):
-        ratios[claim][release] = ratio
-        outcomes[claim][release] = _outcome(ratio, p)
+    for ((claim, release), mean), p in zip(comparisons.items(), corrected, strict=True):
+        quicker, slower = (series.estimates[release].value for series in pairs[claim])
+        ratios[claim][release] = slower / quicker
+        outcomes[claim][release] = _outcome(mean.value, p)
     return [CheckedClaim(claim, outcomes[claim], ratios[claim]) for claim in pairs if ratios[claim]]
 
 
-def _compare(quicker: Series, slower: Series, release: str) -> tuple[float, float]:
-    """Return how many times as long one takes, and the probability of that by chance alone."""
-    ratio = slower.estimates[release].value / quicker.estimates[release].value
+def _compare(quicker: Series, slower: Series, release: str) -> MeanRatio:
+    """Compare two programs under a release, by the larger of their deviations."""
     deviation = max(quicker.deviation, slower.deviation)
-    *_, p = compare_logs(quicker.logs[release], slower.logs[release], *deviation)
-    return ratio, p
+    return compare_logs(quicker.logs[release], slower.logs[release], *deviation)
 
 
 def _outcome(ratio: float, p: float) -> Outcome:
+    """Judge a claim by the ratio that the probability is about, which isn't that of medians."""
     if isnan(p) or p > FALSE_SHARE:
         return "undecided"
     return "holds" if ratio > 1 else "fails"

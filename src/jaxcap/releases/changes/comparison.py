@@ -110,8 +110,14 @@ class Releases:
                     if estimate and min((estimate.value, *estimate.medians)) > 0:
                         key = str(result.parameters["benchmark"]), result.variant, quantity
                         estimates.setdefault(key, {})[release] = estimate
+        measured_at = {
+            release: results.environment.measured_at for release, results in self.sets.items()
+        }
         series = [
-            Series(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, by_release)
+            Series(
+                *(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, by_release),
+                measured_at=measured_at,
+            )
             for (benchmark, variant, quantity), by_release in estimates.items()
         ]
         places = {benchmark: place for place, benchmark in enumerate(self.topics)}

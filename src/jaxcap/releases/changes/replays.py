@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.changes.series import took_turns
 from jaxcap.releases.changes.spans import name_span
 from jaxcap.releases.quantities import JAX
 from jaxcap.releases.recording.files import TWIN, version_key
@@ -134,21 +135,27 @@ def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, Replay
         If the clock was too coarse for a variant.
     """
     releases = sorted((r for r in recorded if not r.endswith(TWIN)), key=version_key)
-    slow = {r: _find(recorded[r], replay.benchmark, JAX) for r in releases}
+    slow = [r for r in releases if _find(recorded[r], replay.benchmark, JAX)]
     if replay.alternative:
-        fast = {r: _find(recorded[r], replay.benchmark, replay.alternative) for r in releases}
+        fast = {release: release for release in slow}
     else:
         # The nearest release that was not yet slow. The fastest one of all would be fast by chance.
-        good = [r for r in releases if version_key(r) <= version_key(replay.good) and slow[r]]
-        fast = dict.fromkeys(releases, slow[good[-1]] if good else None)
-    is_first_call = BENCHMARKS[replay.benchmark].quantity == "first call"
-    return {
-        release: ReplayVerdict(
-            _speedup(result, other, is_first_call=is_first_call), replay.threshold
-        )
-        for release, result in slow.items()
-        if result and (other := fast[release])
-    }
+        good = [release for release in slow if version_key(release) <= version_key(replay.good)]
+        fast = dict.fromkeys(slow, good[-1]) if good else {}
+    verdicts = {}
+    for release, other_release in fast.items():
+        sets = recorded[release], recorded[other_release]
+        result = _find(sets[0], replay.benchmark, JAX)
+        other = _find(sets[1], replay.benchmark, replay.alternative or JAX)
+        if result and other:
+            speedup = _speedup(
+                result,
+                other,
+                is_first_call=BENCHMARKS[replay.benchmark].quantity == "first call",
+                in_turns=took_turns(*(results.environment.measured_at for results in sets)),
+            )
+            verdicts[release] = ReplayVerdict(speedup, replay.threshold)
+    return verdicts
 
 
 def _find(results: ResultSet, benchmark: str, variant: str) -> Result | None:
@@ -158,12 +165,15 @@ def _find(results: ResultSet, benchmark: str, variant: str) -> Result | None:
     return None
 
 
-def _speedup(result: Result, other: Result, *, is_first_call: bool) -> Speedup:
+def _speedup(result: Result, other: Result, *, is_first_call: bool, in_turns: bool) -> Speedup:
     """Divide the times of ``other`` by those of a result.
 
-    Processes with the same number ran in the same round of the recording, so that what slows the
-    machine for a while slows both.
+    If they took turns, processes with the same number ran in the same round of the recording, so that
+    what slows the machine for a while slows both. Otherwise the machine may have drifted between them.
     """
+    if not in_turns:
+        time, over = (r.first_call if is_first_call else r.time for r in (result, other))
+        return Speedup.from_separate_times(time, over=over)
     if is_first_call:
         times = [run.first_call_s for run in result.runs]
         others = [run.first_call_s for run in other.runs]

@@ -5,22 +5,28 @@ call. Their logarithms are compared by Welch's test. So many comparisons are mad
 look like changes by chance; therefore their p-values are corrected together, so that at most
 `FALSE_SHARE` of what is called a change is expected to be due to chance.
 
+Releases that were recorded together took turns, and whatever slowed the machine slowed all of them.
+Between recordings machines drift, by `~jaxcap.results.statistics.DRIFT`, which no number of processes
+averages out: errors then include it for each of the two.
+
 This module needs no JAX.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
-from math import exp, inf, isnan, log, nan, sqrt
+from math import exp, hypot, inf, isnan, log, nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
 
 from jaxcap.releases.quantities import Quantity
 from jaxcap.releases.recording.files import TWIN
-from jaxcap.results.statistics import CONFIDENCE, Estimate
+from jaxcap.results.statistics import CONFIDENCE, DRIFT, Estimate
 
 #: Smaller differences don't count, however certain they are.
 LEAST_CHANGE = 1.1
@@ -30,6 +36,8 @@ FALSE_SHARE = 0.05
 FEW_PROCESSES = 4
 #: A benchmark has modes if the processes of a release differ by this factor.
 MODE_FACTOR = 1.5
+#: Releases whose last processes ran further apart weren't recorded together, which takes an hour or two.
+LONGEST_RECORDING = timedelta(hours=6)
 # Deviation of logarithms below which no clock can see: equal numbers would have no deviation at all.
 _LEAST_DEVIATION = 1e-3
 
@@ -50,6 +58,8 @@ class Series:
         What is compared.
     estimates
         By release, oldest first; in seconds, or in bytes.
+    measured_at
+        By release, when the last process measured it. Releases took turns if this isn't known.
     """
 
     benchmark: str
@@ -57,6 +67,7 @@ class Series:
     variant: str
     quantity: Quantity
     estimates: Mapping[str, Estimate]
+    measured_at: Mapping[str, datetime] = field(default_factory=dict)
 
     @property
     def releases(self) -> list[str]:
@@ -98,10 +109,13 @@ class Series:
         """Compare two releases that measured it."""
         ratio = self.estimates[after].value / self.estimates[before].value
         if self.is_exact:
-            return ReleaseChange(self, before, after, ratio, ratio, ratio, float(ratio == 1))
-        low, high, p = compare_logs(self.logs[before], self.logs[after], *self.deviation)
+            return ReleaseChange(self, before, after, ratio, ratio, ratio, nan)
+        logs = self.logs[before], self.logs[after]
+        moments = [self.measured_at.get(release) for release in (before, after)]
+        mean = compare_logs(*logs, *self.deviation, drift=0.0 if took_turns(*moments) else DRIFT)
         # With few processes the median may lie beside the mean that the interval is about.
-        return ReleaseChange(self, before, after, ratio, min(low, ratio), max(high, ratio), p)
+        low, high = min(mean.low, ratio), max(mean.high, ratio)
+        return ReleaseChange(self, before, after, ratio, low, high, mean.p)
 
 
 @dataclass(frozen=True)
@@ -123,7 +137,8 @@ class ReleaseChange:
     high
         The upper end of the ratio's interval; infinite in that case.
     p
-        The probability that chance alone makes so large a difference; nan if it can't be estimated.
+        The probability that chance alone makes so large a difference; nan if it can't be estimated,
+        and for what is counted, where chance has no part.
     adjusted_p
         The same, corrected for all comparisons that were made together.
     """
@@ -145,11 +160,13 @@ class ReleaseChange:
     @property
     def is_change(self) -> bool:
         """Whether it is large enough, certain enough, and not a matter of modes."""
-        if isnan(self.adjusted_p) or self.factor < LEAST_CHANGE:
+        if self.factor < LEAST_CHANGE:
             return False
+        if self.series.is_exact:
+            return True
         if self.series.has_modes and self._ranges_overlap:
             return False
-        return self.adjusted_p <= FALSE_SHARE
+        return self.adjusted_p <= FALSE_SHARE  # which nan isn't
 
     @property
     def _ranges_overlap(self) -> bool:
@@ -191,18 +208,55 @@ def false_discovery_control(p_values: Sequence[float]) -> list[float]:
     return [nan if isnan(p) else float(next(corrected)) for p in p_values]
 
 
-def compare_logs(
-    before: np.ndarray, after: np.ndarray, deviation: float, freedom: int
-) -> tuple[float, float, float]:
-    """Return the ends of a ratio's interval, and the probability that chance alone makes it so large.
+def took_turns(moment: datetime | None, other: datetime | None) -> bool:
+    """Whether what was measured until two moments was recorded together, as far as is known."""
+    return moment is None or other is None or abs(moment - other) <= LONGEST_RECORDING
 
-    Both come from the more cautious of two tests: Welch's test of the two releases, and a test with
-    the benchmark's deviation in all releases. Welch's test alone would find a difference where all
-    processes of a release happen to agree, as they sometimes do if times have modes.
+
+class MeanRatio(NamedTuple):
+    """A ratio of geometric means, with its interval.
+
+    Attributes
+    ----------
+    value
+        The ratio.
+    low
+        The lower end of its interval; zero if it can't be estimated.
+    high
+        The upper end; infinite in that case.
+    p
+        The probability that chance alone makes it differ so much from 1; nan in that case.
     """
-    if min(len(before), len(after)) < 2:
-        return 0.0, inf, nan
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+def compare_logs(
+    before: np.ndarray, after: np.ndarray, deviation: float, freedom: int, *, drift: float = 0.0
+) -> MeanRatio:
+    """Compare what processes measured before a change with what they measured after it.
+
+    Interval and probability come from the more cautious of two tests: Welch's test of the two
+    releases, and a test with the benchmark's deviation in all releases. Welch's test alone would find
+    a difference where all processes of a release happen to agree, as they sometimes do if times have
+    modes.
+
+    Parameters
+    ----------
+    before, after
+        Logarithms, one for each process.
+    deviation, freedom
+        See `Series.deviation`.
+    drift
+        The standard deviation of either mean besides that of processes, see
+        `~jaxcap.results.statistics.DRIFT`.
+    """
     difference = float(after.mean() - before.mean())
+    if min(len(before), len(after)) < 2:
+        return MeanRatio(exp(difference), 0.0, inf, nan)
     variances = [
         max(float(logs.var(ddof=1)), _LEAST_DEVIATION**2) / len(logs) for logs in (before, after)
     ]
@@ -210,10 +264,11 @@ def compare_logs(
         variance**2 / (len(logs) - 1)
         for variance, logs in zip(variances, (before, after), strict=True)
     )
+    drifted = sqrt(2) * drift
     errors: Sequence[tuple[float, float]] = [
-        (sqrt(sum(variances)), own),
-        (deviation * sqrt(1 / len(before) + 1 / len(after)), freedom),
+        (hypot(sqrt(sum(variances)), drifted), own),
+        (hypot(deviation * sqrt(1 / len(before) + 1 / len(after)), drifted), freedom),
     ]
     reach = max(error * scipy.special.stdtrit(df, (1 + CONFIDENCE) / 2) for error, df in errors)
     p = max(2 * scipy.special.stdtr(df, -abs(difference) / error) for error, df in errors)
-    return exp(difference - reach), exp(difference + reach), float(p)
+    return MeanRatio(exp(difference), exp(difference - reach), exp(difference + reach), float(p))

@@ -129,11 +129,11 @@ def then_and_now(directive: SphinxDirective, releases: Releases) -> list[nodes.N
         return [nodes.paragraph(text="Only one release was recorded.")]
     rows = []
     for topic, changes in topics.items():
-        slower = sum(change.is_change and change.ratio > 1 for change in changes)
-        faster = sum(change.is_change and change.ratio < 1 for change in changes)
+        worse = sum(change.is_change and change.ratio > 1 for change in changes)
+        better = sum(change.is_change and change.ratio < 1 for change in changes)
         typical = exp(fmean(log(change.ratio) for change in changes))
-        counts = map(str, (faster, len(changes) - slower - faster, slower))
+        counts = map(str, (better, len(changes) - worse - better, worse))
         rows.append((link_to_topic(topic, directive.env), *counts, f"{typical:.2f}"))
     caption = f"JAX {releases.newest} compared with {releases.names[0]}, on {releases.device}"
-    headers = ("topic", "faster", "no clear change", "slower", "geometric mean of the ratios")
+    headers = ("topic", "better", "no clear change", "worse", "geometric mean of the ratios")
     return [table_node(Table(caption, headers, rows))]
