@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,17 @@ def test_every_folder_says_which_machine_it_is_of() -> None:
 
 OTHER_CORES = ENVIRONMENT.model_copy(update={"cores": 64})
 NEWER = ENVIRONMENT.model_copy(update={"python": "3.14.0", "versions": {"jax": "1.0"}})
+
+
+@pytest.mark.parametrize(("later", "days"), [(0, "2026-11-02"), (1, "2026-11-02 to 2026-11-03")])
+def test_a_recording_names_the_days_of_all_its_experiments(later: int, days: str) -> None:
+    start = datetime(2026, 11, 2, 12, tzinfo=UTC)
+    sets = {}
+    for name, day in ("newest", later), ("first", 0):
+        moment = {"measured_at": start + timedelta(days=day)}
+        environment = ENVIRONMENT.model_copy(update=moment)
+        sets[name] = make_set(make_result()).model_copy(update={"environment": environment})
+    assert Recording(sets).days == days
 
 
 class TestPlaces:

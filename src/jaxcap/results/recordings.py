@@ -84,6 +84,12 @@ class Recording:
         return max(environments, key=lambda environment: environment.measured_at)
 
     @property
+    def days(self) -> str:
+        """The day of the measurements, or the first and the last, as ``"2026-11-01 to 2026-11-23"``."""
+        days = [results.environment.measured_at.date() for results in self.sets.values()]
+        return " to ".join(dict.fromkeys((str(min(days)), str(max(days)))))
+
+    @property
     def device(self) -> Device:
         """The machine's best device."""
         return self.environment.device

@@ -23,7 +23,7 @@ Cell = list[nodes.Node]
 
 
 class ClaimEverywhere(NamedTuple):
-    """A claim of a tutorial, and what became of it by machine and date."""
+    """A claim of a tutorial, and what became of it by machine and days."""
 
     page: str
     statement: Statement
@@ -80,7 +80,7 @@ def _check_everywhere(page: str, claim: Claim, environment: Environment) -> Clai
     statement = claim.statement
     checked = {f"{environment.device}, this site": claim}
     for recording in page_records.other_recordings():
-        name = f"{recording.name}, recorded {recording.environment.measured_at:%Y-%m-%d}"
+        name = f"{recording.name}, recorded {recording.days}"
         # A recording may lack experiments or points, and a coarse clock may have measured zero.
         with suppress(KeyError, ResultsError, ArithmeticError):
             checked[name] = statement.check(recording.sets[statement.experiment])

@@ -222,12 +222,11 @@ def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
 
 
 def _row(machine: Recording) -> tuple[str, ...]:
-    days = [results.environment.measured_at.date() for results in machine.sets.values()]
     return (
         machine.name,
         "this site" if machine.live else "recorded",
         str(len(machine.sets)),
-        " to ".join(dict.fromkeys((str(min(days)), str(max(days))))),
+        machine.days,
     )
 
 
