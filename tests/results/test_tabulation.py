@@ -45,6 +45,12 @@ class TestTables:
             ("10,000,000", "True", "jit"),
         ]
 
+    def test_a_flag_is_no_number(self) -> None:
+        flags = [make_result(parameters={"unroll": value}) for value in (1, True)]
+        table = make_set(*flags).table()
+        assert table.headers[:2] == ("unroll", "variant")
+        assert [row[0] for row in table.rows] == ["1", "True"]
+
     def test_results_of_several_experiments_have_a_row_each(self) -> None:
         table = make_set(make_result(), make_result(experiment="other")).table()
         assert [row[:2] for row in table.rows] == [("jit", "test"), ("jit", "other")]

@@ -22,7 +22,7 @@ from jaxcap.measure.settings import MACHINE, STORE, quick_is_on, reuse_is_on, se
 from jaxcap.results import Environment, Parameter, Result, ResultsError, ResultSet
 from jaxcap.results.atomic import write_atomically
 from jaxcap.results.files import ENVIRONMENT_FILE, load_environment, recording_path, slug
-from jaxcap.results.models import is_same
+from jaxcap.results.models import identity
 from jaxcap.results.recordings import changes_since, load_recording
 
 logger = logging.getLogger(__name__)
@@ -240,5 +240,5 @@ def tell_source(experiment: str, path: Path) -> None:
 
 def _is_at(result: Result, point: Mapping[str, Parameter]) -> bool:
     return result.parameters.keys() == point.keys() and all(
-        is_same(value, point[name]) for name, value in result.parameters.items()
+        identity(value) == identity(point[name]) for name, value in result.parameters.items()
     )

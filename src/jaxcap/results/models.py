@@ -207,7 +207,7 @@ class Result(FrozenModel):
 
         Experiment, variant, parameters in alphabetical order, device and allocator.
         """
-        parameters = tuple(sorted(self.parameters.items()))
+        parameters = tuple((n, identity(self.parameters[n])) for n in sorted(self.parameters))
         return self.experiment, self.variant, parameters, self.device, self.allocator
 
     @property
@@ -328,9 +328,9 @@ def without_disturbed(
     return kept if min(map(len, kept)) >= MIN_UNDISTURBED else runs
 
 
-def is_same(value: object, other: object) -> bool:
-    """Whether two parameters are equal, which a number and a boolean never are."""
-    return isinstance(value, bool) == isinstance(other, bool) and value == other
+def identity(parameter: Hashable) -> Hashable:
+    """Return what equal parameters share: for Python, ``True`` equals 1."""
+    return isinstance(parameter, bool), parameter
 
 
 def not_in_turns(variant: str, over: str) -> ResultsError:

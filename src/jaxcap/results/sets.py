@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self, overload
@@ -15,7 +15,7 @@ from jaxcap.results.atomic import write_atomically
 from jaxcap.results.base import FrozenModel
 from jaxcap.results.environment import Environment
 from jaxcap.results.files import SCHEMA_VERSION, load_results
-from jaxcap.results.models import Result, ResultsError, is_same, not_in_turns
+from jaxcap.results.models import Result, ResultsError, identity, not_in_turns
 from jaxcap.results.statistics import Speedup
 from jaxcap.results.tables import Table
 from jaxcap.results.tabulation import (
@@ -118,14 +118,7 @@ class ResultSet(FrozenModel):
             If there are none.
         """
         wanted = {name: value for name, value in criteria.items() if value is not None}
-        chosen = tuple(
-            result
-            for result in self.results
-            if all(
-                any(is_same(value, fact) for fact in _facts(result, name))
-                for name, value in wanted.items()
-            )
-        )
+        chosen = tuple(result for result in self.results if _meets(result, wanted))
         if not chosen:
             asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
             choices = "; ".join(self._choices(name) for name in wanted)
@@ -326,7 +319,14 @@ def json_schema() -> dict[str, Any]:
     return schema | ResultSet.model_json_schema() | {"title": "jaxcap results"}
 
 
-def _facts(result: Result, name: str) -> tuple[object, ...]:
+def _meets(result: Result, criteria: Mapping[str, Hashable]) -> bool:
+    """Tell whether a result meets all criteria of `ResultSet.select`."""
+    return all(
+        identity(value) in map(identity, _facts(result, name)) for name, value in criteria.items()
+    )
+
+
+def _facts(result: Result, name: str) -> tuple[Hashable, ...]:
     """Return what `ResultSet.select` compares a name with: nothing where the result lacks it."""
     if name == "device":
         return result.device, result.device.platform

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from jaxcap.results.models import DISTURBED_SHARE, SLOW, Result
+from jaxcap.results.models import DISTURBED_SHARE, SLOW, Result, identity
 from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
@@ -37,13 +37,23 @@ class RowKey:
                 return key
         return keys[-1]
 
-    def __call__(self, result: Result) -> tuple[Any, ...]:
-        """Return the parameters, the variant and the details."""
+    def __call__(self, result: Result) -> tuple[Hashable, ...]:
+        """Return what the results of a row share: parameters, variant and details."""
         return (
-            *(result.parameters.get(name, "") for name in self.parameters),
+            *(identity(result.parameters.get(name, "")) for name in self.parameters),
             result.variant,
             *(detail(result, name) for name in self.details),
         )
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers of the columns that head a row."""
+        return (*self.parameters, "variant")
+
+    def head(self, result: Result) -> tuple[str, ...]:
+        """Return the texts that head the row of a result."""
+        values = (result.parameters.get(name, "") for name in self.parameters)
+        return (*map(_shown, values), result.variant)
 
 
 def detail(result: Result, name: str) -> str:
@@ -72,15 +82,17 @@ def pivot(
     missing
         The text of a cell for which a column has no result.
     """
-    cells = {
-        header: {key(result): text for result, text in column} for header, column in columns.items()
-    }
-    headers = (*key.parameters, "variant")
+    heads: dict[Hashable, tuple[str, ...]] = {}
+    cells: dict[tuple[Hashable, str], str] = {}
+    for header, column in columns.items():
+        for result, text in column:
+            heads.setdefault(key(result), key.head(result))
+            cells[key(result), header] = text
     rows = [
-        (*map(_shown, row[: len(headers)]), *(texts.get(row, missing) for texts in cells.values()))
-        for row in dict.fromkeys(row for texts in cells.values() for row in texts)
+        (*head, *(cells.get((row, header), missing) for header in columns))
+        for row, head in heads.items()
     ]
-    return Table(caption, (*headers, *cells), rows, notes)
+    return Table(caption, (*key.headers, *columns), rows, notes)
 
 
 def table_of_times(results: Sequence[Result]) -> Table:
@@ -129,10 +141,10 @@ def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str,
 
 def varying(results: Sequence[Result]) -> list[str]:
     """Names of the parameters that differ between results, in order of appearance."""
-    values: dict[str, set[object]] = {}
+    values: dict[str, set[Hashable]] = {}
     for result in results:
         for key, value in result.parameters.items():
-            values.setdefault(key, set()).add(value)
+            values.setdefault(key, set()).add(identity(value))
     shared = {key for key in values if all(key in result.parameters for result in results)}
     return [key for key, seen in values.items() if len(seen) > 1 or key not in shared]
 
