@@ -429,7 +429,7 @@ def _choose(names: Sequence[str], python: str) -> Sequence[str]:
 
 def _require_device(chosen: Sequence[str], benchmarks: Sequence[str], files: ReleaseFiles) -> None:
     """Refuse programs alone under new releases: only other benchmarks say what device they ran on."""
-    from jaxcap.releases.recording.recorder import PROGRAMS
+    from jaxcap.releases.benchmarks.whole_programs import PROGRAMS
 
     new = [release for release in chosen if not files.path(release).exists()]
     if new and set(benchmarks) <= set(PROGRAMS):
@@ -442,7 +442,7 @@ def _require_device(chosen: Sequence[str], benchmarks: Sequence[str], files: Rel
 def _benchmarks(patterns: Sequence[str]) -> Sequence[str]:
     """Select benchmarks by patterns, or all."""
     from jaxcap.releases.benchmarks import BENCHMARKS
-    from jaxcap.releases.recording.recorder import PROGRAMS
+    from jaxcap.releases.benchmarks.whole_programs import PROGRAMS
 
     known = (*PROGRAMS, *BENCHMARKS)
     for pattern in patterns:

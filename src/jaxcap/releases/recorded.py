@@ -6,9 +6,9 @@ from pathlib import Path
 
 from jaxcap.measure.store import tell_source
 from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.benchmarks.whole_programs import PROGRAMS
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
-from jaxcap.releases.recording.recorder import PROGRAMS
 from jaxcap.results import ResultsError
 
 #: The topic of programs that are timed from their start to their end.

@@ -1,4 +1,10 @@
-"""The benchmarks, by name: one module for each topic, in the order in which pages show them."""
+"""The benchmarks, by name, in the order in which pages show them.
+
+- ``benchmark``: what a benchmark is.
+- ``calls``, ``arrays``, ``linear_algebra``, ``loops``, ``programs``: benchmarks by subject.
+- ``issues``: replays of public issues.
+- ``whole_programs``: programs that are timed from their start to their end.
+"""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from jaxcap.measure.processes import Interpreter, ProcessError
 from jaxcap.measure.turns import measure_each_in_turns
 from jaxcap.measure.worker import Task
 from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.benchmarks.whole_programs import PROGRAMS
 from jaxcap.releases.quantities import JAX
 from jaxcap.releases.recording.environments import (
     InstallationError,
@@ -45,11 +46,29 @@ LIMIT_S = 240.0
 # A release that fails at more benchmarks doesn't work here.
 MAX_FAILURES = 10
 
-#: Programs whose whole run is timed, by the name of the benchmark.
-PROGRAMS = {
-    "import of JAX": "import jax",
-    "import of JAX, and a first result": "import jax; (jax.numpy.ones(3) + 1).block_until_ready()",
-}
+# Times a program by its name.
+TimeProgram = Callable[[Interpreter, str], float]
+
+
+def time_program(interpreter: Interpreter, name: str) -> float:
+    """Return the seconds that a program takes from its start to its end.
+
+    Raises
+    ------
+    ProcessError
+        If it fails or hangs.
+    """
+    start_s = time.perf_counter()
+    try:
+        subprocess.run(
+            [interpreter.executable, "-c", PROGRAMS[name]],
+            capture_output=True,
+            check=True,
+            timeout=LIMIT_S,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ProcessError(f"{PROGRAMS[name]!r} failed: {error}") from error
+    return time.perf_counter() - start_s
 
 
 @dataclass
@@ -72,6 +91,10 @@ class ReleaseRecorder:
         Names of those to be measured.
     on_failure
         Called with a sentence for each failure.
+    measure
+        Measures calls, as `~jaxcap.measure.turns.measure_each_in_turns` does.
+    time_program
+        Times a program, as `time_program` does.
     """
 
     files: ReleaseFiles
@@ -81,6 +104,8 @@ class ReleaseRecorder:
     processes: int = 5
     benchmarks: Sequence[str] = (*PROGRAMS, *BENCHMARKS)
     on_failure: Callable[[str], object] = lambda _: None
+    measure: Callable[..., Sequence[ResultSet]] = measure_each_in_turns
+    time_program: TimeProgram = time_program
     _failures: dict[str, dict[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -222,7 +247,7 @@ class ReleaseRecorder:
         times_s = {}
         for name in names:
             try:
-                times_s[name] = _time_program(interpreter, name)
+                times_s[name] = self.time_program(interpreter, name)
             except ProcessError as error:
                 self._note(release, name, str(error))
         return times_s
@@ -246,7 +271,7 @@ class ReleaseRecorder:
             empty_caches=False,
             analysed="all" if is_new else "none",
         )
-        sets = measure_each_in_turns(
+        sets = self.measure(
             task, interpreters, budget_s=BUDGET_S, limit_s=LIMIT_S, on_progress=lambda _: None
         )
         return [
@@ -288,21 +313,6 @@ def _code(benchmark: str) -> str:
     if benchmark in PROGRAMS:
         return sha256(PROGRAMS[benchmark].encode()).hexdigest()[:12]
     return digest(BENCHMARKS[benchmark].prepare.__module__)
-
-
-def _time_program(interpreter: Interpreter, name: str) -> float:
-    """Return the seconds that a program takes from its start to its end."""
-    start_s = time.perf_counter()
-    try:
-        subprocess.run(
-            [interpreter.executable, "-c", PROGRAMS[name]],
-            capture_output=True,
-            check=True,
-            timeout=LIMIT_S,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise ProcessError(f"{PROGRAMS[name]!r} failed: {error}") from error
-    return time.perf_counter() - start_s
 
 
 def _of_program(name: str, seconds: float, device: Device) -> Result:
