@@ -100,8 +100,10 @@ def save_drawing(
     ----------
     drawing, results
         How to draw, and what.
-    path, root
-        As in `save`.
+    path
+        Path of the light file, as `save` takes it.
+    root
+        The folder with the sources of the site.
     drawn
         The figure, if it was drawn already. It is saved as PNG too.
     among
@@ -110,7 +112,7 @@ def save_drawing(
     Returns
     -------
     list
-        As from `save`.
+        For each of the two files, the attributes of docutils' node for an image.
     """
     source, sidecar = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
     if drawn is None and sidecar.exists():

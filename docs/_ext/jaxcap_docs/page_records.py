@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -209,50 +208,61 @@ def save(
     figures
         What else it shows.
     """
-    environment = machine()
-    results = _results(variables)
+    everything = _PageResults()
+    own = everything.add(_results(variables))
+    for value in variables.values():
+        if isinstance(value, ResultSet):
+            everything.add(value)
     claims = {id(value): value for value in variables.values() if isinstance(value, Claim)}
-    shown = [
-        *(claim.results for claim in claims.values()),
-        *(table.results for table in tables.values()),
-        *(figure.results for figure in figures),
+    claim_records = [
+        ClaimRecord(statement=claim.statement, results=everything.add(claim.results))
+        for claim in claims.values()
     ]
-    everything = {id(result): result for result in chain(results, *shown)}
-    sets = [*(value for value in variables.values() if isinstance(value, ResultSet)), *shown]
-    environments = {result.experiment: part.environment for part in sets for result in part}
-    places = {key: place for place, key in enumerate(everything)}
-
-    def positions(shown: ResultSet) -> Positions:
-        return tuple(places[id(result)] for result in shown)
-
+    table_records = [
+        TableRecord(html=html, results=everything.add(table.results), over=table.over)
+        for html, table in tables.items()
+    ]
+    figure_records = [
+        FigureRecord(**figure._asdict() | {"results": everything.add(figure.results)})
+        for figure in figures
+    ]
+    environment = machine()
     record = PageRecord(
         environment=environment,
         duration_s=duration_s,
         numbers={name: number for name, value in variables.items() if (number := _number(value))},
-        results=results,
-        other_results=tuple(everything.values())[len(results) :],
-        measured={
-            r.experiment: environments.get(r.experiment, environment) for r in everything.values()
-        },
-        claims=tuple(
-            ClaimRecord(statement=claim.statement, results=positions(claim.results))
-            for claim in claims.values()
-        ),
-        tables=tuple(
-            TableRecord(html=html, results=positions(table.results), over=table.over)
-            for html, table in tables.items()
-        ),
-        figures=tuple(
-            FigureRecord(
-                path=figure.path,
-                drawing=figure.drawing,
-                results=positions(figure.results),
-                is_changed=figure.is_changed,
-            )
-            for figure in figures
-        ),
+        results=tuple(everything.results[: len(own)]),
+        other_results=tuple(everything.results[len(own) :]),
+        measured=everything.environments(environment),
+        claims=tuple(claim_records),
+        tables=tuple(table_records),
+        figures=tuple(figure_records),
     )
     write_if_changed(record_path(page), record.model_dump_json(indent=1))
+
+
+class _PageResults:
+    """The results of a page, each once, in the order in which they are added."""
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+        self._places: dict[int, int] = {}  # by identity
+        self._environments: dict[str, Environment] = {}  # by experiment
+
+    def add(self, results: ResultSet | Sequence[Result]) -> Positions:
+        """Add the results that are new, and return the positions of all of them."""
+        for result in results:
+            if id(result) not in self._places:
+                self._places[id(result)] = len(self.results)
+                self.results.append(result)
+            if isinstance(results, ResultSet):
+                self._environments[result.experiment] = results.environment
+        return tuple(self._places[id(result)] for result in results)
+
+    def environments(self, default: Environment) -> dict[str, Environment]:
+        """Return the machine and the moment of each experiment, if a set has told them."""
+        names = dict.fromkeys(result.experiment for result in self.results)
+        return {name: self._environments.get(name, default) for name in names}
 
 
 @cache  # all scripts have run before the first page is read

@@ -100,7 +100,7 @@ def sources_of_script(script: str) -> dict[str, str]:
     Returns
     -------
     dict
-        As in `sources`.
+        Source text by name of the module.
     """
 
     def is_ours(module: str) -> bool:

@@ -172,7 +172,7 @@ class Store:
         OSError
             If the folder cannot be written to or is full. What was kept before stays.
         ResultsError
-            As in `find`.
+            If the description of a machine's folder cannot be read.
         """
         path = recording_path(self.folder, results.environment, plan.name)
         # Before the results, so that another machine never takes the folder for its own.

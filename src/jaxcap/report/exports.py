@@ -127,21 +127,20 @@ def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> 
     results, over = table.results, table.over
     if over is None:
         compared: Sequence[Result] = results.results
-        columns = columns_of_times(compared)
-        own = {"time": _times(compared)}
-        cells = {name: _times(other.results) for name, other in others.items()}
+        columns, name = columns_of_times(compared), "time"
+        own = _times(compared)
+        elsewhere = {device: _times(other.results) for device, other in others.items()}
     else:
         speedups = results.paired_speedups(over)
         compared = [result for result, _ in speedups]
-        columns = columns_of_speedups(speedups)
-        ratios = [(result, _in_brackets(ratio, ratio.range)) for result, ratio in speedups]
-        own = {"times as fast": _Estimates(ratios, next(iter(interval_column(speedups))))}
-        cells = {name: _speedups(other, over) for name, other in others.items()}
-    for column in own.values():
-        del columns[column.brackets]
-    columns |= {name: column.texts for name, column in (own | cells).items()}
+        columns, name = columns_of_speedups(speedups), "times as fast"
+        own = _ratios(speedups)
+        elsewhere = {device: _speedups(other, over) for device, other in others.items()}
+    del columns[own.brackets]
+    shown = {name: own} | elsewhere
+    columns |= {header: column.texts for header, column in shown.items()}
     key = RowKey.for_sets([compared], results.varying())
-    notes = [*table.notes, *_note_on_brackets((own | cells).values())]
+    notes = [*table.notes, *_note_on_brackets(shown.values())]
     return pivot(table.caption, key, columns, notes=notes)
 
 
@@ -184,7 +183,14 @@ def _times(results: Sequence[Result]) -> _Estimates:
     return _Estimates(list(zip(results, texts, strict=True)), name)
 
 
+def _ratios(speedups: Sequence[tuple[Result, Speedup]]) -> _Estimates:
+    """Show ratios with the same intervals as a table of one set does, which has the verdicts."""
+    texts = [(result, _in_brackets(ratio, ratio.range)) for result, ratio in speedups]
+    return _Estimates(texts, next(iter(interval_column(speedups))))
+
+
 def _speedups(results: ResultSet, over: str) -> _Estimates:
+    """Show ratios of another machine, with words where these are undecided."""
     speedups = results.paired_speedups(over)
     if not speedups:
         return _Estimates([])

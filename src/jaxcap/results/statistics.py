@@ -101,8 +101,10 @@ class Estimate:
         ----------
         runs
             At least one sample for each of one or more processes.
-        unit, devices
-            As in `Estimate`.
+        unit
+            Of the samples: ``"s"`` for times, ``""`` for ratios.
+        devices
+            Where the measured calls ran.
 
         Raises
         ------

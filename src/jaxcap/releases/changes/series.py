@@ -140,7 +140,7 @@ class ReleaseChange:
         The probability that chance alone makes so large a difference; nan if it can't be estimated,
         and for what is counted, where chance has no part.
     adjusted_p
-        The same, corrected for all comparisons that were made together.
+        ``p``, corrected for all comparisons that were made together; nan until then.
     """
 
     series: Series
