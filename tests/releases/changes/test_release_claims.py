@@ -18,8 +18,8 @@ GALLERY = Path(__file__).parents[3] / "gallery"
 ADDING = CLAIMS[0]
 
 
-def recording(folder: Path, **options: int) -> Releases:
-    releases = load(record(folder, **options))
+def recording(folder: Path, *, processes: int = 5) -> Releases:
+    releases = load(record(folder, processes=processes))
     assert releases
     return releases
 

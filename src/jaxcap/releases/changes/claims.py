@@ -175,8 +175,8 @@ def check(releases: Releases) -> list[CheckedClaim]:
     outcomes: dict[ReleaseClaim, dict[str, Outcome]] = {claim: {} for claim in pairs}
     ratios: dict[ReleaseClaim, dict[str, float]] = {claim: {} for claim in pairs}
     for ((claim, release), mean), p in zip(comparisons.items(), corrected, strict=True):
-        quicker, slower = (series.estimates[release].value for series in pairs[claim])
-        ratios[claim][release] = slower / quicker
+        quicker_s, slower_s = (each.estimates[release].value for each in pairs[claim])
+        ratios[claim][release] = slower_s / quicker_s
         outcomes[claim][release] = _outcome(mean.value, p)
     return [CheckedClaim(claim, outcomes[claim], ratios[claim]) for claim in pairs if ratios[claim]]
 

@@ -115,7 +115,11 @@ class Releases:
         }
         series = [
             Series(
-                *(benchmark, self.topics.get(benchmark, OTHER), variant, quantity, by_release),
+                benchmark=benchmark,
+                topic=self.topics.get(benchmark, OTHER),
+                variant=variant,
+                quantity=quantity,
+                estimates=by_release,
                 measured_at=measured_at,
             )
             for (benchmark, variant, quantity), by_release in estimates.items()
