@@ -65,6 +65,7 @@ def test_importing_brings_along_no_library_that_is_not_needed(
         *("src/jaxcap/kernels", "src/jaxcap/measure", "src/jaxcap/measure/machine"),
         *("src/jaxcap/releases", "src/jaxcap/releases/benchmarks", "src/jaxcap/releases/changes"),
         *("src/jaxcap/releases/recording", "src/jaxcap/releases/search", "src/jaxcap/report"),
+        "src/jaxcap/report/figures",
     ],
 )
 def test_a_package_lists_its_modules(package: str) -> None:

@@ -16,7 +16,7 @@ from fakes import ENVIRONMENT, make_result, make_run, make_set
 
 from jaxcap import experiments
 from jaxcap.cli import cli
-from jaxcap.measure import recording
+from jaxcap.measure import record_experiments
 from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.machine import description, lock
 from jaxcap.measure.processes import ProcessError
@@ -38,7 +38,7 @@ def measured(
         return make_set(*(make_result("jit", *runs, parameters=p, **facts) for p in points))
 
     monkeypatch.setattr(Experiment, "run", run)
-    for module in description, recording:
+    for module in description, record_experiments:
         monkeypatch.setattr(module, "capture", lambda: ENVIRONMENT)
     monkeypatch.setattr(lock, "LOCK", tmp_path_factory.mktemp("lock") / "lock")
     return names

@@ -22,11 +22,11 @@ from sample_experiments import SUMS
 
 from jaxcap.cli import cli
 from jaxcap.experiments import catalogue, unknown_parameters
-from jaxcap.measure import recording
+from jaxcap.measure import record_experiments
 from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.machine import lock
 from jaxcap.measure.machine.lock import BusyError, measuring_alone
-from jaxcap.measure.recording import outdated_experiments, record
+from jaxcap.measure.record_experiments import outdated_experiments, record
 from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.files import recording_path, slug
 from jaxcap.results.recordings import (
@@ -67,7 +67,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return make_set(result)
 
     monkeypatch.setattr(Experiment, "run", run)
-    monkeypatch.setattr(recording, "capture", lambda: ENVIRONMENT)
+    monkeypatch.setattr(record_experiments, "capture", lambda: ENVIRONMENT)
     return names
 
 
@@ -166,7 +166,7 @@ def test_a_busy_machine_is_reported_in_a_sentence(
     def busy() -> None:
         raise BusyError("another recording is measuring")
 
-    monkeypatch.setattr(recording, "measuring_alone", busy)
+    monkeypatch.setattr(record_experiments, "measuring_alone", busy)
     result = CliRunner().invoke(cli, ["record", "--folder", str(tmp_path), "product"])
     assert result.exit_code == 2
     assert "Error: another recording is measuring" in result.stderr
@@ -369,7 +369,7 @@ from fakes import ENVIRONMENT, make_result, make_set
 from sample_experiments import SUMS
 from dataclasses import replace
 from jaxcap.measure.experiment import Experiment
-from jaxcap.measure import recording
+from jaxcap.measure import record_experiments
 from jaxcap.measure.machine import lock
 
 def run(experiment, **_):
@@ -377,10 +377,10 @@ def run(experiment, **_):
     return make_set(make_result(experiment=experiment.name, code=experiment.code))
 
 lock.LOCK = Path(sys.argv[1], "lock")
-Experiment.run, recording.capture = run, lambda: ENVIRONMENT
+Experiment.run, record_experiments.capture = run, lambda: ENVIRONMENT
 names = [f"sums {number}" for number in range(200)]
 print("ready", flush=True)
-recording.record(
+record_experiments.record(
     Path(sys.argv[1], "recorded"),
     {name: replace(SUMS, name=name, quick=({},)) for name in names},
     processes=1,

@@ -61,13 +61,13 @@ def record(
         )
     run = CommandRun(quiet=quiet)
     start_backend()
-    from jaxcap.measure import recording
+    from jaxcap.measure import record_experiments
     from jaxcap.measure.machine import description
 
     chosen = _choose(experiments, run)
     environment = description.capture()
     try:
-        pending = recording.outdated_experiments(
+        pending = record_experiments.outdated_experiments(
             folder, chosen, environment, processes=processes, budget_s=budget_s
         )
     except ResultsError as error:
@@ -94,7 +94,7 @@ def _record(
     run: CommandRun,
 ) -> list[Path]:
     """Record experiments, with a progress bar on a terminal. An error names the experiment."""
-    from jaxcap.measure import recording
+    from jaxcap.measure import record_experiments
     from jaxcap.measure.processes import ProcessError
 
     started: list[Experiment] = []
@@ -108,7 +108,7 @@ def _record(
     with progress_bar(hidden=run.quiet) as bar:
         task = bar.add_task("", total=len(pending))
         try:
-            return recording.record(
+            return record_experiments.record(
                 folder,
                 chosen,
                 processes=processes,

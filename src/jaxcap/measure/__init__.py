@@ -19,7 +19,7 @@ Fresh processes:
 What is measured, and what is kept:
 
 - ``experiment``: comparisons that can be imported.
-- ``recording``: recordings of all experiments.
+- ``record_experiments``: recordings of all experiments.
 - ``store``: results that are kept and reused.
 - ``digest``: the code that a result depends on.
 - ``settings``: environment variables.

@@ -3,6 +3,26 @@
 Figures are drawn in ``INK`` on a transparent background, for a light page; a dark page shows them in
 ``INK_ON_DARK``. A variant has the same colour in all figures. The label of each figure states its
 finding and its main numbers in words, for those who can't see it.
+
+Kinds of figures:
+
+- ``lines``: results against a parameter, such as the size.
+- ``rows``: a row for each result, with a bar or dots.
+- ``panels``: all results of an experiment.
+- ``pairs``: pairs of numbers, such as a wrong time and the right one.
+- ``waterfall``: what each of several changes did.
+- ``calls``: when the calls of a function return, and what many of them take.
+- ``scatter``: paired times that should agree.
+- ``roofline``: results below the ceilings of a device.
+- ``diagrams``: how something works, without results.
+
+What they are made of:
+
+- ``style``: colours, markers and axes.
+- ``labels``: titles, and labels at the ends of lines.
+- ``series``: lines through medians.
+- ``values``: what is drawn of a result, and told in words.
+- ``drawing``: how a figure was drawn, as data.
 """
 
 from jaxcap.report.figures.calls import returns, running_total
