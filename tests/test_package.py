@@ -63,6 +63,7 @@ def test_importing_brings_along_no_library_that_is_not_needed(
         *("docs/_ext/jaxcap_docs/read", "docs/_ext/jaxcap_docs/read/releases"),
         *("docs/_ext/jaxcap_docs/read/results", "docs/_ext/jaxcap_docs/read/tutorials"),
         *("src/jaxcap/kernels", "src/jaxcap/measure", "src/jaxcap/measure/machine"),
+        *("src/jaxcap/mnist", "src/jaxcap/results"),
         *("src/jaxcap/releases", "src/jaxcap/releases/benchmarks", "src/jaxcap/releases/changes"),
         *("src/jaxcap/releases/recording", "src/jaxcap/releases/search", "src/jaxcap/report"),
         "src/jaxcap/report/figures",

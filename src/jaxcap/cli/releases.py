@@ -214,7 +214,12 @@ def _record(
     failures: list[str] = []
     try:
         recorder = ReleaseRecorder(
-            *(files, environments or default_folder(), python, extra, processes, benchmarks),
+            files=files,
+            environments=environments or default_folder(),
+            python=python,
+            extra=extra,
+            processes=processes,
+            benchmarks=benchmarks,
             on_failure=failures.append,
         )
     except ResultsError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import log2, nan
 from textwrap import fill
@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -42,38 +43,53 @@ def heat_map(releases: Releases) -> Figure:
         cells = axes.pcolormesh(
             ratios, cmap=colours, vmin=-reach, vmax=reach, edgecolor="none", rasterized=True
         )
-        axes.invert_yaxis()
-        axes.set_yticks(np.arange(len(series)) + 0.5, [escape_math(s.benchmark) for s in series])
-        _label_releases(axes, names, 22, offset=0.5, rotation=90)
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        row = 0
-        for topic, group in groupby(series, key=lambda each: each.topic):
-            if row:
-                axes.axhline(row, color=INK, linewidth=0.8)
-            count = len(list(group))
-            axes.annotate(
-                topic, (1.01, row + count / 2), xycoords=("axes fraction", "data"), va="center"
-            )
-            row += count
-        factors = [1 / MAX_FACTOR, 0.5, 1, 2, MAX_FACTOR]
-        bar = figure.colorbar(
-            cells,
-            ax=axes,
-            location="top",
-            ticks=[log2(f) for f in factors],
-            aspect=50,
-            shrink=0.6,
-            pad=0.01,
-        )
-        bar.set_label(f"times as long, or as much memory, as under JAX {releases.newest}")
-        bar.ax.set_xticklabels(["¼ or less", "½", "the same", "2", "4 or more"])
-        bar.outline.set_visible(False)
+        _label_cells(axes, [each.benchmark for each in series], names)
+        _separate_topics(axes, series)
+        _draw_scale(figure, axes, cells, releases.newest)
     figure.set_label(
         f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
         "compared with the newest. The tables below list the largest differences"
     )
     return figure
+
+
+def _separate_topics(axes: Axes, series: Sequence[Series]) -> None:
+    """Draw lines between the topics of a map's rows, and name them beside it."""
+    row = 0
+    for topic, group in groupby(series, key=lambda each: each.topic):
+        if row:
+            axes.axhline(row, color=INK, linewidth=0.8)
+        count = len(list(group))
+        axes.annotate(
+            topic, (1.01, row + count / 2), xycoords=("axes fraction", "data"), va="center"
+        )
+        row += count
+
+
+def _draw_scale(figure: Figure, axes: Axes, cells: QuadMesh, newest: str) -> None:
+    """Show above a map which factors its colours stand for."""
+    factors = [1 / MAX_FACTOR, 0.5, 1, 2, MAX_FACTOR]
+    bar = figure.colorbar(
+        cells,
+        ax=axes,
+        location="top",
+        ticks=[log2(factor) for factor in factors],
+        aspect=50,
+        shrink=0.6,
+        pad=0.01,
+    )
+    bar.set_label(f"times as long, or as much memory, as under JAX {newest}")
+    bar.ax.set_xticklabels(["¼ or less", "½", "the same", "2", "4 or more"])
+    bar.outline.set_visible(False)
+
+
+def _label_cells(axes: Axes, rows: Sequence[str], names: Sequence[str]) -> None:
+    """Name the rows of a map from top to bottom, and its columns by releases."""
+    axes.invert_yaxis()
+    axes.set_yticks(np.arange(len(rows)) + 0.5, [escape_math(row) for row in rows])
+    _label_releases(axes, names, 22, offset=0.5, rotation=90)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
 def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
@@ -107,14 +123,7 @@ def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
             edgecolor="none",
             rasterized=True,
         )
-        axes.invert_yaxis()
-        axes.set_yticks(
-            np.arange(len(checked)) + 0.5,
-            [fill(escape_math(checked_claim.claim.text), 44) for checked_claim in checked],
-        )
-        _label_releases(axes, names, 22, offset=0.5, rotation=90)
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+        _label_cells(axes, [fill(each.claim.text, 44) for each in checked], names)
         handles = [
             Patch(color=colours(index / 2), label=word)
             for index, word in enumerate(("does not hold", "undecided", "holds"))
@@ -156,23 +165,11 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
         axes.vlines(x, low, high, color=colour, linewidth=1)
         dots = [(place, y) for place, ys in zip(x, seen, strict=True) for y in ys]
         axes.plot(*zip(*dots, strict=True), ".", color=colour, markersize=4)
-        for change in changes:
-            if change.after in places:
-                edge = (places[change.before] + places[change.after]) / 2
-                slower = SLOWER if change.ratio > 1 else FASTER
-                axes.axvline(edge, color=slower, linewidth=1, linestyle=":")
+        _mark_changes(axes, changes, places)
         axes.annotate(
             f" {estimates[-1].short}", (x[-1], estimates[-1].value), va="center", color=INK
         )
-        least, most = min(low), max(high)
-        if most > 5 * least:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_minor_locator(NullLocator())
-            axes.set_ylim(least / 1.3, most * 1.3)
-        else:
-            axes.yaxis.set_major_locator(MaxNLocator(5))
-            axes.set_ylim(0, most * 1.1)
+        _choose_scale(axes, min(low), max(high))
         axes.yaxis.set_major_formatter(EngFormatter("B" if series.is_exact else "s"))
         _label_releases(axes, names, 12, rotation=45, ha="right")
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
@@ -184,6 +181,27 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
         f"{series.benchmark}: {estimates[0].short} under {first}, {estimates[-1].short} under {last}"
     )
     return figure
+
+
+def _mark_changes(axes: Axes, changes: Sequence[ReleaseChange], places: Mapping[str, int]) -> None:
+    """Draw a line between the releases of each change, in the colour of its direction."""
+    for change in changes:
+        if change.after in places:
+            edge = (places[change.before] + places[change.after]) / 2
+            colour = SLOWER if change.ratio > 1 else FASTER
+            axes.axvline(edge, color=colour, linewidth=1, linestyle=":")
+
+
+def _choose_scale(axes: Axes, least: float, most: float) -> None:
+    """Begin the vertical axis at zero, or make it logarithmic if small numbers would vanish there."""
+    if most > 5 * least:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(least / 1.3, most * 1.3)
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.set_ylim(0, most * 1.1)
 
 
 def finding(series: Series, changes: Sequence[ReleaseChange]) -> str:

@@ -176,7 +176,8 @@ def of_times(results: ResultSet, *, over: str | None = None, x: str | None = Non
         variant = last[0].variant
         points = [(float(result.parameters[x]), speedup) for result, speedup in pairs]
         return trend(variant, over, points, x=x)
-    return extremes(over, {name_of(compared, one, x): speedups[one.key] for one in last})
+    names = {name_of(compared, result, x): speedups[result.key] for result in last}
+    return extremes(over, names)
 
 
 def first_everywhere(results: ResultSet) -> str:

@@ -271,7 +271,8 @@ def table_of_verdicts(audit: Audit) -> Table:
     """Tabulate how often each tool was wrong about equal calls, and how well it agrees with itself."""
     rows = [
         (
-            *(tool, load),
+            tool,
+            load,
             str(false_alarms(audit, tool, load)),
             str(detections(audit, tool, load)),
             _percent(spread(audit, tool, load)),
@@ -280,8 +281,12 @@ def table_of_verdicts(audit: Audit) -> Table:
         for load, tool, runs in _measured(audit)
     ]
     headers = (
-        *("tool", "machine", "false alarms", "difference found"),
-        *("spread of the speed-up", "time of a run"),
+        "tool",
+        "machine",
+        "false alarms",
+        "difference found",
+        "spread of the speed-up",
+        "time of a run",
     )
     return Table(f"Verdicts: {audit.where}", headers, rows)
 

@@ -35,7 +35,9 @@ def _write_all(target: Path) -> None:
     pages = {name: page for name, (page, _) in page_records.results_of_build().items()}
     index = [
         _serve(
-            *(target, f"{results_folder(machine)}{slug(name)}", results),
+            target,
+            f"{results_folder(machine)}{slug(name)}",
+            results,
             page=f"tutorials/{pages[name]}.html" if machine.live else None,
         )
         for machine in page_records.recordings()

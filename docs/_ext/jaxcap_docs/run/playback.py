@@ -43,8 +43,10 @@ from jaxcap_docs.sources import package_files, surroundings
 PAGES = BUILD / "store" / "pages"
 # Parts of this extension that shape what is kept.
 SHAPING = (
-    *(Path(__file__), Path(__file__).with_name("scripts.py")),
-    *(Path(image_files.__file__), Path(page_records.__file__)),
+    Path(__file__),
+    Path(__file__).with_name("scripts.py"),
+    Path(image_files.__file__),
+    Path(page_records.__file__),
 )
 
 # The files of a kept page, beside its images.
@@ -240,19 +242,17 @@ def _restore(page: str, target: Path, script_vars: dict[str, Any]) -> None:
     """Put the record and the images of a page where its script would have."""
     record_path(page).parent.mkdir(parents=True, exist_ok=True)
     for kept in _folder(page).iterdir():
-        match kept.name:
-            case name if name == PAGE:
-                continue
-            case name if name == RECORD:
-                place = record_path(page)
-            case name:
-                place = target.parent / "images" / name
-                if NUMBERED.search(name):  # for a thumbnail that is counted from the last image
-                    next(script_vars["image_path_iterator"])
+        if kept.name == PAGE:
+            continue
+        if kept.name == RECORD:
+            place = record_path(page)
+        else:
+            place = target.parent / "images" / kept.name
+            if NUMBERED.search(kept.name):  # for a thumbnail that is counted from the last image
+                next(script_vars["image_path_iterator"])
+        # The date of an unchanged file stays, by which pages are read again.
         if not place.exists() or not cmp(kept, place, shallow=False):
-            shutil.copyfile(
-                kept, place
-            )  # the date of an unchanged file stays, by which pages are read
+            shutil.copyfile(kept, place)
     script_vars["passing"] = True
     Path(f"{target}.md5").write_text(get_md5sum(str(target), mode="t"), encoding="ascii")
 

@@ -69,8 +69,12 @@ def _table(
     env: BuildEnvironment, releases: Releases, caption: str, changes: Sequence[ReleaseChange]
 ) -> nodes.Node:
     headers = (
-        *("benchmark", "release", "change", "95 % interval of the ratio"),
-        *("before → since", "in a second recording"),
+        "benchmark",
+        "release",
+        "change",
+        "95 % interval of the ratio",
+        "before → since",
+        "in a second recording",
     )
     rows = [
         (

@@ -167,8 +167,8 @@ class ExperimentDirective(SphinxDirective):
         plots = []
         everywhere = parts[0].results.subset(result for p in parts for result in p.results)
         for number, part in enumerate(parts):
-            drawing = figures.panels(part.results, title=part.label, among=everywhere)
-            plots += plot(self, f"{slug(name)}-{number}", drawing)
+            figure = figures.panels(part.results, title=part.label, among=everywhere)
+            plots += plot(self, f"{slug(name)}-{number}", figure)
         content = [facts, *explorer(sets, plots)]
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
