@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from math import exp
 
 import pytest
@@ -271,3 +272,13 @@ def test_recorded_benchmarks_that_changed_are_named_largest_first() -> None:
     assert not changed_benchmarks(unknown, more, quantity="temporary memory", threshold=1.1), (
         "not known is not nothing"
     )
+
+
+def test_benchmarks_that_were_recorded_on_another_day_have_to_differ_more() -> None:
+    older = recorded({"scan": lambda i: 1e-3 + 1e-7 * i})
+    newer = recorded({"scan": lambda i: 1.2e-3 + 1e-7 * i})
+    later = older.environment.measured_at + timedelta(days=1)
+    environment = newer.environment.model_copy(update={"measured_at": later})
+    another_day = newer.model_copy(update={"environment": environment})
+    assert changed_benchmarks(older, newer, quantity="time", threshold=1.1)
+    assert not changed_benchmarks(older, another_day, quantity="time", threshold=1.1)

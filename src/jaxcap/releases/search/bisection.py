@@ -26,9 +26,11 @@ from typing import Literal, NamedTuple
 
 import scipy
 
+from jaxcap.releases.changes.series import took_turns
 from jaxcap.releases.quantities import JAX, LEAST, Quantity, estimate_of
 from jaxcap.results import ResultSet
 from jaxcap.results.base import FrozenModel
+from jaxcap.results.statistics import DRIFT
 
 #: The probability that the verdict of a search is wrong, at most.
 ERROR_RATE = 0.05
@@ -176,13 +178,15 @@ def changed_benchmarks(
     """Find the benchmarks that changed between two releases that were recorded, largest first.
 
     The error rate is that of a whole search, for all benchmarks together. Those that only one process
-    measured can't be judged.
+    measured can't be judged. Releases of different days may differ by a drift of the machine as well.
     """
+    moments = (results.environment.measured_at for results in (older, newer))
+    drift = 0.0 if took_turns(*moments) else DRIFT
     sets = [_values_by_benchmark(results, quantity) for results in (older, newer)]
     names = [name for name in sets[0] if all(len(values.get(name, ())) > 1 for values in sets)]
     ratios = {}
     for name in names:
-        comparison = _SequentialTest(ERROR_RATE / len(names))
+        comparison = _SequentialTest(ERROR_RATE / len(names), drift)
         comparison.add({"older": sets[0][name], "newer": sets[1][name]})
         ratios[name] = comparison.ratio("older", "newer")
     changed = {name: ratio for name, ratio in ratios.items() if ratio.is_beyond(threshold)}
@@ -203,11 +207,14 @@ def _values_by_benchmark(results: ResultSet, quantity: Quantity) -> dict[str, li
 class _SequentialTest:
     """What processes measured, by release, and the error rate of each interval.
 
+    Each release may have drifted, which has this standard deviation.
+
     The ``logs`` are logarithms relative to the other processes of the same time, so that a machine that
     is slow for some of the time doesn't look as if processes differed (randomised blocks).
     """
 
     error_rate: float
+    drift: float = 0.0
     values: dict[str, list[float]] = field(default_factory=dict)
     logs: dict[str, list[float]] = field(default_factory=dict)
 
@@ -245,7 +252,8 @@ class _SequentialTest:
             part**2 / sample.freedom for part, sample in zip(parts, samples.values(), strict=True)
         )
         t = float(scipy.special.stdtrit(freedom, 1 - self.error_rate / 2))
-        reach = t * sqrt(sum(parts))
+        drifted = self.drift**2 * sum(weight**2 for weight in weights.values())
+        reach = t * sqrt(sum(parts) + drifted)
         return middle, middle - reach, middle + reach
 
 
