@@ -173,14 +173,14 @@ def bisect(
             bar.update(task, description=doing, refresh=True)
 
         trials = FunctionTrials(
-            function,
-            setup,
-            name,  # type: ignore[arg-type]
-            environments or default_folder(),
-            python,
-            packages,
-            limit_s,
-            on_progress,
+            function=function,
+            setup=setup,
+            quantity=name,  # type: ignore[arg-type]
+            environments=environments or default_folder(),
+            python=python,
+            packages=packages,
+            limit_s=limit_s,
+            on_progress=on_progress,
         )
         releases = _choose(run, trials, good, bad)
         bar.update(task, total=most_comparisons(len(releases)), completed=-1)

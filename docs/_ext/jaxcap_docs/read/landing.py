@@ -63,27 +63,21 @@ def timed_wrong(results: ResultSet) -> Mistakes:
     """Return the mistakes by which the time of one and the same call is measured wrongly."""
     product = results.only(mistakes.JAX_32)
     wave = results.only(mistakes.COMPILED, question=mistakes.COMPILING)
-    once, sent, lambdas, wrappers, there = (
-        results.only(variant).time
-        for variant in (
-            mistakes.WRAPPED_ONCE,
-            mistakes.SENT,
-            mistakes.NEW_LAMBDA,
-            mistakes.NEW_WRAPPER,
-            mistakes.ON_DEVICE,
-        )
-    )
-    later = wave.time
     first_of_ten = [
         [(run.first_call_s + 9 * after_s) / 10]
-        for run, after_s in zip(wave.runs, later.medians, strict=True)
+        for run, after_s in zip(wave.runs, wave.time.medians, strict=True)
     ]
+    average = Estimate.from_runs(first_of_ten, unit="s")
+
+    def mistake(name: str, wrong: str, right: str) -> Mistake:
+        return Mistake(name, results.only(wrong).time, results.only(right).time)
+
     rows = [
         Mistake("stopping the clock too early", product.dispatch, product.time),
-        Mistake("averaging the compiler in", Estimate.from_runs(first_of_ten, unit="s"), later),
-        Mistake("sending the data each time", sent, there),
-        Mistake("wrapping anew each time", wrappers, once),
-        Mistake("a new lambda each time", lambdas, once),
+        Mistake("averaging the compiler in", average, wave.time),
+        mistake("sending the data each time", mistakes.SENT, mistakes.ON_DEVICE),
+        mistake("wrapping anew each time", mistakes.NEW_WRAPPER, mistakes.WRAPPED_ONCE),
+        mistake("a new lambda each time", mistakes.NEW_LAMBDA, mistakes.WRAPPED_ONCE),
     ]
     return Mistakes(rows)
 

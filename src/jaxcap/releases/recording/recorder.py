@@ -274,13 +274,7 @@ class ReleaseRecorder:
         sets = self.measure(
             task, interpreters, budget_s=BUDGET_S, limit_s=LIMIT_S, on_progress=lambda _: None
         )
-        return [
-            results.subset(
-                result.model_copy(update={"code": _code(str(result.parameters["benchmark"]))})
-                for result in results
-            )
-            for results in sets
-        ]
+        return [results.subset(map(_with_code, results)) for results in sets]
 
     def _save(self, release: str, measured: ResultSet | None, times_s: Mapping[str, float]) -> None:
         """Add what a process measured to the file of the release."""
@@ -289,7 +283,8 @@ class ReleaseRecorder:
         assert latest, "programs are timed after everything else"
         results = {result.key: result for result in kept or ()}
         device = latest.environment.device
-        for new in (*(measured or ()), *(_of_program(*item, device) for item in times_s.items())):
+        programs = [_of_program(name, seconds, device) for name, seconds in times_s.items()]
+        for new in (*(measured or ()), *programs):
             old = results.get(new.key)
             if old and old.code == new.code:
                 results[new.key] = old.model_copy(update={"runs": old.runs + new.runs})
@@ -313,6 +308,11 @@ def _code(benchmark: str) -> str:
     if benchmark in PROGRAMS:
         return sha256(PROGRAMS[benchmark].encode()).hexdigest()[:12]
     return digest(BENCHMARKS[benchmark].prepare.__module__)
+
+
+def _with_code(result: Result) -> Result:
+    """Note the digest of the code of a result's benchmark."""
+    return result.model_copy(update={"code": _code(str(result.parameters["benchmark"]))})
 
 
 def _of_program(name: str, seconds: float, device: Device) -> Result:
