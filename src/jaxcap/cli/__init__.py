@@ -2,6 +2,22 @@
 
 None of its modules imports JAX, PyTorch or Flax at the top. Help therefore appears in a fraction of a
 second, and results can be read and an installation examined even where one of them is missing or broken.
+
+Commands:
+
+- ``measure``: what the tutorials measure, such as ``jit``.
+- ``mnist``: training on MNIST.
+- ``record``: all experiments, in files that travel.
+- ``releases``, ``bisect``: releases of JAX.
+- ``results``, ``store``: files of results, and those that builds keep.
+- ``doctor``: this installation.
+
+What they share:
+
+- ``run``: one run of a command that computes.
+- ``options``: options, and checks of their values.
+- ``checks``: checks of what commands compute.
+- ``output``: tables, texts and files.
 """
 
 from __future__ import annotations

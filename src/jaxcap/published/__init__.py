@@ -4,6 +4,12 @@ Five documents on JAX published values, most of them times. For each value we re
 on which device, and which mistakes the document itself shows. These are facts about the document.
 Whether the value holds up is not such a fact: that conclusion follows from our measurements, by
 rules whose thresholds are given here.
+
+- ``values``: what the documents print.
+- ``replications``: our measurements of the same work.
+- ``recomputations``: values that aren't times, computed again.
+- ``assessments``: conclusions, and their rules.
+- ``overview``: a chart and tables.
 """
 
 from jaxcap.published.assessments import (
