@@ -102,6 +102,21 @@ def test_what_gets_faster_is_contradicted_too(
     assert load(files).confirmation(change) == "contradicted"
 
 
+def test_memory_is_seen_again_without_a_test(tmp_path: Path) -> None:
+    files = record(tmp_path / "releases")
+    record(files.again.folder, names=NAMES[:2])
+    for part in files, files.again:
+        results = part.load(NAMES[0])
+        assert results
+        less = [r.model_copy(update={"temporary_bytes": 1024}) for r in results]
+        part.save(NAMES[0], results.subset(less))
+    releases = Releases.load(files, {UNCHANGED: "memory"}, {UNCHANGED: "temporary memory"})
+    assert releases
+    (change,) = (c for c in releases.changes if c.series.topic == "memory")
+    assert change.words == "4.0 times more memory"
+    assert releases.confirmation(change) == "seen again"
+
+
 def test_a_second_recording_by_one_process_refutes_nothing(tmp_path: Path) -> None:
     files = record(tmp_path / "releases")
     record(files.again.folder, names=NAMES[:2], seed=1, processes=1)

@@ -190,8 +190,8 @@ class Releases:
     def confirmation(self, change: ReleaseChange) -> Confirmation | None:
         """Tell whether a second recording shows a change too; None if it didn't measure it.
 
-        It contradicts a change if its whole interval excludes one of `LEAST_CHANGE` in the same
-        direction.
+        It contradicts a change if its whole interval excludes one in the same direction that would be
+        large enough to count.
         """
         second = self.second(change)
         if second is None:
@@ -202,9 +202,9 @@ class Releases:
             likeliest, most = 1 / second.ratio, 1 / second.low if second.low else inf
         if most < LEAST_CHANGE:
             return "contradicted"
-        # Without an interval, the p-value is nan.
-        is_seen = likeliest >= LEAST_CHANGE and second.p <= FALSE_SHARE
-        return "seen again" if is_seen else "undecided"
+        # Without an interval, the p-value is nan; what is counted needs neither.
+        is_certain = second.series.is_exact or second.p <= FALSE_SHARE
+        return "seen again" if is_certain and likeliest >= LEAST_CHANGE else "undecided"
 
     def _is_contradicted(self, change: ReleaseChange) -> bool:
         return self.confirmation(change) == "contradicted"

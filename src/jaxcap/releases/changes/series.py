@@ -6,8 +6,8 @@ look like changes by chance; therefore their p-values are corrected together, so
 `FALSE_SHARE` of what is called a change is expected to be due to chance.
 
 Releases that were recorded together took turns, and whatever slowed the machine slowed all of them.
-Between recordings machines drift, by `~jaxcap.results.statistics.DRIFT`, which no number of processes
-averages out: errors then include it for each of the two.
+Between recordings machines drift, which no number of processes averages out: errors then include
+that drift for each of the two.
 
 This module needs no JAX.
 """
@@ -251,8 +251,7 @@ def compare_logs(
     deviation, freedom
         See `Series.deviation`.
     drift
-        The standard deviation of either mean besides that of processes, see
-        `~jaxcap.results.statistics.DRIFT`.
+        The standard deviation of either mean besides that of processes, as machines drift.
     """
     difference = float(after.mean() - before.mean())
     if min(len(before), len(after)) < 2:
