@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from math import exp, hypot, inf, isnan, log, nan, sqrt
-from typing import NamedTuple
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
@@ -213,7 +212,8 @@ def took_turns(moment: datetime | None, other: datetime | None) -> bool:
     return moment is None or other is None or abs(moment - other) <= LONGEST_RECORDING
 
 
-class MeanRatio(NamedTuple):
+@dataclass(frozen=True)
+class MeanRatio:
     """A ratio of geometric means, with its interval.
 
     Attributes
