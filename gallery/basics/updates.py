@@ -46,9 +46,9 @@ compiled = jax.jit(change)
 print(f"{new_bytes(compiled, x, 1, 7.0):,}")
 
 # %%
-# All of them. The guarantee is about what happens *inside* the function, where the compiler sees
-# who uses an array. The arguments come from outside: you might look at ``x`` after the call, so its
-# memory is off limits. If you don't need the old array any more, `donate
+# All bytes are new. The guarantee is about what happens *inside* the function, where the compiler
+# sees who uses an array. The arguments come from outside: you might look at ``x`` after the call,
+# so its memory is off limits. If you don't need the old array any more, `donate
 # <https://docs.jax.dev/en/latest/buffer_donation.html>`__ it:
 donating = jax.jit(change, donate_argnums=0)
 print(f"{new_bytes(donating, x, 1, 7.0):,}")
@@ -117,8 +117,8 @@ def swap_read_first(x, i, j):
 
 
 # %%
-# All three do the same. Does the guarantee cover all three? Take a hundred swaps, and count the new
-# bytes again. Four million of them are for the result.
+# All three functions do the same. Does the guarantee cover all of them? Take a hundred swaps, and
+# count the new bytes again. Four million of these are for the result.
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
