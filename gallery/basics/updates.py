@@ -122,18 +122,25 @@ def swap_read_first(x, i, j):
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
-swapped = []
+swapped, needed = [], {}
 for swap in (updates.swap_in_turn, swap_read_first, updates.swap_at_once):
     loop = jax.jit(partial(updates.swaps, swap))
     swapped.append(loop(x, pairs))
-    print(f"{swap.__name__:16} {new_bytes(loop, x, pairs):,}")
+    needed[swap.__name__] = new_bytes(loop, x, pairs)
+    print(f"{swap.__name__:16} {needed[swap.__name__]:,}")
 print("same result:", all(bool((s == swapped[0]).all()) for s in swapped))
 
 # %%
-# If a loop needs another four million bytes, it holds two arrays, and copies one to the other in
-# each step. ``swap_in_turn`` shows how that comes about. Its first update makes a new array. Then
-# ``x[i]`` is read from the *old* one, which therefore has to be kept. A single number would have
-# been enough, but that is more than the compiler finds out.
+holding_two = (
+    ", ".join(n for n, size in needed.items() if size > 1.5 * x.nbytes)
+    or "none of them"
+)
+
+# %%
+# A loop that needs another four million bytes holds two arrays, and copies one to the other in each
+# step. Here these did: :measured:`holding_two`. ``swap_in_turn`` shows how that can come about. Its
+# first update makes a new array. Then ``x[i]`` is read from the *old* one, which therefore has to
+# be kept. A single number would have been enough, but that is more than the compiler finds out.
 #
 # Reading both elements first looks like a remedy. But the order of your lines doesn't reach the
 # compiler: a traced program says which operation needs which result, and nothing in it says that
