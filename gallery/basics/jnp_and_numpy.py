@@ -107,7 +107,7 @@ print("32 bits:", int(jnp.float32(2**24) + 1))
 
 # %%
 # The added 1 is lost, and nothing tells you. A counter kept in a 32-bit float would stop here for
-# good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) You needn't count
+# good. Integers have 32 bits, too, and wrap around to negative numbers at 2³¹. You needn't count
 # that far. Each addition rounds, and over a long sum that adds up. Add one tenth after
 # another, as NumPy's ``cumsum`` does, and compare the running sum with a product in 64 bits:
 tenth = np.float32(0.1)
@@ -252,9 +252,9 @@ float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 
 # %%
 # An answer is not wrong for being off by a few units in the seventh digit: the libraries add up the
-# same products in a different order. (On a GPU the difference may be larger, as JAX may round the
+# same products in a different order. On a GPU the difference may be larger, as JAX may round the
 # matrices before it multiplies them. :doc:`The page on linear algebra
-# </tutorials/performance/linear_algebra>` has more on that.)
+# </tutorials/performance/linear_algebra>` has more on such rounding.
 #
 # The work of a product grows with the cube of the size, and what has to be moved only with its
 # square. So at which sizes would you still notice that the arrays come from NumPy? And should JAX

@@ -206,7 +206,8 @@ class Provider:
 
 
 # %%
-# It works until you use it inside a compiled function. What do you expect from three calls?
+# The provider works until you use it inside a compiled function. What do you expect from three
+# calls?
 provider = Provider(0)
 noisy = jax.jit(lambda x: x + jax.random.normal(provider.get()))
 for call in range(3):
@@ -243,8 +244,7 @@ print("all equal:", bool((weights == biases).all()))
 # %%
 # The biases were drawn with ``key1``. A generator that counts for you has no names to mix up. But
 # what is it to do inside a compiled function, where the provider of the last section froze? Two
-# kinds of generator work with JAX, and they answer differently: the first counts there as well, and
-# the second refuses.
+# kinds of generator work with JAX, and they answer differently.
 #
 # The first is JAX's own ``stateful_rng``, which is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_. It keeps its counter in a mutable
@@ -295,16 +295,16 @@ except TracedDrawError as error:
     print(textwrap.fill(str(error), 72))
 
 # %%
-# Doesn't a counter bring the old problem back? It does: the order of draws matters again. ``fork``
-# confines the problem to a part of a program. It makes an independent stream, which depends on the
-# seed and on a name, but not on what was drawn before:
+# Doesn't the order of draws matter again, then? It does, but ``fork`` confines that to a part of a
+# program. It makes an independent stream, which depends on the seed and on a name, but not on what
+# was drawn before:
 early = next(KeyStream(42).fork("data"))
 late = next(stream.fork("data"))
 print("the same key:", bool(early == late))
 
 # %%
-# And if a training stops halfway, will it draw the same numbers when it goes on? The state is
-# nothing but numbers and strings, so a checkpoint can contain it:
+# And if a training stops halfway? The state of a stream is nothing but numbers and strings, so a
+# checkpoint can hold it:
 import json
 
 saved = json.dumps(stream.state)
@@ -317,10 +317,9 @@ print("the same next key:", bool(next(restored) == next(stream)))
 # -------------------------------
 # Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a
 # stream. Or you make all of them in one call, with ``split(key, 100)`` or ``stream(100)``, which
-# return an array of keys to map over with :func:`jax.vmap`. How do these four compare, and does it
-# matter if you need only one key?
+# return an array of keys to map over with :func:`jax.vmap`. How do these four compare?
 #
-# Before you guess, count the calls to JAX. Splitting makes two for each key, as taking the result
+# Count the calls to JAX. Splitting makes two for each key, as taking the result
 # of a split apart is a call as well. A draw from a stream makes one. A batch makes one in all,
 # however many keys it has. If nothing but calls took time, a stream would need half as long as
 # splitting, and a batch of a hundred a two-hundredth.

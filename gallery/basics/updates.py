@@ -46,9 +46,9 @@ compiled = jax.jit(change)
 print(f"{new_bytes(compiled, x, 1, 7.0):,}")
 
 # %%
-# All of them. The guarantee is about what happens *inside* the function, where the compiler sees
-# who uses an array. The arguments come from outside: you might look at ``x`` after the call, so its
-# memory is off limits. If you don't need the old array any more, `donate
+# All bytes are new. The guarantee is about what happens *inside* the function, where the compiler
+# sees who uses an array. The arguments come from outside: you might look at ``x`` after the call,
+# so its memory is off limits. If you don't need the old array any more, `donate
 # <https://docs.jax.dev/en/latest/buffer_donation.html>`__ it:
 donating = jax.jit(change, donate_argnums=0)
 print(f"{new_bytes(donating, x, 1, 7.0):,}")
@@ -117,23 +117,30 @@ def swap_read_first(x, i, j):
 
 
 # %%
-# All three do the same. Does the guarantee cover all three? Take a hundred swaps, and count the new
-# bytes again. Four million of them are for the result.
+# All three functions do the same. Does the guarantee cover all of them? Take a hundred swaps, and
+# count the new bytes again. Four million of these are for the result.
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
-swapped = []
+swapped, needed = [], {}
 for swap in (updates.swap_in_turn, swap_read_first, updates.swap_at_once):
     loop = jax.jit(partial(updates.swaps, swap))
     swapped.append(loop(x, pairs))
-    print(f"{swap.__name__:16} {new_bytes(loop, x, pairs):,}")
+    needed[swap.__name__] = new_bytes(loop, x, pairs)
+    print(f"{swap.__name__:16} {needed[swap.__name__]:,}")
 print("same result:", all(bool((s == swapped[0]).all()) for s in swapped))
 
 # %%
-# If a loop needs another four million bytes, it holds two arrays, and copies one to the other in
-# each step. ``swap_in_turn`` shows how that comes about. Its first update makes a new array. Then
-# ``x[i]`` is read from the *old* one, which therefore has to be kept. A single number would have
-# been enough, but that is more than the compiler finds out.
+holding_two = (
+    ", ".join(n for n, size in needed.items() if size > 1.5 * x.nbytes)
+    or "none of them"
+)
+
+# %%
+# A loop that needs another four million bytes holds two arrays, and copies one to the other in each
+# step. Here these did: :measured:`holding_two`. ``swap_in_turn`` shows how that can come about. Its
+# first update makes a new array. Then ``x[i]`` is read from the *old* one, which therefore has to
+# be kept. A single number would have been enough, but that is more than the compiler finds out.
 #
 # Reading both elements first looks like a remedy. But the order of your lines doesn't reach the
 # compiler: a traced program says which operation needs which result, and nothing in it says that

@@ -76,7 +76,7 @@ print("both      ", kernels_op_by_op(jax.value_and_grad(wave), 3.0))
 
 
 # %%
-# If the last two lines agree, the value is free: the derivative has computed it anyway.
+# If the last two lines agree, the value is free.
 #
 # A gradient has the form of its argument
 # ---------------------------------------
@@ -443,8 +443,7 @@ jax_is_faster
 # A GPU needs more than a thousand points
 # ---------------------------------------
 # A thousand numbers can't keep a GPU busy, and every operation has to be launched, so don't expect
-# one to help here. Ten million points give it something to do. Built on a machine with a GPU, this
-# page has the ratios:
+# one to help here. Ten million points give it something to do:
 if (best_device := results.environment.device.platform) != "cpu":
     on_gpu = results.select(device=best_device)
     print(on_gpu.speedups(over=gradients.OP_BY_OP))

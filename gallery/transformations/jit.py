@@ -259,8 +259,8 @@ one_kernel_each = {
 }
 
 # %%
-# They take turns, twenty times, and the shortest time of each counts. The first turn compiles, so
-# it won't be that one:
+# These functions take turns, twenty times, and the shortest time of each counts. The first turn
+# compiles, so it won't be the shortest:
 import time
 
 times_ms = {name: [] for name in one_kernel_each}
@@ -274,11 +274,11 @@ for name, times in times_ms.items():
     print(f"{name:6} {min(times):.3f} ms")
 
 # %%
-# If moving numbers were all the work, the four lines would read alike. What a line shows beyond
-# ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
-# are. The larger it is, the less is left for ``jit`` to save. (A check: ``wave`` should take about
-# as long as its sine and its cosine together, less one trip through memory. If it is far from that,
-# remember that these are single calls in one process, good for a first look.)
+# If moving numbers were all the work, the four lines would read alike. What a line shows beyond ``x
+# + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
+# are. The larger it is, the less is left for ``jit`` to save. As a check, ``wave`` should take
+# about as long as its sine and its cosine together, less one trip through memory. If it is far from
+# that, remember that these are single calls in one process, good for a first look.
 #
 # If you time this yourself on a CPU, beware of one more suspect. Op by op, each intermediate result
 # needs memory of its own, and getting that from the operating system can cost more than the kernel:

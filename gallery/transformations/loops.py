@@ -106,8 +106,7 @@ except jax.errors.TracerBoolConversionError as error:
 #
 # An unrolled program grows with its loop
 # ---------------------------------------
-# How long are the programs that tracing records? Count their operations, for ten steps and for a
-# hundred:
+# Count the operations that tracing records, for ten steps and for a hundred:
 from functools import partial
 
 
@@ -220,12 +219,11 @@ unrolled_fusions = fusions[PYTHON]
 
 # %%
 # The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. If that is
-# more than one for each step, XLA didn't merge one step with the next. There is a reason not to: an
-# angle is needed twice, for its sine and for the next angle, and a fusion across steps would
-# compute it twice. Such a program saves the counting, and still starts every kernel. Whether that
-# pays depends on its rival. A loop that starts the same kernels has to count as well. A loop that
-# is a single kernel is started once. (With ten steps in its body, a loop may be too large to become
-# one.)
+# more than one for each step, XLA didn't merge one step with the next. There is a reason: an angle
+# is needed twice, for its sine and for the next angle, and a fusion across steps would compute it
+# twice. Such a program saves the counting, and still starts every kernel. That can pay against a
+# loop that starts the same kernels and counts as well. A loop in a single kernel is started once.
+# With ten steps in its body, a loop may be too large for that.
 #
 # The same loop under other releases
 # ----------------------------------

@@ -201,8 +201,8 @@ for steps in (1, 10, 100, 1000):
 print("compilations:", counted_cosines.traces)
 
 # %%
-# One compilation serves all numbers of steps. (The values converge to 0.739085, the only number
-# that is its own cosine.) How far from these are the values of the unrolled loop?
+# One compilation serves all numbers of steps. The values converge to 0.739085, the only number
+# that is its own cosine. How far from these are the values of the unrolled loop?
 static_cosines = jax.jit(cosines_unrolled, static_argnames="steps")
 float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 

@@ -41,7 +41,7 @@ jnp.stack(looped)
 
 
 # %%
-# The second is to rewrite the function for a batch. The product of two vectors becomes one of a
+# The second way is to rewrite the function for a batch. The product of two vectors becomes one of a
 # matrix and a vector, and its factors trade places. The line below it happens to work unchanged:
 def batched_by_hand(weights, features, labels):
     scores = features @ weights
@@ -51,8 +51,8 @@ def batched_by_hand(weights, features, labels):
 batched_by_hand(weights, features, labels)
 
 # %%
-# The third is ``vmap``, which leaves the function alone. All examples share the weights, so those
-# aren't mapped, and ``None`` says so. Features and labels are mapped along their axis 0:
+# The third way is ``vmap``, which leaves the function alone. All examples share the weights, so
+# those aren't mapped, and ``None`` says so. Features and labels are mapped along their axis 0:
 batched = jax.vmap(loss, in_axes=(None, 0, 0))
 batched(weights, features, labels)
 
@@ -382,8 +382,8 @@ for name, way in ways.items():
     print(f"{name:22} {error:.1e}")
 
 # %%
-# Rounding to 32 bits leaves an error in the seventh digit. (On a GPU it may be larger, as JAX may
-# round the factors of a product before it multiplies them.) And these are the times:
+# Rounding to 32 bits leaves an error in the seventh digit. On a GPU it may be larger, as JAX may
+# round the factors of a product before it multiplies them. And these are the times:
 gradients = results.select(of=rivals.GRADIENTS)
 gradients
 

@@ -70,9 +70,10 @@ def _findings() -> Iterator[tuple[str, str, str]]:
 def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
     """Say how many published values were found again, and how those and others came out."""
     measured = [
-        a
-        for a in assessments
-        if (a.replications or a.recomputation) and a.conclusion is not Conclusion.NOT_COMPARABLE
+        assessment
+        for assessment in assessments
+        if (assessment.replications or assessment.recomputation)
+        and assessment.conclusion is not Conclusion.NOT_COMPARABLE
     ]
     counts = Counter(assessment.conclusion for assessment in measured)
     outcome = (
