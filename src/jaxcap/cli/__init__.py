@@ -5,6 +5,7 @@ second, and results can be read and an installation examined even where one of t
 
 Commands:
 
+- ``time``: your own functions.
 - ``measure``: what the tutorials measure, such as ``jit``.
 - ``mnist``: training on MNIST.
 - ``record``: all experiments, in files that travel.
