@@ -112,8 +112,10 @@ COMPUTATIONS = {
         *("calibration", "optimisers", "ceilings", "linear algebra"),
         *PUBLISHED,
     },
+    "kernels/pytrees.py": {"pytrees", "stacks"},
     "kernels/random_model.py": {"awaiting"},
     "kernels/sharding.py": set(),  # computed, but not timed
+    "kernels/stacks.py": {"stacks"},
     "kernels/updates.py": {"ordering", "sums_by_group", "updates"},
     "mnist/data.py": MNIST,
     "mnist/model_torch.py": {"mnist throughput"},

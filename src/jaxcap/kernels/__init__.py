@@ -12,7 +12,9 @@
 - ``memory``: a deep stack of layers, and what its gradient remembers.
 - ``pendulum``: a pendulum that swings in each kind of loop.
 - ``precision``: JAX's 64-bit mode for one function.
+- ``pytrees``: the same numbers in trees of different structure.
 - ``random_model``: a random model evaluated many times.
 - ``sharding``: a gradient that several devices share.
+- ``stacks``: a training step with Flax NNX and without.
 - ``updates``: changed elements of arrays, and sums by group.
 """

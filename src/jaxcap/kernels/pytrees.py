@@ -1,0 +1,42 @@
+"""Numbers in trees of any structure, and a step of gradient descent that takes all of them.
+
+Arrays have one floating-point dtype, which is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax import Array
+
+RATE = 0.1
+
+
+def descend(params: Any, slopes: Any) -> Any:
+    """Take a step of gradient descent: two pytrees of one structure to a third."""
+    return jax.tree.map(lambda p, slope: p - RATE * slope, params, slopes)
+
+
+def parts(numbers: Array, count: int) -> list[Array]:
+    """Cut an array of shape ``(n,)`` into a list of ``count`` equal parts."""
+    return list(numbers.reshape(count, -1))
+
+
+def nested(leaves: Sequence[Any], fan: int = 10) -> dict[str, Any]:
+    """Nest leaves in dicts, each of which has at most ``fan`` entries, as the layers of a model are.
+
+    Examples
+    --------
+    >>> nested([1, 2, 3], fan=2)
+    {'0': {'0': 1, '1': 2}, '1': {'0': 3}}
+    """
+    while len(leaves) > fan:
+        groups = [leaves[i : i + fan] for i in range(0, len(leaves), fan)]
+        leaves = [_named(group) for group in groups]
+    return _named(leaves)
+
+
+def _named(leaves: Sequence[Any]) -> dict[str, Any]:
+    return {str(i): leaf for i, leaf in enumerate(leaves)}
