@@ -28,7 +28,8 @@ def test_descend_keeps_the_type_of_numbers() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 6])
 def test_parts_are_equal_and_in_order(count: int) -> None:
-    cut = parts(jnp.arange(6.0), count)
+    cut = parts(np.arange(6, dtype=np.float32), count)
+    assert all(isinstance(part, jax.Array) for part in cut)
     assert [part.shape for part in cut] == [(6 // count,)] * count
     np.testing.assert_array_equal(np.concatenate(cut), np.arange(6))
 

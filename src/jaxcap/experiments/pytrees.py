@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import jax
+import numpy as np
 
 from jaxcap.kernels.pytrees import descend, nested, parts
 from jaxcap.measure.experiment import Experiment, grid
@@ -19,13 +20,13 @@ def prepare(leaves: int, numbers: int) -> Variants:
 
     The one array stays whole, whatever ``leaves`` is.
     """
-    both = jax.random.normal(jax.random.key(0), (2, numbers))
+    both = np.random.default_rng(0).standard_normal((2, numbers), dtype=np.float32)
     lists = [parts(array, leaves) for array in both]
     step = jax.jit(descend)
     return {
         LIST: partial(step, *lists),
         DICT: partial(step, *map(nested, lists)),
-        ARRAY: partial(step, *both),
+        ARRAY: partial(step, *jax.device_put(list(both))),
     }
 
 

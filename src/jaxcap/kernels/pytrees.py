@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
+import numpy.typing as npt
 from jax import Array
 
+Vector = npt.NDArray[np.floating[Any]]
 RATE = 0.1
 
 
@@ -19,9 +22,13 @@ def descend(params: Any, slopes: Any) -> Any:
     return jax.tree.map(lambda p, slope: p - RATE * slope, params, slopes)
 
 
-def parts(numbers: Array, count: int) -> list[Array]:
-    """Cut an array of shape ``(n,)`` into a list of ``count`` equal parts."""
-    return list(numbers.reshape(count, -1))
+def parts(numbers: Vector, count: int) -> list[Array]:
+    """Put an array of shape ``(n,)`` on the device, in ``count`` equal parts.
+
+    NumPy cuts it, because JAX would compile the cutting.
+    """
+    cut: list[Array] = jax.device_put(list(numbers.reshape(count, -1)))
+    return cut
 
 
 def nested(leaves: Sequence[Any], fan: int = 10) -> dict[str, Any]:
