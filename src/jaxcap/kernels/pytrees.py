@@ -14,12 +14,11 @@ import numpy.typing as npt
 from jax import Array
 
 Vector = npt.NDArray[np.floating[Any]]
-RATE = 0.1
 
 
-def descend(params: Any, slopes: Any) -> Any:
+def descend(params: Any, slopes: Any, rate: float = 0.1) -> Any:
     """Take a step of gradient descent: two pytrees of one structure to a third."""
-    return jax.tree.map(lambda p, slope: p - RATE * slope, params, slopes)
+    return jax.tree.map(lambda p, slope: p - rate * slope, params, slopes)
 
 
 def parts(numbers: Vector, count: int) -> list[Array]:
