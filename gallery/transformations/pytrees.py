@@ -237,7 +237,7 @@ for name, way in ways.items():
     print(f"{name:12} {program.count(' fusion(')}")
 
 # %%
-# If there are as many as leaves, XLA merged none of them, and the device starts each by itself.
+# If there are as many kernels as leaves, XLA merged none of them, and the device starts each by itself.
 #
 # Packing in the program is the compiler's work
 # ---------------------------------------------
@@ -313,10 +313,10 @@ for path, leaf in jax.tree.leaves_with_path(state):
 Source(stacks.step_split)
 
 # %%
-# Flax `says of itself <https://flax.readthedocs.io/en/latest/guides/performance.html>`__ that
-# ``nnx.jit`` goes through the object in Python, which adds to each call. We let the same stack take
-# a step in three ways: as a module, with its state split off, and with the same parameters in a
-# plain dict. How far apart are they with 10 layers, which have 20 arrays?
+# `Flax's guide to performance <https://flax.readthedocs.io/en/latest/guides/performance.html>`__
+# says that ``nnx.jit`` goes through the object in Python, which adds to each call. We let the same
+# stack take a step in three ways: as a module, with its state split off, and with the same
+# parameters in a plain dict. How far apart are they with 10 layers, which have 20 arrays?
 from jaxcap.experiments import stacks as stack_experiments
 from jaxcap.experiments.stacks import MODULE, SPLIT
 
@@ -352,12 +352,12 @@ for name, way in stack_experiments.prepare(layers=10).items():
     print(f"{name:12} {python_calls(way):5}")
 
 # %%
-# JAX takes a dict apart in compiled code. The one function in the last line is ours, which drops the
+# JAX takes a dict apart in compiled code: the one function in the last line is ours, which drops the
 # new parameters. A state keeps each array in a ``Param``, which Flax takes apart in Python, and in
 # a module it has to look for them first. The developers of a server for large models `found
 # thousands of such calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step,
-# and now pass a tuple of arrays. All of this happens once for each array, whatever its size, so
-# whether it matters depends on how long the device computes.
+# and now pass a tuple of arrays. All of this happens in each call and for each array, whatever its
+# size, so whether it matters depends on how long the device computes.
 #
 # A ref changes inside of a program
 # ---------------------------------
