@@ -182,9 +182,9 @@ print(flat)
 print(unravel(flat))
 
 # %%
-# An array is a tree as well, of a single leaf, so ``descend`` needs no change. Guess first: how much
-# longer does a step take with a thousand leaves than with the same numbers in one array? And what
-# does nesting add?
+# An array is a tree as well, of a single leaf, so ``descend`` needs no change. Guess first: how does
+# the time of a step with a thousand leaves compare with that of the same numbers in one array? And
+# what does nesting add?
 from jaxcap.experiments import pytrees as experiments
 from jaxcap.experiments.pytrees import ARRAY, DICT, LIST
 from jaxcap.report import figures
@@ -361,7 +361,7 @@ for name, way in stack_experiments.prepare(layers=10).items():
 #
 # A ref changes inside of a program
 # ---------------------------------
-# Since release 0.7.2, JAX has :func:`jax.new_ref` (before, it was ``mutable_array`` in
+# Since release 0.7.2, JAX has :func:`jax.new_ref` (older ones have ``mutable_array`` in
 # ``jax.experimental``). A *ref* is an array that a compiled function may write to, even if it is
 # neither an argument nor a result. That suits what a step notes in passing:
 history = jax.new_ref(jnp.zeros(5))
