@@ -414,5 +414,5 @@ speedup = vmap_pays.estimate
 # in mind that it has the whole batch in memory at once. Where that is too much, :func:`jax.lax.map`
 # with a ``batch_size`` takes it in pieces.
 #
-# Next: :doc:`what a type checker sees of all these transformations
-# </tutorials/transformations/typed_transformations>`.
+# Next: many arrays in one argument, and :doc:`how you should pack parameters
+# </tutorials/transformations/pytrees>`.

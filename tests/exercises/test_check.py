@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,46 @@ def grouped(x: Any) -> Any:
     return jax.lax.scan(group, x, length=10)[0].sum()
 
 
+def mean_model(models: Any) -> Any:
+    return jax.tree.map(lambda *leaves: sum(leaves) / len(leaves), *models)
+
+
+def sphere() -> type:
+    """Make a class that JAX doesn't know."""
+
+    @dataclass
+    class Sphere:
+        radius: float
+        unit: str
+
+    return Sphere
+
+
+def forgetful_sphere() -> type:
+    """Make a class whose objects lose their unit when they are taken apart."""
+    kind = sphere()
+    jax.tree_util.register_pytree_node(
+        kind, lambda made: ((made.radius,), None), lambda _, leaves: kind(*leaves, "m")
+    )
+    return kind
+
+
+def momentum_step(params: Any, velocity: Any, slopes: Any) -> Any:
+    velocity = jax.tree.map(lambda v, slope: 0.9 * v + slope, velocity, slopes)
+    return jax.tree.map(lambda p, v: p - 0.1 * v, params, velocity), velocity
+
+
+def late_step(params: Any, velocity: Any, slopes: Any) -> Any:
+    """Move by the old velocity."""
+    _, new = momentum_step(params, velocity, slopes)
+    return jax.tree.map(lambda p, v: p - 0.1 * v, params, velocity), new
+
+
+def climbing_step(params: Any, velocity: Any, slopes: Any) -> Any:
+    _, new = momentum_step(params, velocity, slopes)
+    return jax.tree.map(lambda p, v: p + 0.1 * v, params, new), new
+
+
 def split_among_eight(*split: str) -> jax.NamedSharding:
     mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
     return jax.NamedSharding(mesh, jax.P(*split))  # type: ignore[no-untyped-call]
@@ -210,6 +251,7 @@ def slope_in_float32(w: Any, x: Any) -> Any:
 
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
+register = jax.tree_util.register_dataclass
 
 RIGHT: dict[str, Any] = {
     "1.1": FIRST,
@@ -255,6 +297,11 @@ RIGHT: dict[str, Any] = {
     "8.3": jax.jit(move, donate_argnums=0),
     "8.4": partial(simulate, wrap=jax.checkpoint),
     "8.5": grouped,
+    "9.1": 4,
+    "9.2": mean_model,
+    "9.3": (0, 1, 1, 0),
+    "9.4": register(sphere(), ["radius"], ["unit"]),
+    "9.5": momentum_step,
     "10.1": (True, True, True, False),
     "10.2": 1.5,
     "10.3": jax.jit(standardise).lower(TEN).compile(),
@@ -447,6 +494,30 @@ WRONG: list[tuple[str, Any, str]] = [
     ("8.4", simulate, "needs 100% of the temporaries"),
     ("8.4", jax.checkpoint(simulate), "Wrap what the loop repeats, not the whole"),
     ("8.5", partial(simulate, wrap=jax.checkpoint), r"needs \d\d% .* by the outer loop"),
+    ("9.1", 3, "A string is a leaf"),
+    ("9.1", 5, "one of these isn't a leaf"),
+    ("9.1", 6, "aren't leaves themselves"),
+    ("9.1", 8, "8 is not the right number"),
+    ("9.2", partial(jax.tree.map, jnp.mean), "another structure than each of the models"),
+    ("9.2", lambda models: jax.tree.map(lambda *x: sum(x), *models), "these are the sums"),
+    ("9.2", lambda models: models[0], "these aren't the means"),
+    ("9.2", lambda models: jax.tree.map(lambda a, b: (a + b) / 2, *models), "raised TypeError"),
+    ("9.3", (1, 1, 1, 0), "1 is not the number for call 1. JAX sorts the keys"),
+    ("9.3", (0, 0, 1, 0), "0 is not the number for call 2. A list isn't a dict"),
+    ("9.3", (0, 1, 0, 0), "0 is not the number for call 3. None has no leaves"),
+    ("9.3", (0, 1, 1, 1), "1 is not the number for call 4. Has it seen a list"),
+    ("9.3", (False, True), "a tuple of 4 numbers"),
+    ("9.4", 4, "expected a class, got an object of type int"),
+    ("9.4", sphere(), "Register it"),
+    ("9.4", register(sphere(), ["radius", "unit"], []), "jit refuses strings"),
+    ("9.4", register(sphere(), [], ["radius", "unit"]), "each radius is compiled for"),
+    ("9.4", forgetful_sphere(), "so it is lost"),
+    ("9.5", lambda *trees: momentum_step(*trees)[0], "expected two trees"),
+    ("9.5", lambda *trees: momentum_step(*trees)[::-1], "the parameters come first"),
+    ("9.5", lambda *trees: (trees[0], trees[2]), "Take 0.9 of the old ones"),
+    ("9.5", late_step, "Use the new ones"),
+    ("9.5", climbing_step, "Subtract, to go down"),
+    ("9.5", lambda *trees: (trees[0], momentum_step(*trees)[1]), "Subtract 0.1 times as much"),
     ("10.1", (False, False, False, False), "look again at import. No process computes"),
     ("10.1", (True, False, True, False), "look again at trace. JAX looks a program up"),
     ("10.1", (True, True, False, False), "look again at lower. JAX looks a program up"),

@@ -116,9 +116,11 @@ COMPUTATIONS = {
         *("bits", "calibration", "optimisers", "ceilings", "linear algebra"),
         *PUBLISHED,
     },
+    "kernels/pytrees.py": {"pytrees", "stacks"},
     "kernels/random_model.py": {"awaiting"},
     "kernels/sharded_step.py": {"collectives", "shared_steps"},
     "kernels/sharding.py": set(),  # computed, but not timed
+    "kernels/stacks.py": {"stacks"},
     "kernels/updates.py": {"ordering", "sums_by_group", "updates"},
     "mnist/data.py": MNIST,
     "mnist/model_torch.py": {"mnist throughput"},

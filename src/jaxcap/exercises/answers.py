@@ -278,21 +278,32 @@ def power(answer: Any) -> str:
     return ""
 
 
-def copies(answer: Any) -> str:
-    """Grade a prediction of how many new arrays four calls need, besides their arguments."""
-    reasons = (
+def numbers_of_calls(expected: tuple[int, ...], reasons: tuple[str, ...]) -> Grader:
+    """Grade a prediction of one number for each call; ``reasons`` explain them."""
+
+    def grade(answer: Any) -> str:
+        if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
+            raise WrongError(f"expected a tuple of {len(expected)} numbers, one for each call.")
+        for place, (given, right, reason) in enumerate(
+            zip(answer, expected, reasons, strict=True), 1
+        ):
+            if (number := _float(given)) != right:
+                raise WrongError(f"{number:g} is not the number for call {place}. {reason}")
+        return ""
+
+    return grade
+
+
+#: How many new arrays four calls need, besides their arguments.
+copies = numbers_of_calls(
+    (1, 1, 0, 1),
+    (
         "Without compiling, the old array must stay as it was.",
         "The caller may still look at the argument of a compiled function.",
         "A donated argument's memory is free for the result.",
         "A compiled loop writes in place, once it has an array of its own.",
-    )
-    expected = (1, 1, 0, 1)
-    if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
-        raise WrongError(f"expected a tuple of {len(expected)} numbers, one for each call.")
-    for place, (given, right, reason) in enumerate(zip(answer, expected, reasons, strict=True), 1):
-        if (number := _float(given)) != right:
-            raise WrongError(f"{number:g} is not the number for call {place}. {reason}")
-    return ""
+    ),
+)
 
 
 def donating(answer: Any) -> str:
@@ -438,6 +449,72 @@ def thrifty(share: float, hint: str) -> Grader:
     return grade
 
 
+def mean_model(answer: Any) -> str:
+    """Grade a function of a list of trees that returns a tree of means."""
+    models = [
+        {"weights": [np.array([n, 2.0 * n]), np.array(n - 1.0)], "offset": np.array(n**2.0)}
+        for n in range(3)
+    ]
+    mean = {"weights": [np.array([1.0, 2.0]), np.array(0.0)], "offset": np.array(5 / 3)}
+    result = _call(answer, models)
+    if _structure(result) != _structure(mean):
+        raise WrongError(
+            "the result has another structure than each of the models: "
+            f"{_structure(result)}. Pass the models to jax.tree.map one by one."
+        )
+    if _agree(result, jax.tree.map(lambda leaf: 3 * leaf, mean)):
+        raise WrongError("these are the sums. Divide them by the number of models.")
+    if not _agree(result, mean):
+        raise WrongError("the structure is right, but of three models, these aren't the means.")
+    return ""
+
+
+def sphere(answer: Any) -> str:
+    """Grade a class with a radius, which is a leaf, and a unit, which is static."""
+    if not isinstance(answer, type):
+        raise WrongError(f"expected a class, got {_kind(answer)}.")
+    metres, kilometres = answer(1.0, "m"), answer(1.0, "km")
+    leaves = jax.tree.leaves(metres)
+    if leaves == [metres]:
+        raise WrongError("JAX doesn't know the class, so an object of it is a leaf. Register it.")
+    if "m" in leaves:
+        raise WrongError("the unit is a leaf, and jit refuses strings. Mark it as static.")
+    if leaves != [1.0]:
+        raise WrongError(
+            "the radius isn't a leaf. If it is static, each radius is compiled for anew."
+        )
+    if _structure(metres) == _structure(kilometres):
+        raise WrongError("the unit isn't part of the structure, so it is lost.")
+    return ""
+
+
+def momentum(answer: Any) -> str:
+    """Grade a step of gradient descent with momentum on trees."""
+    params = {"weights": np.array([1.0, 2.0]), "offset": np.array(3.0)}
+    velocity = {"weights": np.array([0.5, 0.0]), "offset": np.array(-1.0)}
+    slopes = {"weights": np.array([2.0, -1.0]), "offset": np.array(0.25)}
+    old = {k: params[k] - 0.1 * velocity[k] for k in params}
+    faster = {k: 0.9 * velocity[k] + slopes[k] for k in params}
+    moved = {k: params[k] - 0.1 * faster[k] for k in params}
+    climbed = {k: params[k] + 0.1 * faster[k] for k in params}
+    result = _call(answer, params, velocity, slopes)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise WrongError("expected two trees, the parameters and the velocities.")
+    if _agree(result, (faster, moved)):
+        raise WrongError("both trees are right, but the parameters come first.")
+    if not _agree(result[1], faster):
+        raise WrongError("the velocities are wrong. Take 0.9 of the old ones, and add the slopes.")
+    if _agree(result[0], old):
+        raise WrongError("the parameters move by the old velocities. Use the new ones.")
+    if _agree(result[0], climbed):
+        raise WrongError("the parameters climb. Subtract, to go down.")
+    if not _agree(result[0], moved):
+        raise WrongError(
+            "the velocities are right. Subtract 0.1 times as much from the parameters."
+        )
+    return ""
+
+
 def _described(shape: tuple[int, ...], *split: str | None) -> jax.ShapeDtypeStruct:
     """Describe an array that is split among eight devices, none of which needs to exist."""
     mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
@@ -459,6 +536,18 @@ def whole_product(answer: Any) -> str:
             "add up the parts."
         )
     return ""
+
+
+def _structure(tree: Any) -> Any:
+    return jax.tree.structure(tree)
+
+
+def _agree(tree: Any, expected: Any) -> bool:
+    """Whether a tree has the structure of another, and numbers near its own."""
+    if _structure(tree) != _structure(expected):
+        return False
+    pairs = zip(jax.tree.leaves(tree), jax.tree.leaves(expected), strict=True)
+    return all(np.shape(a) == np.shape(b) and np.allclose(a, b) for a, b in pairs)
 
 
 def centring(answer: Any) -> str:

@@ -161,6 +161,27 @@ _GRADERS: dict[str, answers.Grader] = {
     "8.5": answers.thrifty(
         0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
     ),
+    "9.1": answers.number(
+        4,
+        "Whatever isn't a container is a leaf.",
+        mistakes={
+            3: "one leaf is missing. A string is a leaf, although jit refuses it.",
+            5: "one of these isn't a leaf. None and the empty dict have no leaves.",
+            6: "None and the empty dict have no leaves, and aren't leaves themselves.",
+        },
+    ),
+    "9.2": answers.mean_model,
+    "9.3": answers.numbers_of_calls(
+        (0, 1, 1, 0),
+        (
+            "JAX sorts the keys, and the numbers don't matter.",
+            "A list isn't a dict, although it has the same leaves.",
+            "None has no leaves, but it is part of the structure, and so is its key.",
+            "Has it seen a list of two arrays before?",
+        ),
+    ),
+    "9.4": answers.sphere,
+    "9.5": answers.momentum,
     "10.1": answers.explained(
         {
             "import": (True, "No process computes with JAX before it has imported JAX."),

@@ -15,8 +15,10 @@
 - ``network``: a small network, which takes long to compile.
 - ``pendulum``: a pendulum that swings in each kind of loop.
 - ``precision``: JAX's 64-bit mode for one function.
+- ``pytrees``: the same numbers in trees of different structure.
 - ``random_model``: a random model evaluated many times.
 - ``sharded_step``: a training step whose arrays lie on several devices in several ways.
 - ``sharding``: a gradient that several devices share.
+- ``stacks``: a training step with Flax NNX and without.
 - ``updates``: changed elements of arrays, and sums by group.
 """
