@@ -160,6 +160,11 @@ def grouped(x: Any) -> Any:
     return jax.lax.scan(group, x, length=10)[0].sum()
 
 
+def entropy(p: Any) -> Any:
+    positive = p > 0
+    return -jnp.where(positive, p * jnp.log(jnp.where(positive, p, 1)), 0).sum()
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 static = partial(jax.jit, static_argnums=(1,))
 
@@ -207,6 +212,11 @@ RIGHT: dict[str, Any] = {
     "8.3": jax.jit(move, donate_argnums=0),
     "8.4": partial(simulate, wrap=jax.checkpoint),
     "8.5": grouped,
+    "11.1": (2, 4),
+    "11.2": (True, False, True, True, True, False),
+    "11.3": 54,
+    "11.4": entropy,
+    "11.5": [True, False, False, True],
 }
 
 
@@ -384,6 +394,32 @@ WRONG: list[tuple[str, Any, str]] = [
     ("8.4", simulate, "needs 100% of the temporaries"),
     ("8.4", jax.checkpoint(simulate), "Wrap what the loop repeats, not the whole"),
     ("8.5", partial(simulate, wrap=jax.checkpoint), r"needs \d\d% .* by the outer loop"),
+    ("11.1", 2, "expected a tuple of two numbers"),
+    ("11.1", (4, 2), "the other way round"),
+    ("11.1", (1, 4), "1 is not Python's .* traces again for another length"),
+    ("11.1", (3, 4), "3 is not Python's .* still has the program"),
+    ("11.1", (4, 4), "4 is not Python's .* isn't there"),
+    ("11.1", (0, 4), "0 is not Python's .* prints when JAX traces"),
+    ("11.1", (2, 2), "2 is not JAX's number of lines"),
+    ("11.2", True, "expected a tuple of 6"),
+    ("11.2", (True, True, True, True, True, False), "call 2 .* any number of this type"),
+    ("11.2", (True, False, False, False, True, False), "call 3 .* An integer"),
+    ("11.2", (True, False, True, False, True, False), "call 4 .* a weak one"),
+    ("11.2", (True, False, True, True, False, False), "call 5 .* another shape"),
+    ("11.2", (True, False, True, True, True, True), "call 6 .* have come before"),
+    ("11.3", 154, "would count twice"),
+    ("11.3", 92, "all operations"),
+    ("11.3", 32, "way forward"),
+    ("11.3", 38, "the sort"),
+    ("11.3", 54e-6, "not the right number. Add up"),
+    ("11.4", lambda p: -(p * jnp.log(p)).sum(), "it returns NaN"),
+    ("11.4", lambda p: -jnp.where(p > 0, p * jnp.log(p), 0).sum(), "the gradient is NaN"),
+    ("11.4", lambda p: -(p * jnp.log(p + 1e-9)).sum(), r"is 2\d\.\d+ instead of zero"),
+    ("11.4", lambda p: -entropy(p), r"it returns -1\.0397"),
+    ("11.4", lambda p: jax.lax.stop_gradient(entropy(p)), "wrong where p is positive"),
+    ("11.5", (True, True, False, True), "call 2 .* An infinity isn't NaN"),
+    ("11.5", (True, False, True, True), "call 3 .* where selects"),
+    ("11.5", (True, False, False, False), "call 4 .* zero times an infinity"),
 ]
 
 

@@ -108,6 +108,7 @@ COMPUTATIONS = {
     "kernels/loops.py": {"static_loops"},
     "kernels/memory.py": {"checkpoints"},
     "kernels/pendulum.py": {"loops", "mapped_loops"},
+    "kernels/placement.py": {"faults"},
     "kernels/precision.py": {
         *("calibration", "optimisers", "ceilings", "linear algebra"),
         *PUBLISHED,

@@ -15,6 +15,7 @@ from sites import ROOT, Read
 EXERCISES = sorted(path.stem for path in ROOT.glob("docs/exercises/[0-9]*.md"))
 # What each solution says and no question does.
 SOLUTIONS = {
+    "11_faults": "of_layer.values()",
     "1_arrays": ".at[1, 1].set(7)",
     "2_random_numbers": "jax.random.uniform(key)",
     "3_gradient": "jax.grad(my_function)",

@@ -161,4 +161,38 @@ _GRADERS: dict[str, answers.Grader] = {
     "8.5": answers.thrifty(
         0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
     ),
+    "11.1": answers.prints,
+    "11.2": answers.verdicts(
+        (True, False, True, True, True, False),
+        (
+            "Nothing has been compiled before.",
+            "The program takes any number of this type.",
+            "An integer is of another type than a float.",
+            "NumPy's number has a fixed type, and Python's a weak one.",
+            "An array with another number of axes has another shape.",
+            "The shape and both types have come before.",
+        ),
+    ),
+    "11.3": answers.number(
+        54,
+        "Add up the operations that come from layer.",
+        mistakes={
+            154: "the first event contains all others, so its time would count twice.",
+            100: "this is all that the thread did, with the gaps.",
+            92: "these are all operations, and one of them belongs to another part.",
+            38: "this is the sort, which belongs to median.",
+            32: "these are the operations of the way forward. The way back is of the same part.",
+            22: "this is the way back alone.",
+        },
+    ),
+    "11.4": answers.entropy,
+    "11.5": answers.verdicts(
+        (True, False, False, True),
+        (
+            "The logarithm of a negative number is NaN, and it is returned.",
+            "An infinity isn't NaN.",
+            "The NaN is there, but where selects the other side, and that is returned.",
+            "The gradient is zero times an infinity.",
+        ),
+    ),
 }

@@ -11,6 +11,7 @@
 - ``loops``: loops and array lengths that depend on a number.
 - ``memory``: a deep stack of layers, and what its gradient remembers.
 - ``pendulum``: a pendulum that swings in each kind of loop.
+- ``placement``: points placed by their distances, with a gradient that is NaN.
 - ``precision``: JAX's 64-bit mode for one function.
 - ``random_model``: a random model evaluated many times.
 - ``sharding``: a gradient that several devices share.
