@@ -2,44 +2,37 @@
 Why is it slow, and why is it NaN?
 ==================================
 
-A compiled function is closed: a debugger can't step through it, and Python's ``print`` sees none of
-its numbers. JAX has tools that look inside. This page takes a training step that is slow, returns
-NaN and compiles too often, finds each of the three faults with the tool made for it, and then
-measures what the tools cost. Which of them could you leave on?
+A debugger can't step through a compiled function, and Python's ``print`` sees none of its numbers.
+JAX has tools that look inside. This page takes a training step that is slow, that returns NaN, and
+that is compiled too often, and finds each fault with a tool made for it. Then it measures what the
+tools cost. Which of them could you leave on?
 """
 
 # %%
 # A step with faults
 # ------------------
-# Somebody has measured the distances between a hundred places, and got some of them badly wrong.
-# Where are the places? Begin anywhere, and move all points, step by step, until their distances
-# agree with the table. An error above a limit counts less, so that wrong entries don't pull too
-# hard:
+# Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
+# are the places? Start anywhere, and move all points, step by step, until their distances agree
+# with the table. Beyond a limit, an error counts in proportion, and not by its square, so that
+# wrong entries don't pull too hard:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
 Source(placement.distances, placement.stress, placement.step)
 
 # %%
-# (The names in :func:`jax.named_scope` change nothing. They are there for the profile.) Let the
-# limit be the median of all errors, and take three steps:
+# (The names in :func:`jax.named_scope` don't change what is computed. They will come in handy for
+# the profile.) Our limit is the median of all errors. Here are three steps:
 from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 start, table = placement.random_table(100)
-
-
-def with_median(distances):
-    """Return a step, compiled, whose limit is the median."""
-    parts = {"distances": distances, "typical": jnp.median}
-    stress = partial(placement.stress, **parts)
-    return jax.jit(partial(placement.step, stress=stress))
-
-
-# %%
-step = with_median(placement.distances)
+by_mean = partial(placement.stress, distances=placement.distances)
+by_median = partial(by_mean, typical=jnp.median)
+step = jax.jit(partial(placement.step, stress=by_median))
 positions = start
 for _ in range(3):
     positions, value = step(positions, table)
@@ -47,14 +40,14 @@ for _ in range(3):
 
 
 # %%
-# Leave the NaN for later, and begin with the time. Guess first: of ten thousand square roots, one
-# median and ten thousand losses, which takes longest?
+# Leave the NaN for later, and begin with the time. Have a guess: which takes longest, ten thousand
+# square roots, one median of as many numbers, or ten thousand losses?
 #
 # A profile says what ran
 # -----------------------
 # Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
-# :class:`jax.profiler.TraceAnnotation` adds a note of ours. Wait for the results in there, because
-# the recording ends with the block:
+# :class:`jax.profiler.TraceAnnotation` adds a note of your own. Wait for the results before the
+# block ends, or the work that you are after may come after it:
 def record(step, folder):
     """Write a profile of ten steps into a folder."""
     with jax.profiler.trace(folder):
@@ -65,54 +58,52 @@ def record(step, folder):
 
 # %%
 # You would usually look at such a file in `XProf or in Perfetto
-# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom in and click. But the
-# file is data, and ``ProfileData`` reads it. Each line of a profile has its events, and an event
-# that is an operation of a compiled program has its name there in the statistic ``hlo_op``:
-from collections import Counter
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But it is
+# data, and ``ProfileData`` reads it:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 
 def profile(step):
-    """Record a step, and return the line, the operation and the times of each event."""
+    """Record a step, and return all events, each with its line of the profile."""
     with TemporaryDirectory() as folder:
         record(step, folder)
         (file,) = Path(folder).rglob("*.xplane.pb")
         data = jax.profiler.ProfileData.from_file(str(file))
     lines = [line for plane in data.planes for line in plane.lines]
-    events = [(line, event) for line in lines for event in line.events]
-    return [
-        (line.name, dict(e.stats).get("hlo_op"), e.start_ns, e.duration_ns)
-        for line, e in events
-    ]
+    return [(line.name, event) for line in lines for event in line.events]
 
 
 events = profile(step)
-everything = Counter(line for line, *_ in events)
-operations = Counter(line for line, operation, *_ in events if operation)
 
 # %%
+from collections import Counter
+
 from jaxcap.results.tables import Table
 
+counts = Counter(line for line, _ in events)
+ran = Counter(line for line, event in events if "hlo_op" in dict(event.stats))
 rows = [
-    (line.partition("/")[0], f"{operations[line]}", f"{count}")
-    for line, count in everything.items()
+    (line.partition("/")[0], f"{ran[line]}", f"{count}")
+    for line, count in counts.items()
 ]
 Table("Lines of the profile", ("line", "operations", "all events"), rows)
 
 # %%
-# On a CPU, each line is a thread. Python's has our note, the calls of functions, and the waiting.
-# Threads of the client run the operations, one after another. If an operation is divided among
-# further threads, these have lines too, but nothing there says what they work on. (A GPU's profile
-# has lines for the device, and the code below reads those as well. Operations that XLA submits as
-# one *command buffer* `may be missing <https://github.com/openxla/xprof/issues/3070>`__ there.)
+# On a CPU, each line is a thread. The one named after the program that you started is Python's: our
+# notes are there, calls of functions, and the waiting. Other threads run the operations of compiled
+# programs. Still others may help with a large operation, but leave no note of which. (On a GPU,
+# there are lines for the device as well, and the code below reads them. Operations that XLA submits
+# together, as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__
+# from those.)
 #
 # Names lead back to the code
 # ---------------------------
-# What the compiler calls ``sort.1`` or ``multiply_select_fusion``, what was that in Python? Not
-# even an annotation inside of ``step`` would tell: it is over when tracing is, which `has puzzled
-# people <https://github.com/jax-ml/jax/issues/12381>`__. A name from :func:`jax.named_scope`,
-# however, goes into the program, and the compiled program still has it:
+# The compiler has names of its own for operations, and they don't tell which line of Python is to
+# blame. An annotation inside of ``step`` wouldn't either: it is entered and left while JAX traces,
+# and `people have wondered <https://github.com/jax-ml/jax/issues/12381>`__ where theirs went. The
+# names of :func:`jax.named_scope`, however, become part of the program, and survive its
+# compilation. These operations compute the limit:
 import re
 
 
@@ -122,59 +113,45 @@ def sources(step):
     return dict(re.findall(r'%?([\w.-]+) = .*op_name="([^"]*)"', program))
 
 
-source_of = sources(step)
-ran = {operation for _, operation, *_ in events}
-for operation in sorted(ran & source_of.keys())[:4]:
-    print(f"{operation:26} {source_of[operation]}")
+ran = {dict(event.stats).get("hlo_op") for _, event in events}
+for operation, source in sources(step).items():
+    if operation in ran and "limit" in source:
+        print(operation, source)
 
 # %%
-# ``jvp`` marks the way forward of a gradient, and ``transpose`` the way back. Where several
-# operations were fused, the last gave its name to all. With these names, the profile can be told by
-# the parts of ``stress`` and ``step``:
+# ``jvp`` marks the way forward of a gradient, and ``transpose`` the way back. A fusion has one name
+# for all that is in it. With these names, the profile can be sorted by the parts of ``stress`` and
+# ``step``:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
 def timeline(step):
-    """Profile a step: which operation ran, of which part, when, and for how many ms."""
+    """Profile a step, and return which part ran when and how long, in ns."""
     source_of = sources(step)
     spans = []
-    for _, operation, start_ns, ns in profile(step):
-        if operation:
+    for _, event in profile(step):
+        if operation := dict(event.stats).get("hlo_op"):
             source = source_of.get(operation, "")
             part = next((part for part in PARTS if part in source), "other")
-            spans.append((operation, part, start_ns / 1e6, ns / 1e6))
+            spans.append((part, event.start_ns, event.duration_ns))
     return spans
 
 
 # %%
-# The median was only to say how large an error usually is, and so would the mean. Would the mean be
-# any quicker? The table adds up the operations of each part, each by the median of ten steps:
-from collections import defaultdict
-
-import numpy as np
-
-with_mean = partial(placement.stress, distances=placement.distances)
+# All that we want of the limit is how large an error usually is, and the mean says that, too. Would
+# it be quicker? The table adds up the operations of each part, for the mean of ten steps:
 timelines = {
     "median": timeline(step),
-    "mean": timeline(jax.jit(partial(placement.step, stress=with_mean))),
+    "mean": timeline(jax.jit(partial(placement.step, stress=by_mean))),
 }
-
-
-def took_ms(spans):
-    """Return how long each part takes in a step."""
-    durations = defaultdict(list)
-    for operation, part, _, ms in spans:
-        durations[part, operation].append(ms)
-    totals = dict.fromkeys(PARTS, 0.0)
-    for (part, _), ms in durations.items():
-        totals[part] += float(np.median(ms)) * len(ms) / 10
-    return totals
-
+took_ms = {limit: dict.fromkeys(PARTS, 0.0) for limit in timelines}
+for limit, spans in timelines.items():
+    for part, _, ns in spans:
+        took_ms[limit][part] += ns / 1e6 / 10
 
 # %%
-took = {limit: took_ms(spans) for limit, spans in timelines.items()}
 rows = [
-    (part, *(f"{parts[part]:.3f}" for parts in took.values()))
+    (part, *(f"{parts[part]:.3f}" for parts in took_ms.values()))
     for part in PARTS
 ]
 columns = ("part", *(f"limit by {limit}" for limit in timelines))
@@ -187,27 +164,29 @@ from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 2.8))
 for lane, spans in enumerate(timelines.values()):
-    begin = min(at for *_, at, _ in spans)
-    for part, colour in zip(PARTS, figures.COLOURS):
-        bars = [(at - begin, ms) for _, name, at, ms in spans if name == part]
+    begin = min(at for _, at, _ in spans)
+    for part, colour in zip(PARTS[:-1], figures.COLOURS):
+        mine = [span for span in spans if span[0] == part]
+        bars = [((at - begin) / 1e6, ns / 1e6) for _, at, ns in mine]
         label = None if lane else part
         axes.broken_barh(bars, (lane - 0.3, 0.6), color=colour, label=label)
 axes.set(title="Ten steps as recorded", xlabel="ms")
 axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in timelines])
 axes.invert_yaxis()
-_ = figure.legend(loc="outside lower center", ncols=len(PARTS))
+_ = figure.legend(loc="outside lower center", ncols=4)
 
 # sphinx_gallery_thumbnail_number = 1
 
 
 # %%
-# Was that your guess? The median of an array takes sorting it, and a sort compares numbers again
-# and again, where a root or a loss handles each number once. Gaps between the colours belong to
-# Python, which had to make the next call.
+# Was that your guess? To find the middle of an array, :func:`jax.numpy.median` sorts it, which is
+# why there was a sort among the operations above. Sorting compares each number with many others,
+# while a root or a loss needs a single look at it. Between the coloured bars, the device waited for
+# Python to make the next call.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------
-# Now for the NaN. Which of these prints shows it?
+# Now for the NaN. Two prints watch the same number. Which of them shows it?
 @jax.jit
 def watched(positions, table):
     moved, value = step(positions, table)
@@ -222,14 +201,15 @@ for _ in range(3):
 jax.effects_barrier()
 
 # %%
-# Python prints once, while JAX traces, and has only a stand-in for the number.
-# :func:`jax.debug.print` becomes part of the program and prints in each call. What it printed is
-# telling: the first stress is fine, and yet the positions that come out of that step are not. The
-# gradient must have gone wrong.
+# Python prints once, while JAX traces, and all it has then is a stand-in. :func:`jax.debug.print`
+# becomes part of the program, and prints in every call. Its first line is an important hint: the
+# stress of the first step was still a number, but the points that came out of this step gave NaN.
+# In between is the gradient.
 #
-# :obj:`jax.debug_nans` has JAX look for NaN in whatever a compiled function returns. If there is
-# one, it runs the function again, operation by operation, until one of them `returns the first NaN
-# <https://docs.jax.dev/en/latest/debugging/flags.html>`__:
+# Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When there
+# is one, it `runs the function again, operation by operation
+# <https://docs.jax.dev/en/latest/debugging/flags.html>`__, and raises an error at the first that
+# returns NaN:
 import traceback
 
 
@@ -247,20 +227,22 @@ def blame(infinities):
 blame(infinities=False)
 
 # %%
-# A multiplication, on the way back of the gradient. You never wrote that multiplication, and so the
-# line is the one that asks for the gradient, which you knew. But NaN often begins as an infinity.
-# :obj:`jax.debug_infs` stops there:
+# It was a multiplication, but which? Nobody wrote it down: it belongs to the way back of the
+# gradient, so all that the traceback has to offer is the line that asks for the gradient. There is
+# more to find, because a NaN often starts out as an infinity. Let :obj:`jax.debug_infs` look for
+# one as well:
 blame(infinities=True)
 
 
 # %%
-# There it is. The derivative of a square root divides by the root, and JAX does so on the way
-# forward. The distance of a point to itself is zero, so the derivative there is infinite, and
-# infinity times zero, on the way back, is NaN.
+# There is the line. The derivative of a square root divides by the root, and JAX computes it on the
+# way forward. Each point is at a distance of zero from itself, where that derivative is infinite.
+# On the way back it is multiplied by zero, and infinity times zero is NaN.
 #
 # ``where`` selects too late
 # --------------------------
-# The obvious repair is to take the root only of what isn't zero. Is that enough?
+# The obvious repair is to take roots only of what is larger than zero. Does that help? And what
+# about the second function?
 def with_where(positions):
     offsets = positions[:, None] - positions
     squares = (offsets**2).sum(axis=-1)
@@ -279,14 +261,12 @@ for distances in (placement.distances, with_where, placement.safe_distances):
     )
 
 # %%
-# ``where`` computes both sides and selects. On the way back it sends zero to the side that wasn't
-# selected, and zero times an infinite derivative is NaN once more. In ``safe_distances``, a first
-# ``where`` puts a harmless number under the root, so that there is no infinity in the first place.
-# JAX's FAQ `explains it
-# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__ with a
-# logarithm.
+# ``where`` computes both sides before it selects. Going back, the side that wasn't selected gets a
+# zero, which meets the infinite derivative again. ``safe_distances`` therefore puts a harmless
+# number under the root first, so that no infinity arises. JAX's FAQ has `the same trick for a
+# logarithm <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
 #
-# With that and the mean, the step does its work:
+# With safe distances and the mean, the points move, and the stress falls:
 mended = jax.jit(placement.step)
 positions = start
 for number in range(301):
@@ -298,7 +278,7 @@ for number in range(301):
 # JAX says why it compiles again
 # ------------------------------
 # The third fault isn't in the step but around it. JAX compiles a function again for arguments of
-# another kind, and for another function. Which of these calls compile?
+# another kind, and compiles each new function. Which of these calls compile?
 first = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 calls = {
@@ -311,41 +291,42 @@ calls = {
 }
 
 # %%
-# With :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it traces. The reasons are long,
-# since they say where, so this handler prints only the heart of each:
+# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. The full text
+# also says where; we print the heart of it:
 import logging
-from textwrap import fill
 
 REASON = r"never seen function|re-defined repeatedly|at \w+, now .+ and before [^h\s]+"
 
 
-class Reasons(logging.Handler):
-    """Prints the heart of each explanation."""
+def show(record):
+    reasons = re.findall(REASON, record.getMessage())
+    print(name, *reasons, sep="\n    ")
 
-    def emit(self, record):
-        """Print one."""
-        reasons = re.findall(REASON, record.getMessage())
-        print(f"{name:16}", *reasons, sep="\n    ")
 
+handler = logging.Handler()
+handler.emit = show
 
 # %%
-logging.getLogger("jax").addHandler(reasons := Reasons())
+logging.getLogger("jax").addHandler(handler)
 with jax.explain_cache_misses(True):
     for name in (*calls, "jit of a lambda"):
         calls[name]()
-logging.getLogger("jax").removeHandler(reasons)
+logging.getLogger("jax").removeHandler(handler)
 
 # %%
-# Only another number needs no new program. A Python number is of a *weak* type, which `gives way to
-# that of the array <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and NumPy's
-# is not, so JAX compiles for each of them. And each new lambda is a new function, though it's the
-# same line. JAX's guide to `slow compilation
-# <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more such reasons;
-# :doc:`Which arguments must be static? </tutorials/transformations/static_arguments>` shows what to
-# do about changing shapes.
+# One call had nothing to explain: the program takes any number of the same type. A Python number
+# has a *weak* type, which `gives way to that of the array
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and one of NumPy's has a type
+# of its own, so each needs a program. And every time that the last line runs, it makes a new
+# lambda. JAX's guide to `slow compilation
+# <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
+# :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
+# for changing shapes.
 #
-# One more fault belongs here, because it shows late, and elsewhere. A traced value stands for a
-# number only while JAX traces. Here it's kept for later:
+# A related fault tends to surface far from its cause. What is traced stands for a number only as
+# long as JAX traces. This function keeps it for later:
+from textwrap import fill
+
 kept = []
 
 
@@ -362,43 +343,35 @@ except jax.errors.UnexpectedTracerError as error:
     print(fill(str(error).splitlines()[0], 70))
 
 # %%
-# The rest of the message says in which line the value was made. :obj:`jax.check_tracer_leaks`
-# raises an error as soon as a trace ends and leaves something behind. Return what you want to keep.
+# The message goes on, and names the line in which the value was made. With
+# :obj:`jax.check_tracer_leaks`, the call itself would have raised an error. If you want to keep a
+# value, return it.
 #
 # What do the tools cost?
 # -----------------------
 # A last guess: how many times as long does a step take if it prints one number? We compare a plain
-# step with three that are watched: one prints, to where nobody sees it; one runs under
-# ``debug_nans``; and :func:`~jax.experimental.checkify.checkify` has put checks for NaN into the
-# third, which returns what they found. (`JAX's guide to checkify
-# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__ has more kinds of checks.) All
-# take the mended step:
-from jaxcap.experiments import faults
-from jaxcap.experiments.faults import (
-    ANEW,
-    CHECKED,
-    NANS,
-    PLAIN,
-    PRINTED,
-    TRACED,
-)
+# step with three that are watched. One prints, but nobody gets to read it. One runs under
+# ``debug_nans``. Into the third, :func:`~jax.experimental.checkify.checkify` has built checks for
+# NaN, whose outcome the step returns. (They could also check `indices or your own conditions
+# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step:
+from jaxcap.experiments import faults as tools
 
-results = faults.TOOLS.run(budget_s=0.05)
+results = tools.TOOLS.run(budget_s=0.05)
 
 # %%
-watched = results.select(tools=faults.EACH_STEP)
+watched = results.select(tools=tools.EACH_STEP)
 _ = figures.scaling(
     watched,
     x="points",
-    over=PLAIN,
+    over=tools.PLAIN,
     title="A step, watched",
     xlabel="points to move",
 )
 
 # %%
-# To print, the program has to stop for Python: JAX calls a function there, hands it the number as
-# an array, and Python formats and prints it. That is the same work for ten points as for more, so
-# look at how the lines approach each other to the right. Here are ten points in numbers:
+# To print, a program calls back into Python, hands over the number, and goes on when Python is
+# done. You would expect that to take the same time however many points there are. Do the lines
+# approach each other to the right? Here is the left end in numbers:
 ten = watched.select(points=10)
 ten
 
@@ -408,30 +381,22 @@ from jaxcap.report.claims import claim, speedup_of
 printing_costs = claim(
     "moving ten points takes more than twice as long with a jax.debug.print",
     results,
-    speedup_of(PRINTED, over=PLAIN, points=10, tools=faults.EACH_STEP),
+    speedup_of(
+        tools.PRINTED, over=tools.PLAIN, points=10, tools=tools.EACH_STEP
+    ),
     below=0.5,
 )
 printing_costs
 
 # %%
-nans_cost = claim(
-    "moving ten points takes longer under jax.debug_nans",
-    results,
-    speedup_of(NANS, over=PLAIN, points=10, tools=faults.EACH_STEP),
-    below=1,
-)
-nans_cost
-
-# %%
-# The two checks for NaN look at different things. ``debug_nans`` waits for the results of a call
-# and looks at these, whatever it took to compute them. The checks of ``checkify`` look at each
-# operation, and what must be looked at can't vanish in a fusion. They also have to be compiled, as
-# the column of first calls shows.
+# The two ways to look for NaN differ in what they look at. ``debug_nans`` leaves the program alone,
+# and waits for each result to look at it. ``checkify`` makes another program, with a check for each
+# operation, so compare the first calls as well. In return it sees a NaN that is gone from the
+# result.
 #
-# That leaves two prices that are paid once, or in each iteration if you are unlucky: that of a
-# trace, for a single step, and that of a function which is defined anew, and so compiled, for its
-# only call:
-once = results.select(tools=faults.ONCE)
+# Two more prices aren't meant to be paid in each step, but may be by accident. One is for opening
+# and closing a trace, the other for compiling a function that is defined in the loop:
+once = results.select(tools=tools.ONCE)
 once
 
 # %%
@@ -439,7 +404,7 @@ compiling_costs = claim(
     "a step of ten points takes longer if it is compiled for the call than if "
     "a trace is opened and closed for it",
     results,
-    speedup_of(ANEW, over=TRACED, points=10, tools=faults.ONCE),
+    speedup_of(tools.ANEW, over=tools.TRACED, points=10, tools=tools.ONCE),
     below=1,
 )
 compiling_costs
@@ -447,24 +412,25 @@ compiling_costs
 # %%
 # Takeaway
 # --------
-slowest, slowest_ms = max(took["median"].items(), key=lambda item: item[1])
-share = f"{slowest_ms / sum(took['median'].values()):.0%}"
+slowest, slowest_ms = max(took_ms["median"].items(), key=lambda item: item[1])
+share = f"{slowest_ms / sum(took_ms['median'].values()):.0%}"
 printed = printing_costs.estimate
-under_nans = nans_cost.estimate
-checked = ten.speedup(CHECKED, over=PLAIN)
-anew = once.only(ANEW).time
+under_nans = ten.speedup(tools.NANS, over=tools.PLAIN)
+checked = ten.speedup(tools.CHECKED, over=tools.PLAIN)
+anew = once.only(tools.ANEW).time
 
 # %%
-# Ask a profile for the time, and name the parts with :func:`jax.named_scope`, because these names
-# survive compilation. The part called *:measured:`slowest`* took :measured:`share` of this step.
+# A profile tells where the time goes, and :func:`jax.named_scope` lets it speak in your own words:
+# of this step, the part :measured:`slowest` took :measured:`share`.
 #
-# Ask ``debug_nans`` for a NaN. If it points into a gradient, add ``debug_infs``: many a NaN has
-# been an infinity before. Repair it where the infinity arises, and not behind it.
+# ``debug_nans`` names the first operation that returns NaN. If that operation is in a gradient, add
+# ``debug_infs``, and repair what is infinite on the way forward. To select something else
+# afterwards doesn't help.
 #
 # A small step that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
-# :measured:`under_nans than without`, and with checks inside :measured:`checked than without`.
-# Compiled anew, it took :measured:`anew`, so let ``explain_cache_misses`` tell you if that happens
-# in your loop.
+# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`.
+# Compiled anew, it took :measured:`anew`. If that happens in a loop of yours,
+# ``explain_cache_misses`` says why.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_faults>`. Next: :doc:`has JAX become faster
 # </tutorials/performance/releases>`?
