@@ -38,7 +38,7 @@ def test_points_move_alike_under_all_tools(
 
 def test_the_printed_stress_is_that_of_the_step(capsys: pytest.CaptureFixture[str]) -> None:
     _, value = jax.jit(faults.step_that_prints)(START, TABLE)
-    jax.effects_barrier()
+    jax.effects_barrier()  # type: ignore[no-untyped-call]
     label, printed = capsys.readouterr().out.split()
     assert label == "stress:"
     assert float(printed) == pytest.approx(float(value))

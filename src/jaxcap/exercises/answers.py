@@ -444,7 +444,7 @@ def prints(answer: Any) -> str:
     if (by_python, by_jax) == (4, 2):
         raise WrongError("it is the other way round: Python's comes first.")
     if by_python != 2:
-        reasons = {
+        reasons: dict[float, str] = {
             1: "JAX traces again for another length.",
             3: "JAX still has the program for a length that comes again.",
             4: "Python isn't there when a compiled function runs.",

@@ -37,7 +37,7 @@ def call_and_swallow(step: Callable[..., Any], *args: Array) -> Any:
     """Call a step, and wait until it has printed, to nowhere."""
     with redirect_stdout(StringIO()):
         moved = step(*args)
-        jax.effects_barrier()
+        jax.effects_barrier()  # type: ignore[no-untyped-call]
     return moved
 
 
@@ -57,7 +57,7 @@ def call_and_throw(step: Callable[..., Any], *args: Array) -> Any:
 def call_in_trace(step: Callable[..., Any], *args: Array) -> Any:
     """Call a step in a trace that is written, and removed."""
     with TemporaryDirectory() as folder, jax.profiler.trace(folder):
-        return jax.block_until_ready(step(*args))
+        return jax.block_until_ready(step(*args))  # type: ignore[no-untyped-call]
 
 
 def prepare(points: int, tools: str) -> Variants:
