@@ -116,7 +116,7 @@ def sources(step):
 ran = {dict(event.stats).get("hlo_op") for _, event in events}
 for operation, source in sources(step).items():
     if operation in ran and "limit" in source:
-        print(operation, source)
+        print(f"{operation:23} {source}")
 
 # %%
 # ``jvp`` marks the way forward of a gradient, and ``transpose`` the way back. A fusion has one name

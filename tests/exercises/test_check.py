@@ -16,7 +16,10 @@ from fakes import make_pair, make_result, make_set
 
 from jaxcap.exercises import check
 
-PAGES = sorted(Path(__file__).parents[2].glob("docs/exercises/[0-9]*.md"))
+PAGES = sorted(
+    Path(__file__).parents[2].glob("docs/exercises/[0-9]*.md"),
+    key=lambda page: int(page.stem.partition("_")[0]),
+)
 FIRST = jnp.arange(1, 7).reshape(2, 3)
 SECOND = jnp.full((3, 2), 2)
 THIRD = FIRST @ SECOND

@@ -12,10 +12,12 @@ import pytest
 from nbclient import NotebookClient
 from sites import ROOT, Read
 
-EXERCISES = sorted(path.stem for path in ROOT.glob("docs/exercises/[0-9]*.md"))
+EXERCISES = sorted(
+    (path.stem for path in ROOT.glob("docs/exercises/[0-9]*.md")),
+    key=lambda name: int(name.partition("_")[0]),
+)
 # What each solution says and no question does.
 SOLUTIONS = {
-    "11_faults": "of_layer.values()",
     "1_arrays": ".at[1, 1].set(7)",
     "2_random_numbers": "jax.random.uniform(key)",
     "3_gradient": "jax.grad(my_function)",
@@ -24,6 +26,7 @@ SOLUTIONS = {
     "6_loops": 'static_argnames="n"',
     "7_updates": 'donate_argnames="history"',
     "8_memory": "jax.jit(move, donate_argnums=0)",
+    "11_faults": "of_layer.values()",
 }
 
 
