@@ -22,7 +22,7 @@ START, TABLE = placement.random_table(10)
     [
         (10, faults.EACH_STEP, [faults.PLAIN, faults.PRINTED, faults.NANS, faults.CHECKED]),
         (11, faults.EACH_STEP, [faults.PLAIN, faults.PRINTED, faults.NANS]),
-        (10, faults.ONCE, [faults.PLAIN, faults.TRACED]),
+        (10, faults.ONCE, [faults.TRACED]),
     ],
 )
 def test_points_move_alike_under_all_tools(

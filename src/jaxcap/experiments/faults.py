@@ -64,11 +64,13 @@ def prepare(points: int, tools: str) -> Variants:
     """Prepare a step of `jaxcap.kernels.placement`, alone and with tools that look into it."""
     args = placement.random_table(points)
     step = jax.jit(placement.step)
-    variants = {PLAIN: partial(step, *args)}
     if tools == ONCE:
-        return variants | {TRACED: partial(call_in_trace, step, *args)}
-    variants[PRINTED] = partial(call_and_swallow, jax.jit(step_that_prints), *args)
-    variants[NANS] = partial(call_with_debug_nans, step, *args)
+        return {TRACED: partial(call_in_trace, step, *args)}
+    variants = {
+        PLAIN: partial(step, *args),
+        PRINTED: partial(call_and_swallow, jax.jit(step_that_prints), *args),
+        NANS: partial(call_with_debug_nans, step, *args),
+    }
     if points <= MOST_CHECKED:
         checked = jax.jit(checkify.checkify(placement.step, errors=checkify.nan_checks))
         variants[CHECKED] = partial(call_and_throw, checked, *args)
