@@ -372,5 +372,5 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 # Then check that a checkpoint has saved something. One around the whole function saves nothing, and
 # a compiler may undo one around a part. Donate arguments that you don't need any more.
 #
-# Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`has JAX become faster
-# </tutorials/performance/releases>`?
+# Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`why is it slow, and
+# why is it NaN </tutorials/performance/faults>`?

@@ -166,6 +166,11 @@ def grouped(x: Any) -> Any:
     return jax.lax.scan(group, x, length=10)[0].sum()
 
 
+def entropy(p: Any) -> Any:
+    positive = p > 0
+    return -jnp.where(positive, p * jnp.log(jnp.where(positive, p, 1)), 0).sum()
+
+
 def mean_model(models: Any) -> Any:
     return jax.tree.map(lambda *leaves: sum(leaves) / len(leaves), *models)
 
@@ -307,6 +312,11 @@ RIGHT: dict[str, Any] = {
     "10.3": jax.jit(standardise).lower(TEN).compile(),
     "10.4": exported(standardise, ANY_LENGTH),
     "10.5": (False, True, True),
+    "11.1": (2, 4),
+    "11.2": (True, False, True, True, True, False),
+    "11.3": 54,
+    "11.4": entropy,
+    "11.5": [True, False, False, True],
     "12.1": (True, True, False, True),
     "12.2": partial(jnp.matmul, out_sharding=split_among_eight()),
     "12.3": 1_179_648,
@@ -541,6 +551,32 @@ WRONG: list[tuple[str, Any, str]] = [
     ("10.5", (True, True, True), "look again at XLA_FLAGS. XLA ends the process"),
     ("10.5", (False, False, True), "look again at compiler_options. XLA returns an error"),
     ("10.5", (False, True, False), "look again at config.update. Python knows"),
+    ("11.1", 2, "expected a tuple of two numbers"),
+    ("11.1", (4, 2), "the other way round"),
+    ("11.1", (1, 4), "1 is not Python's .* traces again for another length"),
+    ("11.1", (3, 4), "3 is not Python's .* still has the program"),
+    ("11.1", (4, 4), "4 is not Python's .* isn't there"),
+    ("11.1", (0, 4), "0 is not Python's .* prints when JAX traces"),
+    ("11.1", (2, 2), "2 is not JAX's number of lines"),
+    ("11.2", True, "expected a tuple of 6"),
+    ("11.2", (True, True, True, True, True, False), "call 2 .* any number of this type"),
+    ("11.2", (True, False, False, False, True, False), "call 3 .* An integer"),
+    ("11.2", (True, False, True, False, True, False), "call 4 .* a weak one"),
+    ("11.2", (True, False, True, True, False, False), "call 5 .* another shape"),
+    ("11.2", (True, False, True, True, True, True), "call 6 .* have come before"),
+    ("11.3", 154, "would count twice"),
+    ("11.3", 92, "all operations"),
+    ("11.3", 32, "way forward"),
+    ("11.3", 38, "the sort"),
+    ("11.3", 54e-6, "not the right number. Add up"),
+    ("11.4", lambda p: -(p * jnp.log(p)).sum(), "it returns NaN"),
+    ("11.4", lambda p: -jnp.where(p > 0, p * jnp.log(p), 0).sum(), "the gradient is NaN"),
+    ("11.4", lambda p: -(p * jnp.log(p + 1e-9)).sum(), r"is 2\d\.\d+ instead of zero"),
+    ("11.4", lambda p: -entropy(p), r"it returns -1\.0397"),
+    ("11.4", lambda p: jax.lax.stop_gradient(entropy(p)), "wrong where p is positive"),
+    ("11.5", (True, True, False, True), "call 2 .* An infinity isn't NaN"),
+    ("11.5", (True, False, True, True), "call 3 .* where selects"),
+    ("11.5", (True, False, False, False), "call 4 .* zero times an infinity"),
     ("12.1", (True, True, True, False), "2 of the 4 are right. Where do numbers of several"),
     ("12.2", jnp.matmul, "it raised ShardingTypeError: Contracting dimensions are sharded"),
     ("12.2", partial(jnp.matmul, out_sharding=split_among_eight("devices")), "only a part"),

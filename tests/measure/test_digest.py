@@ -112,6 +112,7 @@ COMPUTATIONS = {
     "kernels/memory.py": {"checkpoints"},
     "kernels/network.py": {"compiler options"},
     "kernels/pendulum.py": {"loops", "mapped_loops"},
+    "kernels/placement.py": {"faults"},
     "kernels/precision.py": {
         *("bits", "calibration", "optimisers", "ceilings", "linear algebra"),
         *PUBLISHED,

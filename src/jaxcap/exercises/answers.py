@@ -449,6 +449,26 @@ def thrifty(share: float, hint: str) -> Grader:
     return grade
 
 
+def prints(answer: Any) -> str:
+    """Grade how many lines Python's print and JAX's write in four calls with two shapes."""
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        raise WrongError("expected a tuple of two numbers: Python's lines, and JAX's.")
+    by_python, by_jax = map(_float, answer)
+    if (by_python, by_jax) == (4, 2):
+        raise WrongError("it is the other way round: Python's comes first.")
+    if by_python != 2:
+        reasons: dict[float, str] = {
+            1: "JAX traces again for another length.",
+            3: "JAX still has the program for a length that comes again.",
+            4: "Python isn't there when a compiled function runs.",
+        }
+        reason = reasons.get(by_python, "Python prints when JAX traces.")
+        raise WrongError(f"{by_python:g} is not Python's number of lines. {reason}")
+    if by_jax != 4:
+        raise WrongError(f"{by_jax:g} is not JAX's number of lines. It prints in each call.")
+    return ""
+
+
 def mean_model(answer: Any) -> str:
     """Grade a function of a list of trees that returns a tree of means."""
     models = [
@@ -577,6 +597,27 @@ def explained(expected: dict[str, tuple[bool, str]]) -> Grader:
         return ""
 
     return grade
+
+
+def entropy(answer: Any) -> str:
+    """Grade the entropy of probabilities of which some may be zero, and its gradient."""
+    p = np.array([0.5, 0.25, 0.25, 0], np.float32)
+    value = _float(_call(answer, p))
+    if np.isnan(value):
+        raise WrongError("it returns NaN. Leave out what a probability of zero contributes.")
+    if not isclose(value, 1.5 * np.log(2), rel_tol=1e-5):
+        raise WrongError(f"it returns {value:.5g} for the four probabilities of the question.")
+    slopes = np.asarray(jax.grad(answer)(p))
+    if np.isnan(slopes[-1]):
+        raise WrongError(
+            "the value is right, but the gradient is NaN, because the logarithm still sees the zero. "
+            "Put another number into it there."
+        )
+    if abs(slopes[-1]) > 1e-6:
+        raise WrongError(f"the gradient where p is zero is {slopes[-1]:.4g} instead of zero.")
+    if not np.allclose(slopes[:-1], -np.log(p[:-1]) - 1, rtol=1e-5):
+        raise WrongError("the gradient is wrong where p is positive. It is -log(p) - 1.")
+    return ""
 
 
 def ahead_of_time(answer: Any) -> str:

@@ -208,6 +208,41 @@ _GRADERS: dict[str, answers.Grader] = {
             "config.update": (True, "Python knows the names of JAX's own settings."),
         }
     ),
+    "11.1": answers.prints,
+    "11.2": answers.explained(
+        {
+            "call 1": (True, "Nothing has been compiled before."),
+            "call 2": (False, "The program takes any number of this type."),
+            "call 3": (True, "An integer is of another type than a float."),
+            "call 4": (True, "NumPy's number has a fixed type, and Python's a weak one."),
+            "call 5": (True, "An array with another number of axes has another shape."),
+            "call 6": (False, "The shape and both types have come before."),
+        }
+    ),
+    "11.3": answers.number(
+        54,
+        "Add up the operations that come from layer.",
+        mistakes={
+            154: "the first event contains all others, so its time would count twice.",
+            100: "this is all that the thread did, with the gaps.",
+            92: "these are all operations, and one of them belongs to another part.",
+            38: "this is the sort, which belongs to median.",
+            32: "these are the operations of the way forward. The way back is of the same part.",
+            22: "this is the way back alone.",
+        },
+    ),
+    "11.4": answers.entropy,
+    "11.5": answers.explained(
+        {
+            "call 1": (True, "The logarithm of a negative number is NaN, and it is returned."),
+            "call 2": (False, "An infinity isn't NaN."),
+            "call 3": (
+                False,
+                "The NaN is there, but where selects the other side, and that is returned.",
+            ),
+            "call 4": (True, "The gradient is zero times an infinity."),
+        }
+    ),
     "12.1": answers.truths(
         (True, True, False, True), "Where do numbers of several devices have to be added up?"
     ),

@@ -14,6 +14,7 @@
 - ``memory``: a deep stack of layers, and what its gradient remembers.
 - ``network``: a small network, which takes long to compile.
 - ``pendulum``: a pendulum that swings in each kind of loop.
+- ``placement``: points placed by their distances, with a gradient that is NaN.
 - ``precision``: JAX's 64-bit mode for one function.
 - ``pytrees``: the same numbers in trees of different structure.
 - ``random_model``: a random model evaluated many times.

@@ -1,0 +1,453 @@
+"""
+Why is it slow, and why is it NaN?
+==================================
+
+A debugger can't step through a compiled function, and Python's ``print`` sees none of its numbers.
+JAX has tools that look inside. This page takes a training step that is slow, that returns NaN, and
+that is compiled too often, and finds each fault with a tool made for it. Then it measures what the
+tools cost. Which of them could you leave on?
+"""
+
+# %%
+# A step with faults
+# ------------------
+# Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
+# are the places? Start anywhere, and move all points, step by step, until their distances agree
+# with the table. Beyond a limit, an error counts in proportion, and not by its square, so that
+# wrong entries don't pull too hard:
+from jaxcap.kernels import placement
+from jaxcap.report.source import Source
+
+Source(placement.distances, placement.stress, placement.step)
+
+# %%
+# (The names in :func:`jax.named_scope` don't change what is computed. They will come in handy for
+# the profile.) Our limit is the median of all errors. Here are three steps:
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+start, table = placement.random_table(100)
+by_mean = partial(placement.stress, distances=placement.distances)
+by_median = partial(by_mean, typical=jnp.median)
+step = jax.jit(partial(placement.step, stress=by_median))
+positions = start
+for _ in range(3):
+    positions, value = step(positions, table)
+    print(value)
+
+
+# %%
+# Leave the NaN for later, and begin with the time. Have a guess: which takes longest, ten thousand
+# square roots, one median of as many numbers, or ten thousand losses?
+#
+# A profile says what ran
+# -----------------------
+# Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
+# :class:`jax.profiler.TraceAnnotation` adds a note of your own. Wait for the results before the
+# block ends, or the work that you are after may come after it:
+def record(step, folder):
+    """Write a profile of ten steps into a folder."""
+    with jax.profiler.trace(folder):
+        for _ in range(10):
+            with jax.profiler.TraceAnnotation("our step"):
+                jax.block_until_ready(step(start, table))
+
+
+# %%
+# You would usually look at such a file in `XProf or in Perfetto
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But it is
+# data, and ``ProfileData`` reads it:
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+def profile(step):
+    """Record a step, and return all events, each with its line of the profile."""
+    with TemporaryDirectory() as folder:
+        record(step, folder)
+        (file,) = Path(folder).rglob("*.xplane.pb")
+        data = jax.profiler.ProfileData.from_file(str(file))
+    lines = [line for plane in data.planes for line in plane.lines]
+    return [(line.name, event) for line in lines for event in line.events]
+
+
+events = profile(step)
+
+# %%
+from collections import Counter
+
+from jaxcap.results.tables import Table
+
+counts = Counter(line for line, _ in events)
+ran = Counter(line for line, event in events if "hlo_op" in dict(event.stats))
+rows = [
+    (line.partition("/")[0], f"{ran[line]}", f"{count}")
+    for line, count in counts.items()
+]
+Table("Lines of the profile", ("line", "operations", "all events"), rows)
+
+# %%
+# On a CPU, each line is a thread. The one named after the program that you started is Python's: our
+# notes are there, calls of functions, and the waiting. Other threads run the operations of compiled
+# programs. Still others may help with a large operation, but leave no note of which. (On a GPU,
+# there are lines for the device as well, and the code below reads them. Operations that XLA submits
+# together, as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__
+# from those.)
+#
+# Names lead back to the code
+# ---------------------------
+# The compiler has names of its own for operations, and they don't tell which line of Python is to
+# blame. An annotation inside of ``step`` wouldn't either: it is entered and left while JAX traces,
+# and `people have wondered <https://github.com/jax-ml/jax/issues/12381>`__ where theirs went. The
+# names of :func:`jax.named_scope`, however, become part of the program, and survive its
+# compilation. These operations compute the limit:
+import re
+
+
+def sources(step):
+    """Return where in the code each compiled operation comes from."""
+    program = step.lower(start, table).compile().as_text()
+    return dict(re.findall(r'%?([\w.-]+) = .*op_name="([^"]*)"', program))
+
+
+ran = {dict(event.stats).get("hlo_op") for _, event in events}
+for operation, source in sources(step).items():
+    if operation in ran and "limit" in source:
+        print(f"{operation:23} {source}")
+
+# %%
+# ``jvp`` marks the way forward of a gradient, and ``transpose`` the way back. A fusion has one name
+# for all that is in it. With these names, the profile can be sorted by the parts of ``stress`` and
+# ``step``:
+PARTS = ("distances", "limit", "loss", "update", "other")
+
+
+def timeline(step):
+    """Profile a step: which operation ran, of which part, when and how long."""
+    source_of = sources(step)
+    spans = []
+    for _, event in profile(step):
+        if operation := dict(event.stats).get("hlo_op"):
+            source = source_of.get(operation, "")
+            part = next((part for part in PARTS if part in source), "other")
+            times_ns = event.start_ns, event.duration_ns
+            spans.append((operation, part, *times_ns))
+    return spans
+
+
+# %%
+# All that we want of the limit is how large an error usually is, and the mean says that, too. Would
+# it be quicker? The table adds up the operations of each part, each by its median over ten steps:
+timelines = {
+    "median": timeline(step),
+    "mean": timeline(jax.jit(partial(placement.step, stress=by_mean))),
+}
+
+
+def milliseconds(part, spans):
+    """Return how long a part takes in a step."""
+    durations = {}
+    for operation, name, _, ns in spans:
+        if name == part:
+            durations.setdefault(operation, []).append(ns)
+    usual = [np.median(ns) * len(ns) / 10 for ns in durations.values()]
+    return float(sum(usual)) / 1e6
+
+
+# %%
+took_ms = {
+    part: [milliseconds(part, spans) for spans in timelines.values()]
+    for part in PARTS
+}
+rows = [
+    (part, *(f"{ms:.3f}" for ms in both)) for part, both in took_ms.items()
+]
+columns = ("part", *(f"limit by {limit}" for limit in timelines))
+Table("Operations of a step, in ms", columns, rows)
+
+# %%
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
+
+figure, axes = plt.subplots(figsize=(6, 2.8))
+for lane, spans in enumerate(timelines.values()):
+    begin = min(at for *_, at, _ in spans)
+    for part, colour in zip(PARTS[:-1], figures.COLOURS):
+        mine = [span for span in spans if span[1] == part]
+        bars = [((at - begin) / 1e6, ns / 1e6) for *_, at, ns in mine]
+        label = None if lane else part
+        axes.broken_barh(bars, (lane - 0.3, 0.6), color=colour, label=label)
+axes.set(title="Ten steps as recorded", xlabel="ms")
+axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in timelines])
+axes.invert_yaxis()
+_ = figure.legend(loc="outside lower center", ncols=4)
+
+# sphinx_gallery_thumbnail_number = 1
+
+
+# %%
+# Was that your guess? To find the middle of an array, :func:`jax.numpy.median` sorts it, which is
+# why there was a sort among the operations above. Sorting compares each number with many others,
+# while a root or a loss needs a single look at it. In a gap between the bars, the device waits for
+# Python to make the next call.
+#
+# Prints show values, checks show where they went wrong
+# -----------------------------------------------------
+# Now for the NaN. Two prints watch the same number. Which of them shows it?
+@jax.jit
+def watched(positions, table):
+    moved, value = step(positions, table)
+    print("Python has", value)
+    jax.debug.print("the device has {}", value)
+    return moved, value
+
+
+positions = start
+for _ in range(3):
+    positions, _ = watched(positions, table)
+jax.effects_barrier()
+
+# %%
+# Python prints once, while JAX traces, and all it has then is a stand-in. :func:`jax.debug.print`
+# becomes part of the program, and prints in every call. Its first line is an important hint: the
+# stress of the first step was still a number, but the points that came out of this step gave NaN.
+# In between is the gradient.
+#
+# Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When there
+# is one, it `runs the function again, operation by operation
+# <https://docs.jax.dev/en/latest/debugging/flags.html>`__, and raises an error at the first that
+# returns NaN:
+import traceback
+
+
+def blame(infinities):
+    """Take a step with checks, and print what they find, and in which line."""
+    try:
+        with jax.debug_nans(True), jax.debug_infs(infinities):
+            step(start, table)
+    except FloatingPointError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        last = [frame for frame in frames if "_src" not in frame.filename][-1]
+        print(f"{error}, in {last.name}:\n    {last.line}")
+
+
+blame(infinities=False)
+
+# %%
+# It was a multiplication, but which? Nobody wrote it down: it belongs to the way back of the
+# gradient, so all that the traceback has to offer is the line that asks for the gradient. There is
+# more to find, because a NaN often starts out as an infinity. Let :obj:`jax.debug_infs` look for
+# one as well:
+blame(infinities=True)
+
+
+# %%
+# There is the line. The derivative of a square root divides by the root, and JAX computes it on the
+# way forward. Each point is at a distance of zero from itself, where that derivative is infinite.
+# On the way back it is multiplied by zero, and infinity times zero is NaN.
+#
+# ``where`` selects too late
+# --------------------------
+# The obvious repair is to take roots only of what is larger than zero. Does that help? And what
+# about the second function?
+def with_where(positions):
+    offsets = positions[:, None] - positions
+    squares = (offsets**2).sum(axis=-1)
+    return jnp.where(squares > 0, jnp.sqrt(squares), 0)
+
+
+Source(placement.safe_distances)
+
+# %%
+for distances in (placement.distances, with_where, placement.safe_distances):
+    stress = partial(placement.stress, table=table, distances=distances)
+    value, slope = jax.value_and_grad(stress)(start)
+    bad = int(jnp.isnan(slope).sum())
+    print(
+        f"{distances.__name__:15} {value:.4f}, NaN in {bad} of {slope.size}"
+    )
+
+# %%
+# ``where`` computes both sides before it selects. Going back, the side that wasn't selected gets a
+# zero, which meets the infinite derivative again. ``safe_distances`` therefore puts a harmless
+# number under the root first, so that no infinity arises. JAX's FAQ has `the same trick for a
+# logarithm <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
+#
+# With safe distances and the mean, the points move, and the stress falls:
+mended = jax.jit(placement.step)
+positions = start
+for number in range(301):
+    positions, value = mended(positions, table)
+    if number % 100 == 0:
+        print(f"after {number:3} steps: {value:.4f}")
+
+# %%
+# JAX says why it compiles again
+# ------------------------------
+# The third fault isn't in the step but around it. JAX compiles a function again for arguments of
+# another kind, and compiles each new function. Which of these calls compile?
+multiply = jax.jit(lambda x, factor: x * factor)
+x, longer = jnp.ones(3), jnp.ones(4)
+calls = {
+    "the first call": lambda: multiply(x, 2.0),
+    "another number": lambda: multiply(x, 3.0),
+    "another length": lambda: multiply(longer, 2.0),
+    "an integer": lambda: multiply(x, 2),
+    "NumPy's number": lambda: multiply(x, np.float32(2)),
+    "jit of a lambda": lambda: jax.jit(lambda x: 2 * x)(x),
+}
+
+# %%
+# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. The full text
+# also says where; we print the heart of it:
+import logging
+
+REASON = r"never seen function|re-defined repeatedly|at \w+, now .+ and before [^h\s]+"
+
+
+def show(record):
+    reasons = re.findall(REASON, record.getMessage())
+    print(name, *reasons, sep="\n    ")
+
+
+handler = logging.Handler()
+handler.emit = show
+
+# %%
+logger = logging.getLogger("jax")
+before, logger.handlers = logger.handlers, [handler]
+with jax.explain_cache_misses(True):
+    for name in (*calls, "jit of a lambda"):
+        calls[name]()
+logger.handlers = before
+
+# %%
+# One call had nothing to explain: the program takes any number of the same type. A Python number
+# has a *weak* type, which `gives way to that of the array
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and one of NumPy's has a type
+# of its own, so each needs a program. And every time that the last line runs, it makes a new
+# lambda. JAX's guide to `slow compilation
+# <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
+# :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
+# for changing shapes.
+#
+# A related fault tends to surface far from its cause. What is traced stands for a number only as
+# long as JAX traces. This function keeps it for later:
+from textwrap import fill
+
+kept = []
+
+
+@jax.jit
+def remembering(positions):
+    kept.append(placement.stress(positions, table))
+    return kept[-1]
+
+
+remembering(start)
+try:
+    kept[-1] + 1
+except jax.errors.UnexpectedTracerError as error:
+    print(fill(str(error).splitlines()[0], 70))
+
+# %%
+# The message goes on, and names the line in which the value was made. With
+# :obj:`jax.check_tracer_leaks`, the call itself would have raised an error. If you want to keep a
+# value, return it.
+#
+# What do the tools cost?
+# -----------------------
+# A last guess: how many times as long does a step take if it prints one number? We compare a plain
+# step with three that are watched. One prints, but nobody gets to read it. One runs under
+# ``debug_nans``. Into the third, :func:`~jax.experimental.checkify.checkify` has built checks for
+# NaN, whose outcome the step returns. (They could also check `indices or your own conditions
+# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step:
+from jaxcap.experiments import faults as experiments
+
+results = experiments.TOOLS.run(budget_s=0.05)
+
+# %%
+watched = results.subset(
+    result
+    for result in results.select(tools=experiments.EACH_STEP)
+    if result.variant != experiments.CHECKED
+)
+_ = figures.scaling(
+    watched,
+    x="points",
+    over=experiments.PLAIN,
+    title="A step, watched",
+    xlabel="points to move",
+)
+
+# %%
+# To print, a program calls back into Python, hands over the number, and goes on when Python is
+# done. That should matter less to a longer step, so look at whether the lines approach each other
+# to the right. At the left end, the table also has the step with ``checkify``:
+left_end = {"points": 10, "tools": experiments.EACH_STEP}
+ten = results.select(**left_end)
+ten
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+printing_costs = claim(
+    "moving ten points takes more than twice as long with a jax.debug.print",
+    results,
+    speedup_of(experiments.PRINTED, over=experiments.PLAIN, **left_end),
+    below=0.5,
+)
+printing_costs
+
+# %%
+# The two ways to look for NaN differ in what they look at. ``debug_nans`` leaves the program alone,
+# and waits for each result to look at it. ``checkify`` makes another program, with a check for each
+# operation, so compare the first calls as well. In return it sees a NaN that is gone from the
+# result. Which is cheaper?
+checks_cost = claim(
+    "moving ten points takes longer with checks by checkify than under "
+    "jax.debug_nans",
+    results,
+    speedup_of(experiments.CHECKED, over=experiments.NANS, **left_end),
+    below=1,
+)
+checks_cost
+
+# %%
+# And the profiler? To open and close a trace around a single step, and to write its file, takes
+# this:
+once = results.select(tools=experiments.ONCE)
+once
+
+# %%
+# All of that is paid once for a trace, so record several steps in one.
+#
+# Takeaway
+# --------
+in_median = {part: both[0] for part, both in took_ms.items()}
+slowest = max(in_median, key=in_median.get)
+share = f"{in_median[slowest] / sum(in_median.values()):.0%}"
+printed = printing_costs.estimate
+under_nans = ten.speedup(experiments.NANS, over=experiments.PLAIN)
+checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
+first_call = ten.only(experiments.PLAIN).first_call
+
+# %%
+# A profile tells where the time goes, and :func:`jax.named_scope` lets it speak in your own words:
+# of this step, the part :measured:`slowest` took :measured:`share`.
+#
+# ``debug_nans`` names the first operation that returns NaN. If that operation is in a gradient, add
+# ``debug_infs``, and repair what is infinite on the way forward. Selecting something else
+# afterwards doesn't help.
+#
+# A small step that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
+# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. A
+# step that is compiled again and again takes its first call's :measured:`first_call` each time, and
+# ``explain_cache_misses`` says why.
+#
+# Try it yourself in :doc:`exercise 11 </exercises/11_faults>`. Next: :doc:`has JAX become faster
+# </tutorials/performance/releases>`?
