@@ -68,6 +68,7 @@ _ = figures.scaling(
     evaluations,
     x="size",
     over=NUMPY,
+    about=COMPILED,
     title="One evaluation of the error, float32",
     xlabel="readings",
 )
@@ -322,7 +323,10 @@ from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
 _ = figures.bars(
-    times, over=experiments.DIFFERENCES, title="Time of one calibration"
+    times,
+    over=experiments.DIFFERENCES,
+    about=experiments.INSIDE,
+    title="Time of one calibration",
 )
 
 # %%

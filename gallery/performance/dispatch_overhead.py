@@ -83,6 +83,8 @@ dot = results.select(operation="dot", arrays="JAX")
 _ = figures.scaling(
     dot,
     x="size",
+    over=experiments.NUMPY,
+    about=experiments.JIT,
     title="dot on JAX's arrays",
     xlabel="numbers in each array",
 )
@@ -202,6 +204,7 @@ _ = figures.scaling(
     chains,
     x="length",
     over="jnp",
+    about="jit",
     title="A chain of small operations",
     xlabel="operations in the chain",
 )
