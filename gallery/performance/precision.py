@@ -91,7 +91,7 @@ allowed = 1 - CONFIDENCE
 axes.axvline(allowed, color=figures.INK, linestyle="--", label="allowed")
 axes.set_yticks(range(len(TOOLS)), TOOLS)
 axes.invert_yaxis()
-axes.set(xlim=(0, 1), title="The same call twice")
+axes.set(xlim=(-0.03, 1), title="The same call twice")
 axes.set_xlabel("share of false alarms")
 axes.xaxis.set_major_formatter(PercentFormatter(1))
 _ = figure.legend(loc="outside right center")

@@ -90,12 +90,15 @@ def make_small(figure: Figure, width: float, height: float) -> None:
     figure.set_size_inches(width, height)
     for axes in figure.axes:
         axes.tick_params(which="both", color=figures.GRID, labelbottom=False, labelleft=False)
-    for words in (*figure.findobj(Text), *figure.findobj(Legend)):
+    for legend in figure.findobj(Legend):
+        legend.remove()  # an invisible one would keep its place
+    for words in figure.findobj(Text):
         words.set_visible(False)
-    for drawn in (*figure.findobj(Line2D), *figure.findobj(Spine)):
-        colour = drawn.get_color() if isinstance(drawn, Line2D) else drawn.get_edgecolor()
-        if same_color(colour, figures.INK):
-            drawn.set_color(figures.GRID)
+    for line in figure.findobj(Line2D):
+        if same_color(line.get_color(), figures.INK):
+            line.set_color(figures.GRID)
+    for spine in figure.findobj(Spine):
+        spine.set_color(figures.GRID)
 
 
 def _highlights(figure: Figure) -> str:

@@ -102,7 +102,7 @@ def _heights_at_edge(lines: Sequence[Line2D], ends: np.ndarray) -> np.ndarray:
     """
     places = ends[:, 1].copy()
     for line in sorted(range(len(lines)), key=lambda line: -ends[line, 0]):
-        for other in np.flatnonzero(ends[:, 0] > ends[line, 0] + 1):
+        for other in np.flatnonzero(ends[:, 0] > ends[line, 0] + 1).tolist():
             points = lines[other].get_transform().transform(lines[other].get_xydata())
             is_below = np.interp(ends[line, 0], *points.T) < ends[line, 1]
             beside = places[other] + (1e-3 if is_below else -1e-3)
