@@ -41,8 +41,7 @@ MOST_LINES = 12
 LONGER = {
     "calibration": 15,
     "memory": 13,
-    "mnist": 14,
-    "precision": 20,
+    "precision": 16,
     "releases": 13,
     "scaling_out": 15,
     "static_arguments": 14,
