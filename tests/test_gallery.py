@@ -41,9 +41,8 @@ MOST_LINES = 12
 LONGER = {
     "calibration": 15,
     "faults": 14,
-    "memory": 14,
-    "mnist": 14,
-    "precision": 20,
+    "memory": 13,
+    "precision": 16,
     "releases": 13,
     "scaling_out": 15,
     "second_process": 17,

@@ -71,12 +71,19 @@ for pair in pairs:
 across = np.array(across)
 
 # %%
+of_squares, of_deming = (
+    f"{clouds[:, 0].mean() / TRUE[0] - 1:+.1%}"
+    for clouds in (many_exact, across)
+)
+finding = f"Slopes, on average: {of_squares} by least squares, {of_deming} by Deming"
+
+# %%
 plt.plot(*many_exact.T, "o", label="least squares", alpha=0.6)
 plt.plot(*across.T, "s", label="Deming", alpha=0.6)
 plt.plot(*TRUE, "X", color=figures.INK, markersize=12, label="truth")
 plt.xlabel("slope")
 plt.ylabel("offset")
-plt.title("A hundred sensors of the same law")
+figures.headline(plt.gcf(), finding, "A hundred sensors of the same law")
 _ = plt.legend()
 
 # %%

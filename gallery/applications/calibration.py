@@ -68,6 +68,7 @@ _ = figures.scaling(
     evaluations,
     x="size",
     over=NUMPY,
+    about=COMPILED,
     title="One evaluation of the error, float32",
     xlabel="readings",
 )
@@ -289,8 +290,8 @@ def draw_map(axes, slopes, offsets, levels):
     sizes = dict(zip(paths, (11, 7, 3)))
     for name, colour in figures.palette(paths).items():
         slope, offset = np.array(paths[name]).T
-        look = {"color": colour, "ms": sizes[name], "mfc": "none", "lw": 1}
-        axes.plot(slope, offset, "o-", label=name, **look)
+        look = {"color": colour, "ms": sizes[name], "mfc": "none"}
+        axes.plot(slope, offset, "o-", lw=sizes[name] / 3, label=name, **look)
     axes.plot(*TRUE, "X", color=figures.INK, ms=10, label="truth")
     axes.set(xlim=(slopes[0], slopes[-1]), ylim=(offsets[0], offsets[-1]))
     axes.set_xlabel("slope")
@@ -301,7 +302,7 @@ figure, (far, near) = plt.subplots(1, 2, figsize=(6, 4.6))
 slopes, offsets = jnp.linspace(0.9, 2.2, 80), jnp.linspace(-0.6, 4.0, 80)
 draw_map(far, slopes, offsets, [0.6, 1, 1.5, 2, 3, 4, 6, 8])
 slopes, offsets = jnp.linspace(1.46, 1.6, 80), jnp.linspace(2.5, 3.1, 80)
-draw_map(near, slopes, offsets, [0.438, 0.44, 0.445, 0.46, 0.5, 0.55])
+draw_map(near, slopes, offsets, [0.445, 0.46, 0.5, 0.55])
 far.set_title("The error, and the way down")
 near.set_title("Near its end")
 far.set_ylabel("offset")
@@ -311,7 +312,7 @@ _ = figure.legend(*names, loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Nested circles mean that optimisers took the same step. In the right panel, look where the paths
+# Nested circles and lines mean that optimisers took the same step. In the right panel, look where the paths
 # end, and where the cross is that marks the truth. The gap between them is the tilt again.
 #
 # What a whole fit costs
@@ -322,7 +323,10 @@ from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
 _ = figures.bars(
-    times, over=experiments.DIFFERENCES, title="Time of one calibration"
+    times,
+    over=experiments.DIFFERENCES,
+    about=experiments.INSIDE,
+    title="Time of one calibration",
 )
 
 # %%

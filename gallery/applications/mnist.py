@@ -243,6 +243,7 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 # instead of six, because each has to compile all programs first.) Which of the three ideas do you
 # think will matter?
 from jaxcap.experiments.mnist import (
+    DEVICE,
     NAIVE,
     PATCHES,
     SCAN,
@@ -260,6 +261,8 @@ speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
 _ = figures.bars(
     speeds,
     value=throughput,
+    over=DEVICE,
+    about=SCAN_PATCHES,
     label="images a second (higher is better)",
     title="Speed of training",
 )
@@ -431,11 +434,17 @@ confusion = np.zeros((10, 10), int)
 np.add.at(confusion, (labels, predictions), 1)
 mistakes = confusion - np.diag(np.diag(confusion))
 
+from matplotlib.colors import LinearSegmentedColormap
+
+orange = figures.COLOURS[1]
+from_nothing = LinearSegmentedColormap.from_list("", [f"{orange}00", orange])
+
+# %%
 _, axes = plt.subplots(figsize=(5, 5))
-axes.imshow(mistakes, cmap="Oranges", vmax=2 * mistakes.max())
+axes.imshow(mistakes, cmap=from_nothing, vmax=2 * mistakes.max())
 for row, column in np.argwhere(confusion):
     number = confusion[row, column]
-    axes.text(column, row, number, ha="center", va="center", color="black")
+    axes.text(column, row, number, ha="center", va="center")
 axes.set_xticks(range(10))
 axes.set_yticks(range(10))
 axes.set(xlabel="taken for", ylabel="true digit", title="Test images")

@@ -166,6 +166,7 @@ scaling = SCALING.run(points=[point], processes=4, budget_s=0.05)
 _ = figures.bars(
     scaling,
     value=throughput,
+    over="1 device",
     label="images a second (higher is better)",
     title="Speed by devices",
 )

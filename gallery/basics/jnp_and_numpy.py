@@ -30,9 +30,7 @@ from jaxcap.report import figures
 x_np = np.linspace(1, 10, 1000)
 x_jnp = jnp.linspace(1, 10, 1000)
 
-plt.plot(
-    x_np, np.sin(x_np) + np.sqrt(x_np), label="NumPy", linewidth=6, alpha=0.4
-)
+plt.plot(x_np, np.sin(x_np) + np.sqrt(x_np), label="NumPy", linewidth=6)
 plt.plot(x_jnp, jnp.sin(x_jnp) + jnp.sqrt(x_jnp), label="jax.numpy")
 plt.title("sin x + √x, drawn twice")
 plt.xlabel("x")
@@ -118,12 +116,16 @@ off = abs(running / (counts * float(tenth)) - 1)
 figure, axes = plt.subplots(figsize=(6, 3))
 axes.loglog(counts[::100], off[::100])
 axes.set(xlabel="additions", ylabel="relative error\n(lower is better)")
+axes.set_xlim(left=100)
 axes.set_title("A running sum of tenths in 32 bits")
 figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
+# Needles that point down mark places where the sum passes the truth, from too much to too little or
+# back: there it is right by accident.
+#
 # A loop of yours that keeps a total would lose digits in the same way. A function of a library may
 # add up groups of terms first, and lose fewer. Which of these do?
 total = len(counts) * float(tenth)

@@ -332,7 +332,12 @@ results
 results.speedups(over=SPLIT_EACH)
 
 # %%
-_ = figures.bars(results.select(keys=100), title="A hundred random keys")
+_ = figures.bars(
+    results.select(keys=100),
+    over=SPLIT_EACH,
+    about=SPLIT_BATCH,
+    title="A hundred random keys",
+)
 
 # %%
 # How close did the count come? First, one by one:

@@ -81,6 +81,7 @@ _ = figures.scaling(
     element,
     x="size",
     over=experiments.COMPILED,
+    about=experiments.DONATED,
     title="Changing one element",
     xlabel="elements of the array",
 )
@@ -154,6 +155,7 @@ _ = figures.scaling(
     swapping,
     x="size",
     over=experiments.IN_TURN,
+    about=experiments.AT_ONCE,
     title="A loop of a hundred swaps",
     xlabel="elements of the array",
 )
@@ -240,7 +242,11 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 # values:
 sums = experiments.SUMS.run(budget_s=0.05)
 _ = figures.scaling(
-    sums, x="groups", over=experiments.PRODUCT, title="Sums by group"
+    sums,
+    x="groups",
+    over=experiments.PRODUCT,
+    about=experiments.SCATTER,
+    title="Sums by group",
 )
 
 # %%

@@ -83,6 +83,8 @@ dot = results.select(operation="dot", arrays="JAX")
 _ = figures.scaling(
     dot,
     x="size",
+    over=experiments.NUMPY,
+    about=experiments.JIT,
     title="dot on JAX's arrays",
     xlabel="numbers in each array",
 )
@@ -202,6 +204,7 @@ _ = figures.scaling(
     chains,
     x="length",
     over="jnp",
+    about="jit",
     title="A chain of small operations",
     xlabel="operations in the chain",
 )
@@ -225,23 +228,18 @@ chain_pays
 
 # %%
 # Where does the time of the longest chain go? Split it at the moment when the last call returned:
-import matplotlib.pyplot as plt
-
-longest = chains.select(length=100).results
-names = [result.variant for result in longest]
-until_return = np.array([r.dispatch.value for r in longest]) * 1e6
-in_all = np.array([r.time.value for r in longest]) * 1e6
-plt.barh(names, until_return, label="until it returns")
-plt.barh(names, in_all - until_return, left=until_return, label="waiting")
-plt.gca().invert_yaxis()
-plt.xlabel("µs for a chain of a hundred sines (lower is better)")
-plt.title("Until the call returns, and after")
-_ = plt.gcf().legend(loc="outside lower center", ncols=2)
+rows = [
+    (result.variant, result.dispatch.short, result.time.short)
+    for result in chains.select(length=100).results
+]
+headers = ("", "until it returns", "until it is ready")
+Table("A chain of a hundred sines", headers, rows)
 
 # %%
-# It is tempting to read the first part as *dispatch* and the second as *computing*. Don't. NumPy
-# always computes before it returns, and so does JAX on a CPU when there is as little to compute as
-# here. So the first part includes the sines, and is only an upper bound on what dispatching costs.
+# It is tempting to read the first column as *dispatch*, and what the second adds to it as
+# *computing*. Don't. NumPy always computes before it returns, and so does JAX on a CPU when there is
+# as little to compute as here. So the first column includes the sines, and is only an upper bound
+# on what dispatching costs.
 # On a GPU the call returns when the kernels are queued, and the rest is waiting for them.
 #
 # Where JAX overtakes NumPy
@@ -258,7 +256,7 @@ growth = experiments.GROWTH.run(budget_s=0.03)
 # %%
 _ = figures.panels(growth, title="Larger arrays, by their elements")
 
-# sphinx_gallery_thumbnail_number = 4
+# sphinx_gallery_thumbnail_number = 3
 
 # %%
 # JAX overtakes NumPy at the size from which the line of *jit* stays below that of NumPy. We count

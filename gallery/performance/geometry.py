@@ -137,7 +137,13 @@ experiments.tabulate(results, "eig")
 from jaxcap.report import figures
 
 eig = results.select(operation="eig", arrays="JAX")
-_ = figures.scaling(eig, x="size", title="eig on JAX's arrays")
+_ = figures.scaling(
+    eig,
+    x="size",
+    over=experiments.NUMPY,
+    about=experiments.JIT,
+    title="eig on JAX's arrays",
+)
 
 # %%
 # ``svd``, four times quicker?

@@ -183,6 +183,14 @@ results
 # %%
 from jaxcap.report import findings
 
+least, most = (
+    f"{results.only(name).temporary_bytes / 1e6:.3g} MB"
+    for name in (INPUTS, EVERYTHING)
+)
+price = findings.verdict(results.speedup(INPUTS, over=EVERYTHING))
+trade_off = f"Keeping inputs only: {least} instead of {most}, {price}"
+
+# %%
 figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(6, 3))
 for row, name in enumerate(order):
     result, colour = results.only(name), figures.COLOURS[row]
@@ -195,7 +203,7 @@ left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
 left.invert_yaxis()
 left.set(title="Memory", xlabel="MB of temporaries")
 right.set(title="Time", xlabel="ms in each process", xlim=0)
-figures.headline(figure, findings.of_times(results, over=EVERYTHING))
+figures.headline(figure, trade_off)
 
 # sphinx_gallery_thumbnail_number = 2
 

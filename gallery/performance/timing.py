@@ -205,6 +205,10 @@ columns = np.arange(1, len(rounds) + 1)
 medians = np.array([own.value for own in by_process])
 lows = np.array([own.low for own in by_process])
 highs = np.array([own.high for own in by_process])
+first, *others = by_process
+outside = sum(not first.low <= one.value <= first.high for one in others)
+of_others = f"{outside} of {len(others)} other processes"
+finding = f"{of_others} lie outside the first one's interval"
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4.2))
@@ -229,7 +233,7 @@ axes.axhspan(
 )
 axes.set(xlabel="process", ylabel="times as fast (higher is better)")
 axes.set_ylim(bottom=0)
-figures.headline(figure, f"Over all processes, jit is {all_processes.words}")
+figures.headline(figure, finding)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
@@ -237,8 +241,6 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # memory layout, which was drawn at random when the process started. The next process draws another.
 # So a square's interval may be narrow and still miss its neighbours. How many of the other
 # processes lie outside the first one's interval?
-first, *others = by_process
-outside = sum(not first.low <= one.value <= first.high for one in others)
 single = np.concatenate(rounds)
 print(f"{outside} of {len(others)} lie outside")
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")

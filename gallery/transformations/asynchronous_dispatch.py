@@ -340,6 +340,7 @@ scan_pays
 _ = figures.bars(
     loops_of_calls,
     over=awaiting.COMPILED,
+    about=awaiting.SCAN,
     title="All values awaited at the end",
     label="time of all iterations (lower is better)",
 )

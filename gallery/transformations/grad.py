@@ -147,7 +147,7 @@ import numpy as np
 from jaxcap.report import figures
 
 curve = jnp.linspace(0.0, 4 * jnp.pi, 500)
-plt.plot(curve, wave(curve), label="wave", linewidth=6, alpha=0.35)
+plt.plot(curve, wave(curve), label="wave", linewidth=6, color=figures.GRID)
 for point, height, rise in zip(x, wave(x), slopes):
     run = np.array([-0.3, 0.3])
     plt.plot(point + run, height + rise * run, color="C3")
@@ -370,7 +370,8 @@ on_cpu
 # The times may lie far apart, and then the axis is logarithmic:
 _ = figures.bars(
     on_cpu,
-    over=gradients.LOOP,
+    over=gradients.BACKWARD,
+    about=gradients.JIT,
     title="Gradients of a thousand points on the CPU",
 )
 

@@ -29,7 +29,8 @@ from jaxcap.report import figures
 
 x = jnp.linspace(-10.0, 10.0, 1000)
 for function in (selu, sigmoid, wave):
-    plt.plot(x, function(x), label=function.__name__)
+    name = function.__name__
+    plt.plot(x, function(x), color=figures.palette([name])[name], label=name)
 plt.ylim(-4, 6)
 plt.title("Functions of one array")
 plt.xlabel("x")

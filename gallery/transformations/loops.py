@@ -179,7 +179,11 @@ hundred
 
 # %%
 _ = figures.scaling(
-    results, x="steps", over=SCAN, title="What later calls take"
+    results,
+    x="steps",
+    over=SCAN,
+    about=PYTHON,
+    title="What later calls take",
 )
 
 # %%

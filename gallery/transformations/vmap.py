@@ -231,6 +231,7 @@ _ = figures.scaling(
     losses,
     x="batch",
     over=rivals.LOOP,
+    about=rivals.VMAP,
     title="Losses of a batch",
     xlabel="examples in the batch",
 )

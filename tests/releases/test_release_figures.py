@@ -70,4 +70,5 @@ def test_course_has_a_dot_for_each_process(releases: Releases) -> None:
 def test_course_of_memory_has_no_processes(releases: Releases) -> None:
     memory, *_ = releases.of_jax("temporary memory")
     figure = figures.course(memory, [], NAMES)
-    assert figure.axes[0].get_title(loc="left") == "no certain change"
+    assert figure.get_suptitle() == "No certain change"
+    assert figure.axes[0].get_title(loc="left") == memory.benchmark

@@ -301,6 +301,32 @@ def test_dumbbell_joins_two_numbers_in_each_row() -> None:
     assert figure.get_label() == "a: before 6, after 1; b: before 1, after 3"
 
 
+def test_dumbbell_has_the_colours_of_what_it_compares() -> None:
+    names = "op by op", "compiled"
+    figure = figures.dumbbell({"a": (6.0, 1.0)}, names, label="kernels", finding="Fewer", unit="")
+    colours = {str(line.get_label()): line.get_color() for line in figure.axes[0].lines}
+    assert colours == figures.palette(names)
+    assert colours["compiled"] == figures.palette(["jit"])["jit"]
+
+
+def test_label_of_a_line_that_ends_early_keeps_clear_of_the_others() -> None:
+    figure, axes = plt.subplots()
+    axes.plot([0, 1], [0, 3], label="short")
+    axes.plot([0, 1, 2], [0, 1, 6], label="long")
+    figures.label_ends(axes)
+    figure.draw_without_rendering()
+    above, below = (Text.get_window_extent(text) for text in axes.texts)
+    assert above.y0 >= below.y1 - 1, "the dotted leader would cross the longer line"
+
+
+def test_value_that_was_measured_elsewhere_says_where(results: ResultSet) -> None:
+    short = results.subset(r for r in results if r not in results.select(variant="jit", size=1000))
+    (axes,) = scaling(short, x="size").axes
+    by_name = dict(text.get_text().split("\n") for text in axes.texts)
+    assert by_name["jit"].endswith(" at 100")
+    assert " at " not in by_name["op by op"]
+
+
 def test_labels_of_lines_that_end_together_do_not_overlap() -> None:
     same = make_set(
         *(make_result(f"variant {i}", parameters={"size": s}) for i in range(5) for s in (1, 2))

@@ -95,13 +95,30 @@ def test_a_range_that_one_process_found_says_so() -> None:
     assert findings.spread({"a": alone, "b": several}).endswith("(one process)")
 
 
+def test_a_range_with_an_uncertain_end_is_no_range() -> None:
+    wide = Estimate.from_runs([[100 * x] for x in (1, 2, 3, 5, 8, 13)], unit="images/s")
+    narrow = Estimate.from_runs([[1000 * x] for x in NOISE], unit="images/s")
+    assert (
+        findings.spread({"a": narrow, "b": wide}) == f"b: {wide.range} images/s; a: {narrow.short}"
+    )
+    assert findings.spread({"a": narrow}) == f"a: {narrow.short}"
+    assert findings.spread({"a": narrow, "c": narrow}).startswith("From 1000 images/s (a) to")
+
+
+@pytest.mark.parametrize(
+    ("x", "words"), [("size", "size 1,000"), ("steps", "1,000 steps"), ("batch", "batch 1,000")]
+)
+def test_places_are_named_as_counts_where_they_are(x: str, words: str) -> None:
+    assert findings.place(x, 1000) == words
+
+
 def test_extremes_name_the_best_and_the_worst() -> None:
     said = findings.extremes("NumPy", {"a": EQUAL, "b": FASTER, "c": SLOWER})
-    assert said.replace("3.00", "3.0") == (
-        "Compared with NumPy: 3.0 times faster (b) at best, 3.0 times slower (c) at worst"
-    )
+    assert said.replace("3.00", "3.0") == ("b is 3.0 times faster than NumPy, c 3.0 times slower")
     said = findings.extremes("NumPy", {"a": UNSURE, "b": FASTER})
-    assert said.endswith("(b) at best, no clear difference (a) at worst")
+    assert said.endswith("than NumPy, a undecided")
+    said = findings.extremes("NumPy", {"a": EQUAL, "c": SLOWER})
+    assert said.replace("3.00", "3.0") == "c is 3.0 times slower than NumPy, a about as fast"
     assert findings.extremes("NumPy", {"a": UNSURE, "b": EQUAL}) == "No clear difference from NumPy"
     assert findings.extremes("NumPy", {"a": FASTER}).startswith("a is 3.0")
 
@@ -134,6 +151,16 @@ def test_times_are_compared_with_the_first_variant() -> None:
     several = pair("jit", 1, size=10) + pair("jit", 2, size=1000)
     assert findings.of_times(several, x="size").startswith("jit is 2.0")
     assert "at size 1,000" in findings.of_times(several, x="size")
+
+
+def test_a_figure_about_two_variants_compares_these() -> None:
+    pairs = pair("jit", 2, size=10), pair("scan", 4, size=10).select(variant="scan")
+    several = pairs[0] + pairs[1]
+    assert findings.of_times(several, over="op by op").startswith("scan is 4.0")
+    said = findings.of_times(several, over="op by op", about="jit")
+    assert said.startswith("jit is 2.0")
+    assert "scan" not in said
+    assert findings.of_times(several, over="op by op", about="absent").startswith("scan is 4.0")
 
 
 def test_times_that_cannot_be_compared_are_told() -> None:

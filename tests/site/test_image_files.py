@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from fakes import make_pair
 from jaxcap_docs import image_files
 from matplotlib.figure import Figure
+from PIL import Image
 
 from jaxcap.report import figures
 from jaxcap.results import ResultSet
@@ -37,6 +39,17 @@ def test_dark_plot_has_another_ink_and_is_otherwise_the_same(tmp_path: Path) -> 
     assert figures.INK in drawn
     assert "#000000" not in drawn, "text and lines in another ink would vanish on a dark page"
     assert on_dark == drawn.replace(figures.INK, figures.INK_ON_DARK)
+
+
+def test_thumbnail_has_no_words_and_no_ink(tmp_path: Path) -> None:
+    figure = figures.bars(make_pair([1e-3] * 6, [2e-3] * 6))
+    (light, _) = image_files.save(figure, tmp_path / "bars.png", tmp_path, raster=True)
+    with Image.open(tmp_path / "bars.png") as small:
+        assert small.size == (320, 224)
+        *colours, opacity = np.moveaxis(np.asarray(small.convert("RGBA")), -1, 0)
+    assert not np.any((np.max(colours, axis=0) < 60) & (opacity > 0))
+    assert opacity.any()
+    assert light["width"] == "600"
 
 
 def test_figure_is_drawn_again_only_if_something_has_changed(

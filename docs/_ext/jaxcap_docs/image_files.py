@@ -11,9 +11,13 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import same_color
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.spines import Spine
+from matplotlib.text import Text
 from PIL import Image
 
 import jaxcap
@@ -22,6 +26,8 @@ from jaxcap.results import Result, ResultSet
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
+# Of a figure that is shown 160 pixels wide.
+_SMALL_WIDTH, _SMALL_RESOLUTION = 2.4, 320 / 2.4
 _DRAWING = (Path(jaxcap.__file__).with_name(name) for name in ("report", "results"))
 # Figures of the same results look the same as long as none of these files changes.
 CODE = (
@@ -42,7 +48,7 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
     root
         The folder with the sources of the site.
     raster
-        Whether to save it as PNG too, for thumbnails.
+        Whether to save it as PNG too, small and without words, for thumbnails.
 
     Returns
     -------
@@ -53,10 +59,12 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
     for line in figure.findobj(Line2D):
         if line.get_marker() != "None" and np.size(line.get_xdata()) > MAX_MARKERS:
             line.set_rasterized(True)
+    width = figure.get_figwidth()
     with plt.rc_context(figures.STYLE):
-        if raster:
-            figure.savefig(path.with_suffix(".png"))
         figure.savefig(files["light"], metadata={"Date": None})  # the same figure, the same file
+        if raster:
+            make_small(figure, _SMALL_WIDTH, 0.7 * _SMALL_WIDTH)
+            figure.savefig(path.with_suffix(".png"), dpi=_SMALL_RESOLUTION)
     plt.close(figure)
     svg = files["light"].read_text(encoding="utf-8")
     if highlights := _highlights(figure):
@@ -67,11 +75,30 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         {
             "uri": f"/{file.relative_to(root).as_posix()}",
             "alt": describe(figure),
-            "width": f"{figure.get_figwidth() * 100:.0f}",  # in pixels
+            "width": f"{width * 100:.0f}",  # in pixels
             "classes": [f"only-{theme}", "jaxcap-plot"],
         }
         for theme, file in files.items()
     ]
+
+
+def make_small(figure: Figure, width: float, height: float) -> None:
+    """Give a figure so many inches, and leave out its words, which would be too small to read.
+
+    What is drawn in ink becomes grey, which can be seen on light and on dark pages.
+    """
+    figure.set_size_inches(width, height)
+    for axes in figure.axes:
+        axes.tick_params(which="both", color=figures.GRID, labelbottom=False, labelleft=False)
+    for legend in figure.findobj(Legend):
+        legend.remove()  # an invisible one would keep its place
+    for words in figure.findobj(Text):
+        words.set_visible(False)
+    for line in figure.findobj(Line2D):
+        if same_color(line.get_color(), figures.INK):
+            line.set_color(figures.GRID)
+    for spine in figure.findobj(Spine):
+        spine.set_color(figures.GRID)
 
 
 def _highlights(figure: Figure) -> str:

@@ -21,7 +21,7 @@ from jaxcap.releases.changes.claims import CheckedClaim
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import FEW_PROCESSES, ReleaseChange, Series
 from jaxcap.releases.recording.files import TWIN
-from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math
+from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math, headline
 
 #: Colours of what is faster and slower than under the newest release, with what is equal between
 #: them, which can be told apart on a light page and on a dark one, by all kinds of colour vision.
@@ -155,7 +155,7 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
     estimates = [series.estimates[name] for name in measured]
     colour = COLOURS[0]
     with plt.rc_context({**STYLE, "font.size": 10.5}):
-        figure, axes = plt.subplots(figsize=(6.0, 3.0))
+        figure, axes = plt.subplots(figsize=(6.0, 3.5))
         values = np.full(len(names), nan)  # the line is broken where a release is missing
         values[x] = [estimate.value for estimate in estimates]
         axes.plot(values, color=colour, linewidth=1.4)
@@ -166,20 +166,25 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
         dots = [(place, y) for place, ys in zip(x, seen, strict=True) for y in ys]
         axes.plot(*zip(*dots, strict=True), ".", color=colour, markersize=4)
         _mark_changes(axes, changes, places)
-        axes.annotate(
-            f" {estimates[-1].short}", (x[-1], estimates[-1].value), va="center", color=INK
-        )
+        last = estimates[-1].value
+        in_bytes = EngFormatter("B")
+        text = f"{in_bytes.format_eng(last)}B" if series.is_exact else estimates[-1].short
+        beside: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(text, (x[-1], last), color=INK, **beside)
         _choose_scale(axes, min(low), max(high))
-        axes.yaxis.set_major_formatter(EngFormatter("B" if series.is_exact else "s"))
+        axes.yaxis.set_major_formatter(in_bytes if series.is_exact else EngFormatter("s"))
+        axes.set_ylabel(f"{series.quantity}\n(lower is better)")
+        marks = "dotted: a certain change, " if changes else ""
+        axes.set_xlabel(f"release of JAX ({marks}dashed: as under {measured[-1]})")
         _label_releases(axes, names, 12, rotation=45, ha="right")
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
-        axes.hlines(estimates[-1].value, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
-        axes.set_title(fill(escape_math(finding(series, changes)), 60), fontsize=11)
-    first, last = measured[0], measured[-1]
-    figure.set_label(
-        f"{series.benchmark}: {estimates[0].short} under {first}, {estimates[-1].short} under {last}"
-    )
+        axes.hlines(last, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
+        found = finding(series, changes)
+        words = (
+            f"{estimates[0].short} under {measured[0]}, {estimates[-1].short} under {measured[-1]}"
+        )
+        headline(figure, found[:1].upper() + found[1:], series.benchmark, words)
     return figure
 
 

@@ -37,7 +37,7 @@ def comparison(variant: str, over: str, speedup: Speedup, *, at: str = "") -> st
     'jit is 2.0 times faster than NumPy (one process)'
     """
     if speedup.verdict != "undecided":
-        text = f"{variant} is {speedup.words} than {over}"
+        text = _with_factor(variant, over, speedup)
     elif speedup.verdict_in_words == "no faster":
         text = f"{variant} and {over} are about equally fast"
     else:
@@ -59,7 +59,7 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     """
     ordered = sorted(points, key=lambda point: point[0])
     (first, least), (last, most) = ordered[0], ordered[-1]
-    at_first, at_last = (f"at {x} {in_words(position)}" for position in (first, last))
+    at_first, at_last = (f"at {place(x, position)}" for position in (first, last))
     verdicts = [speedup.verdict for _, speedup in ordered]
     others = [i for i, verdict in enumerate(verdicts) if verdict != most.verdict]
     if not others:
@@ -69,11 +69,11 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
         text = f"{_with_factor(variant, over, least)} {at_first}, {_factor(most)} {at_last}"
     elif most.verdict == "undecided":
         decided = next(pair for pair in reversed(ordered) if pair[1].verdict != "undecided")
-        where = f"at {x} {in_words(decided[0])}"
+        where = f"at {place(x, decided[0])}"
         text = f"No clear difference {at_last}; {_with_factor(variant, over, decided[1])} {where}"
     elif (start := ordered[others[-1] + 1][0]) < last:
         text = (
-            f"From {x} {in_words(start)} on, {variant} is {most.verdict} than {over}: "
+            f"From {place(x, start)} on, {variant} is {most.verdict} than {over}: "
             f"{_factor(most)} {at_last}"
         )
     elif least.verdict in {"undecided", most.verdict}:
@@ -85,12 +85,12 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
         not_at = "not at" if is_certain else "not certainly at"
         text = f"{_with_factor(variant, over, most)} {at_last}, but {not_at} {where}"
     else:
-        text = f"{_with_factor(variant, over, least)} {at_first}, but {most.words} {at_last}"
+        text = f"{_with_factor(variant, over, least)} {at_first}, but {verdict(most)} {at_last}"
     return " ".join(filter(None, (text, _caveat([least, most]))))
 
 
 def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
-    """Say between which factors several speed-ups lie, and whose they are.
+    """Say how the best and the worst of several variants compare with another.
 
     Parameters
     ----------
@@ -105,8 +105,14 @@ def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
     caveat = _caveat(speedups.values())
     if all(speedup.verdict == "undecided" for speedup in speedups.values()):
         return f"No clear difference from {over} {caveat}".rstrip()
-    worst, best = (f"{verdict(s)} ({name})" for name, s in (ordered[0], ordered[-1]))
-    return f"Compared with {over}: {best} at best, {worst} at worst {caveat}".rstrip()
+    (worst, low), (best, high) = ordered[0], ordered[-1]
+    if high.verdict == "undecided":  # what is certain comes first
+        (worst, low), (best, high) = (best, high), (worst, low)
+    if low.verdict == "undecided":
+        other = f"{worst} about as fast" if verdict(low) == "no faster" else f"{worst} undecided"
+    else:
+        other = f"{worst} {verdict(low)}"
+    return f"{_with_factor(best, over, high)}, {other} {caveat}".rstrip()
 
 
 def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -> str:
@@ -125,7 +131,7 @@ def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -
     if calls is not None:
         return f"{variant} pays off after {calls.words} calls {caveat}".rstrip()
     if speedup.verdict == "slower":
-        return f"{variant} never pays off: it is {speedup.words} than {over} {caveat}".rstrip()
+        return f"{variant} never pays off: it is {verdict(speedup)} than {over} {caveat}".rstrip()
     return f"Whether {variant} ever pays off is not certain {caveat}".rstrip()
 
 
@@ -136,16 +142,34 @@ def verdict(speedup: Speedup) -> str:
 
 
 def spread(estimates: Mapping[str, Estimate]) -> str:
-    """Say between which values several numbers of any kind lie, and whose they are."""
+    """Say between which values several numbers of any kind lie, and whose they are.
+
+    Where one of these is too uncertain to be quoted, its interval is, and nothing is said to reach
+    from the one to the other.
+    """
     ordered = sorted(estimates.items(), key=lambda pair: pair[1].value)
     (least_name, least), (most_name, most) = ordered[0], ordered[-1]
     caveat = _caveat([least, most])
-    if len(ordered) == 1:
-        return f"{least_name}: {least.words} {caveat}".rstrip()
-    return f"From {least.words} ({least_name}) to {most.words} ({most_name}) {caveat}".rstrip()
+    if len(ordered) > 1 and all(is_quotable(estimate) for estimate in (least, most)):
+        return f"From {least.short} ({least_name}) to {most.short} ({most_name}) {caveat}".rstrip()
+    ends = {least_name: least, most_name: most}
+    told = "; ".join(f"{name}: {quoted(estimate)}" for name, estimate in ends.items())
+    return f"{told} {caveat}".rstrip()
 
 
-def of_times(results: ResultSet, *, over: str | None = None, x: str | None = None) -> str:
+def is_quotable(estimate: Estimate) -> bool:
+    """Tell whether the interval is narrow enough for a sentence to quote a single number."""
+    return estimate.words == estimate.short
+
+
+def quoted(estimate: Estimate) -> str:
+    """Write a number, or its interval if that is wide, without words: ``"1.2 to 9.0 ms"``."""
+    return estimate.words.removeprefix("somewhere from ")
+
+
+def of_times(
+    results: ResultSet, *, over: str | None = None, about: str | None = None, x: str | None = None
+) -> str:
     """Say what the times of results have shown.
 
     Parameters
@@ -155,6 +179,9 @@ def of_times(results: ResultSet, *, over: str | None = None, x: str | None = Non
     over
         The variant to compare the others with; by default the first one that all others took turns
         with.
+    about
+        The variant that the figure is about: nothing is said of others, if it took turns with
+        ``over``.
     x
         The parameter along the axis, if there is one.
 
@@ -165,6 +192,7 @@ def of_times(results: ResultSet, *, over: str | None = None, x: str | None = Non
     """
     over = over or first_everywhere(results)
     pairs = results.paired_speedups(over)
+    pairs = [pair for pair in pairs if pair[0].variant == about] or pairs
     if not pairs:
         ends = results.subset(_at_last(results, x))
         times = {name_of(results, result, x): result.time for result in ends}
@@ -177,6 +205,8 @@ def of_times(results: ResultSet, *, over: str | None = None, x: str | None = Non
         points = [(float(result.parameters[x]), speedup) for result, speedup in pairs]
         return trend(variant, over, points, x=x)
     names = {name_of(compared, result, x): speedups[result.key] for result in last}
+    if len(last) > 1 == len(compared.variants):
+        names = {f"{last[0].variant} ({name})": speedup for name, speedup in names.items()}
     return extremes(over, names)
 
 
@@ -195,6 +225,12 @@ def name_of(results: ResultSet, result: Result, x: str | None = None) -> str:
     values = [str(result.parameters[c]) for c in columns if c in result.parameters]
     named = [result.variant] if len(results.variants) > 1 or not values else []
     return ", ".join(named + values)
+
+
+def place(x: str, position: float) -> str:
+    """Name a position on an axis: ``"size 1,000"``, but ``"1,000 steps"`` where things are counted."""
+    number = in_words(position)
+    return f"{number} {x}" if x.endswith("s") else f"{x} {number}"
 
 
 def in_words(number: float, *, digits: int = 10) -> str:
@@ -241,11 +277,12 @@ def _is_denied(speedup: Speedup) -> bool:
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:
-    return f"{variant} is {speedup.words} than {over}"
+    verb = "are" if variant.endswith(" devices") else "is"
+    return f"{variant} {verb} {verdict(speedup)} than {over}"
 
 
 def _factor(speedup: Speedup) -> str:
-    return speedup.words.removesuffix(" faster").removesuffix(" slower")
+    return verdict(speedup).removesuffix(" faster").removesuffix(" slower")
 
 
 def _caveat(estimates: Iterable[Estimate]) -> str:

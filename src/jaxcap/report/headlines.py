@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from jaxcap.report import figures
-from jaxcap.report.figures.pairs import FIRST, SECOND, draw_pairs
+from jaxcap.report.figures.pairs import draw_pairs
 from jaxcap.report.figures.series import Series, draw_series, log_axes
 from jaxcap.report.figures.values import PROCESS, limits_of
 from jaxcap.report.findings import in_words
@@ -180,12 +180,14 @@ class Mistakes:
     def draw(self) -> Figure:
         """Join the wrong and the right time of each by a line."""
         wrong, right = ([row.wrong for row in self.rows], [row.right for row in self.rows])
+        names = "wrong", "right"
+        colours = figures.palette(names)
         with plt.rc_context(STYLE):
             figure, axes = plt.subplots()
-            draw_pairs(axes, [time.value for time in wrong], [time.value for time in right])
-            for times, colour in ((wrong, FIRST), (right, SECOND)):
+            draw_pairs(axes, [time.value for time in wrong], [time.value for time in right], names)
+            for times, name in zip((wrong, right), names, strict=True):
                 for y, time in enumerate(times):
-                    axes.plot(time.medians, [y] * len(time.medians), color=colour, **PROCESS)
+                    axes.plot(time.medians, [y] * len(time.medians), color=colours[name], **PROCESS)
             for y, row in enumerate(self.rows):
                 axes.text(0, y - 0.25, row.name, transform=axes.get_yaxis_transform())
             figures.log_axis(

@@ -84,7 +84,8 @@ def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
         log_axes(axes, series, limits=ends)
         axes.set_title(escape_math(name))
         ready, returned = (series[moment][-1][1] for moment in moments)
-        words.append(f"{name} returns after {returned.words} of {ready.words}")
+        returns = f"{name} returns after {findings.quoted(returned)}"
+        words.append(f"{returns} of {findings.quoted(ready)}")
         described.append(f"{name}, {describe_ends(x, series)}")
     below.supylabel(TIME, fontsize=STYLE["font.size"])
     figure.axes[-1].set_xlabel(escape_math(x))

@@ -69,7 +69,7 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
     height_pt = plt.rcParams["font.size"] * _LINE_HEIGHT
     heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1) for text in words]
     bottom, top = axes.bbox.y0, axes.bbox.y1
-    places = spread(ends[:, 1], heights, bottom, top)
+    places = spread(_heights_at_edge(lines, ends), heights, bottom, top)
     column = offset_copy(axes.transAxes, figure, x=_GAP_PT, units="points")
     for line, text, end, place in zip(lines, words, ends, places, strict=True):
         is_short = end[0] < axes.bbox.x0 + 0.9 * axes.bbox.width
@@ -86,10 +86,28 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
                 "color": line.get_color(),
                 "linewidth": 0.9 if is_short else 1.4,
                 "linestyle": ":" if is_short else "-",
+                # From the middle of the first line of the text.
+                "relpos": (0, 1 - 0.5 / (text.count("\n") + 1)),
                 "shrinkA": 1,
                 "shrinkB": 3,
             },
         )
+
+
+def _heights_at_edge(lines: Sequence[Line2D], ends: np.ndarray) -> np.ndarray:
+    """Return where lines, in pixels, would best be named beside the axes: at the height of their ends.
+
+    One that ends early is named above those that it ended above, and below the others, so that what
+    leads to its name crosses none of them.
+    """
+    places = ends[:, 1].copy()
+    for line in sorted(range(len(lines)), key=lambda line: -ends[line, 0]):
+        for other in np.flatnonzero(ends[:, 0] > ends[line, 0] + 1).tolist():
+            points = lines[other].get_transform().transform(lines[other].get_xydata())
+            is_below = np.interp(ends[line, 0], *points.T) < ends[line, 1]
+            beside = places[other] + (1e-3 if is_below else -1e-3)
+            places[line] = (max if is_below else min)(places[line], beside)
+    return places
 
 
 def fit_texts(axes: Axes) -> None:

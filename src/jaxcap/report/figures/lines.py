@@ -12,6 +12,7 @@ from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import headline
 from jaxcap.report.figures.series import (
+    Series,
     describe_ends,
     draw_series,
     label_lines,
@@ -35,6 +36,7 @@ def scaling(
     value: str | Callable[[Result], Estimate] = "time",
     label: str = TIME,
     over: str | None = None,
+    about: str | None = None,
     among: ResultSet | None = None,
 ) -> Figure:
     """Draw the time of each variant, or another value in seconds, on log scales.
@@ -47,7 +49,7 @@ def scaling(
         The parameter along the horizontal axis.
     xlabel
         What that is, if its name doesn't say it.
-    title, value, label, over, among
+    title, value, label, over, about, among
         As of `bars`.
     """
     series = series_of(results, x, map(getter(value), results))
@@ -56,13 +58,24 @@ def scaling(
     limits = limits_of(map(getter(value), (*results, *(among or ()))))
     log_axes(axes, series, limits=limits)
     axes.set(xlabel=escape_math(xlabel or x), ylabel=label)
-    last = {name: points[-1][1] for name, points in series.items()}
-    finding = findings.spread(last)
     if value == "time":
-        finding = findings.of_times(results, over=over, x=x)
+        finding = findings.of_times(results, over=over, about=about, x=x)
+    else:
+        finding = _spread_at_end(x, series)
     headline(figure, finding, title or devices_of(results), describe_ends(x, series))
     label_lines(axes, series)
     return figure
+
+
+def _spread_at_end(x: str, series: Series) -> str:
+    """Say between which values lines lie at the last place that all of them reach, if there is one."""
+    lines = {name: dict(points) for name, points in series.items()}
+    shared = set.intersection(*map(set, lines.values()))
+    if not shared:
+        return findings.spread({name: points[-1][1] for name, points in series.items()})
+    last = max(shared)
+    spread = findings.spread({name: values[last] for name, values in lines.items()})
+    return f"{spread} at {findings.place(x, last)}"
 
 
 @redrawable

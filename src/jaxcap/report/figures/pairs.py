@@ -10,11 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from jaxcap.report.figures.labels import headline
-from jaxcap.report.figures.style import GREEN, GRID, ORANGE, STYLE, escape_math, log_axis
+from jaxcap.report.figures.style import GRID, STYLE, escape_math, log_axis, palette
 from jaxcap.results.statistics import Estimate
-
-#: The colours of the first and of the second number of a pair.
-FIRST, SECOND = ORANGE, GREEN
 
 
 def dumbbell(
@@ -60,15 +57,14 @@ def dumbbell(
 
 
 def draw_pairs(
-    axes: Axes, first: Sequence[float], second: Sequence[float], names: Sequence[str] = ("", "")
+    axes: Axes, first: Sequence[float], second: Sequence[float], names: tuple[str, str]
 ) -> None:
-    """Draw a cross and a dot in each row, with a line between them."""
+    """Draw a cross and a dot in each row, with a line between them, in the colours of the names."""
     rows, size = range(len(first)), 1.5 * plt.rcParams["lines.markersize"]
     axes.hlines(rows, first, second, color=GRID, linewidth=2)
-    for numbers, colour, marker, name in zip(
-        (first, second), (FIRST, SECOND), "Xo", names, strict=True
-    ):
-        axes.plot(numbers, rows, marker, color=colour, markersize=size, label=name)
+    colours = palette(names)
+    for numbers, marker, name in zip((first, second), "Xo", names, strict=True):
+        axes.plot(numbers, rows, marker, color=colours[name], markersize=size, label=name)
 
 
 def _short(number: float, unit: str) -> str:

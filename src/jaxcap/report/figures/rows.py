@@ -37,6 +37,7 @@ def bars(
     value: str | Callable[[Result], Estimate] = "time",
     label: str = TIME,
     over: str | None = None,
+    about: str | None = None,
     among: ResultSet | None = None,
 ) -> Figure:
     """Draw the time of each result, or another value, with its processes, as bars or as dots.
@@ -54,7 +55,10 @@ def bars(
     label
         What that is.
     over
-        The variant that the title compares the others with; by default, the first.
+        The variant that the title compares the others with. By default, it is the first if times
+        are drawn, and the title tells other values without comparing.
+    about
+        The only one that it compares with that, if the figure is about this pair.
     among
         Choose the axis so that these have a place on it, too, for figures to be compared.
     """
@@ -68,8 +72,8 @@ def bars(
     axes.set_xlabel(label)
     named = dict(zip(names, estimates, strict=True))
     finding = findings.spread(named)
-    if value == "time":
-        finding = findings.of_times(results, over=over)
+    if value == "time" or over:
+        finding = findings.of_times(results, over=over, about=about)
     headline(figure, finding, title or devices_of(results), describe(named.items()))
     fit_texts(axes)
     return figure

@@ -87,8 +87,12 @@ def label_lines(axes: Axes, series: Series) -> None:
     if len(series) < 2:
         return
     texts = {}
+    end = max(points[-1][0] for points in series.values())
     for name, points in series.items():
-        value = f"\n{points[-1][1].short}" if len(series) <= _MAX_VALUES else ""
+        last, estimate = points[-1]
+        # A value from another place must not be compared with the others.
+        where = "" if last == end else f" at {EngFormatter(sep='')(last)}"
+        value = f"\n{estimate.short}{where}" if len(series) <= _MAX_VALUES else ""
         texts[escape_math(name)] = escape_math(name) + value
     label_ends(axes, texts)
 

@@ -22,6 +22,8 @@ GRID = STYLE["grid.color"]
 SMALL = 10.5
 
 BLUE, ORANGE, GREEN, VIOLET, LILAC, PINK, BROWN, GREY = COLOURS
+# Those that stand for no library, which names without a colour of their own take first.
+_NEUTRAL = (GREEN, LILAC, PINK, BROWN, GREY)
 #: The colour of names that begin so, the longest such beginning first. Those of an experiment differ.
 VARIANTS = {
     "NumPy": BLUE,
@@ -43,7 +45,7 @@ VARIANTS = {
     "torch.func": LILAC,
     "PyTorch loop": PINK,
     "by hand": GREEN,
-    "compiled loop": ORANGE,
+    "compiled": ORANGE,
     "gradients, Python loop": PINK,
     "gradients, vmap": BLUE,
     "gradients, by hand": GREEN,
@@ -56,7 +58,6 @@ VARIANTS = {
     "jnp on NumPy arrays": BROWN,
     "scan, unroll": ORANGE,
     "fori_loop": BLUE,
-    "fori_loop, traced": ORANGE,
     "while_loop": GREEN,
     "lax.map": GREEN,
     "lax.map, batch_size": ORANGE,
@@ -85,8 +86,19 @@ VARIANTS = {
     "Flax, scan with patches": ORANGE,
     "PyTorch, data on the device": GREY,
     "PyTorch, compiled": BLUE,
-    "product": BLUE,
+    "product": ORANGE,
     "cosine": GREEN,
+    ".at[].add": GREEN,
+    "np.add.at": BLUE,
+    "np.bincount": LILAC,
+    # Functions, beside which the ways to call them keep their own colours.
+    "selu": PINK,
+    "sigmoid": LILAC,
+    "wave": BROWN,
+    "add": GREY,
+    # Times of the same call.
+    "wrong": ORANGE,
+    "right": GREEN,
     "wait, then read": GREEN,
     "read meanwhile": ORANGE,
 }
@@ -116,9 +128,9 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
         else:
             chosen[name] = VARIANTS[start]
     for name in unknown:
-        own = crc32(name.encode()) % len(COLOURS)
-        turned = COLOURS[own:] + COLOURS[:own]
-        chosen[name] = next((c for c in turned if c not in chosen.values()), COLOURS[own])
+        own = crc32(name.encode()) % len(_NEUTRAL)
+        turned = (*_NEUTRAL[own:], *_NEUTRAL[:own], *COLOURS)
+        chosen[name] = next((c for c in turned if c not in chosen.values()), _NEUTRAL[own])
     return chosen
 
 

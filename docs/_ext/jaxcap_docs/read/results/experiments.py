@@ -13,8 +13,6 @@ from typing import Any
 
 from docutils import nodes
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
-from matplotlib.text import Text
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
@@ -28,7 +26,7 @@ from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Table
-from jaxcap_docs import page_records
+from jaxcap_docs import image_files, page_records
 from jaxcap_docs.downloads import results_folder
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import (
@@ -130,11 +128,7 @@ def _thumbnail(results: ResultSet) -> Figure:
     """Draw the part of an experiment that was measured at most points, without words."""
     _, parts = figures.facets(results)
     figure = figures.panels(max(parts.values(), key=len))
-    figure.set_size_inches(THUMBNAIL_WIDTH / 100, 0.6 * THUMBNAIL_WIDTH / 100)
-    for axes in figure.axes:
-        axes.tick_params(which="both", labelbottom=False, labelleft=False)
-    for words in (*figure.findobj(Text), *figure.findobj(Legend)):
-        words.set_visible(False)
+    image_files.make_small(figure, THUMBNAIL_WIDTH / 100, 0.6 * THUMBNAIL_WIDTH / 100)
     return figure
 
 
