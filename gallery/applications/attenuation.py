@@ -38,9 +38,10 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # -----------------------------
 # We asked for the correction that brings noisy readings as close to the reference as possible. Now
 # think of an extreme reading. It is extreme partly by bad luck, so the best guess of the truth
-# behind it is less extreme than it looks. The fit learns this, and divides by a slope that is too
-# steep. Statisticians call that attenuation. More data won't help. With infinitely many readings,
-# the fit would end up here:
+# behind it is less extreme than it looks. The fit learns this, and moves its corrections towards
+# the middle: it multiplies by too small a factor, which is to divide by too steep a slope.
+# Statisticians say that noise *attenuates*, or weakens, the factor. More data won't help. With
+# infinitely many readings, the fit would end up here:
 calibration.least_squares_limit()
 
 # %%

@@ -31,8 +31,8 @@ print("slope and offset of least error:", exact)
 
 # %%
 # Two of the optimisers on that page look for this answer step by step. SciPy's runs in Python, and
-# estimates each slope from the error a small step away. JAX's has the exact gradient, and is
-# compiled as a whole:
+# estimates the gradient: it takes a small step to the side in each parameter, and looks at how much
+# the error changes. JAX's has the exact gradient, and is compiled as a whole:
 START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)
 

@@ -5,8 +5,8 @@ The same network in JAX and in PyTorch
 Is JAX faster than PyTorch? The internet is full of answers, and most of them compare two programs
 that do different work. This page makes the programs equal first: one convolutional network, in Flax
 and in PyTorch, with the same weights, and the same images in the same order. Once both learn the
-same, we try three ideas to make the training loop faster, and see which of them pays on this
-device. At the end is a list of what made an older comparison unfair.
+same thing from the same data, we try three ideas to make the training loop faster, and see which of
+them pays on this device. At the end is a list of what made an older comparison unfair.
 """
 
 # %%
@@ -130,8 +130,8 @@ from jaxcap.mnist import config
 config.table()
 
 # %%
-# Do both learn the same?
-# -----------------------
+# Do both learn the same thing?
+# -----------------------------
 # Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
 # order. What they can't share is dropout, for which each draws random numbers of its own. Turn
 # dropout off, and the two trainings should be one. (A *dry run* makes only a few steps in each
@@ -343,11 +343,11 @@ title = f"Share of what {ceilings.device} can do"
 Table(title, ("way to train", "share"), rows)
 
 # %%
-# Two things are missing from 1. Products and convolutions of these shapes don't run as fast as the
-# large square product that set the limit. And a step does more than multiply: it fetches patches
-# and activations from memory, draws random numbers for dropout, and starts kernels. On a GPU, a
-# share above 1 would mean that products weren't made in float32, because by default they may use
-# TF32.
+# Two things keep the shares below 1. Products and convolutions of these shapes don't run as fast as
+# the large square product that set the limit. And a step does more than multiply: it fetches
+# patches and activations from memory, draws random numbers for dropout, and starts kernels. On a
+# GPU, a share above 1 would mean that products weren't made in float32, because by default they may
+# use TF32.
 #
 # How long until it knows the digits?
 # -----------------------------------

@@ -62,13 +62,12 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 #
 # Which of the three should you write? It depends on who is to decide about messages.
 #
-# - XLA decides where the axis of the mesh has the mode ``Auto``, as ours has. Start here.
-# - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part
-#   of its type, and JAX asks you wherever it can't tell how a result should be split.
-# - Inside a ``shard_map`` the mode is ``Manual``. It is for when you know better than XLA which
-#   message to send.
-# - ``pmap`` still works, but it is only being maintained, and its authors recommend ``shard_map``
-#   for new code.
+# - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here. - With
+# ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part of its
+# type, and JAX asks you wherever it can't tell how a result should be split. - Inside a
+# ``shard_map`` the mode is ``Manual``. It is for when you know better than XLA which message to
+# send. - ``pmap`` still works, but it is only being maintained, and its authors recommend
+# ``shard_map`` for new code.
 #
 # JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
 # Our training uses ``Auto``, too. All that it contains for the sake of several devices is this:
@@ -81,8 +80,8 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # imports. ``put`` does what :func:`jax.device_put` does, even when the devices belong to several
 # processes.)
 #
-# Does it learn the same?
-# -----------------------
+# Does the training come out the same?
+# ------------------------------------
 # It should: the mean over a batch doesn't depend on who computes which part of it, and JAX's random
 # numbers for dropout are computed from a key, wherever that happens. To see whether it does, we
 # make three trainings with the same batches, of a few steps in each of two short epochs. The first
@@ -222,9 +221,9 @@ difference = f"{apart:.1e}"
 
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
-# adds what devices have to tell each other. The training then learns the same: the losses on this
-# page differed by :measured:`difference` of their value at most. Speed is another matter, and one
-# that a CPU which pretends can't settle. On this page's machine, :measured:`several` (on a CPU,
+# adds what devices have to tell each other. The training then comes out the same: the losses on
+# this page differed by :measured:`difference` of their value at most. Speed is another matter, and
+# one that a CPU which pretends can't settle. On this page's machine, :measured:`several` (on a CPU,
 # parts of the same one) were :measured:`at_most than one`. Before you pay for eight devices,
 # measure a step on one, and on two.
 #

@@ -189,14 +189,18 @@ by_way = {step.way: step for step in steps if step.batch == 512}
 messages.table(by_way.values(), "Each device in a step with 512 examples")
 
 # %%
-# The last two lines hold the same arrays, a fraction of what the first one holds, and ask for the
-# same gradient. Yet with types, XLA's program has :measured:`with_types`, and with ``shard_map`` it
-# has :measured:`by_hand`. An all-reduce of which each device keeps only a part sends twice as much
-# as it needs to. For GPUs, XLA has `a pass that replaces it
+# The first two lines send the same, because with 512 examples we are where the lines of the figure
+# meet. The last two hold the same arrays, a fraction of what the first one holds, and ask for the
+# same gradient. Yet with types, XLA's program has :measured:`with_types`, and a device sends
+# :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a device sends
+# :measured:`hand_sent`. An all-reduce of which each device keeps only a part sends twice as much as
+# it needs to. For GPUs, XLA has `a pass that replaces it
 # <https://github.com/openxla/xla/pull/31030>`__, though `not in every case
 # <https://github.com/openxla/xla/pull/37081>`__. The program above is one for a CPU.
 with_types = by_way[sharded_step.WEIGHTS].words
 by_hand = by_way[sharded_step.BY_HAND].words
+types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
+hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
 
 # %%
 # A gradient turns messages around
@@ -267,9 +271,9 @@ one_is_faster = claim(
 one_is_faster
 
 # %%
-# If the times hardly grow from the shortest vectors to the next, what you see is waiting, and two
-# messages wait twice. Waiting costs the same however little is sent. Arithmetic on bytes knows
-# nothing of it.
+# If the times hardly grow from the shortest vectors to the next, the devices spend them waiting for
+# one another. That costs the same however little is sent, and two messages pay it twice. The
+# predictions above count bytes, so they leave it out.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
@@ -295,8 +299,6 @@ less_is_faster
 #
 # Takeaway
 # --------
-types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
-hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
 passed_on = messages_cost.estimate
 by_batch = less_is_faster.estimate
 largest = step_times.select(

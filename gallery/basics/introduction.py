@@ -162,9 +162,9 @@ speedup = jit_pays.estimate
 jit_pays
 
 # %%
-# So the compiled ``wave`` was :measured:`speedup than op by op`. Two things decide such a number:
-# trips through memory, of which compiling leaves fewer, and arithmetic, most of which remains.
-# :doc:`The page on jit </tutorials/transformations/jit>` takes the two apart.
+# So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number.
+# Compiling leaves fewer calls from Python and fewer trips through memory, but most of the
+# arithmetic remains. :doc:`The page on jit </tutorials/transformations/jit>` takes them apart.
 #
 # Takeaway
 # --------

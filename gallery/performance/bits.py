@@ -59,9 +59,9 @@ axes.set_title("Lower lines have more digits, longer ones more range")
 figures.label_ends(axes)
 
 # %%
-# There are also `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__. Two digits would be
-# a luxury for them, and one of the two here has no infinity. What becomes of numbers that are too
-# large for it?
+# There are also `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__. They have one
+# digit or less, and one of the two here has no infinity. What becomes of numbers that are too large
+# for it?
 x = jnp.array([0.1, 17.0, 300.0, 500.0])
 for name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
     print(f"{name:13}", x.astype(name))
@@ -100,7 +100,8 @@ x = jnp.full(10, 300, "float16")
 print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 
 # %%
-# Its squares don't fit. With bfloat16 you can forget about range, and have to worry about digits.
+# The length would fit, but the squares on the way don't. bfloat16 has the range of float32, so this
+# rarely happens there. What it lacks is digits.
 #
 # What a product loses, and where
 # -------------------------------
@@ -198,10 +199,9 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 #
 # It doesn't follow that the processor lacks instructions for short numbers. Another type of result
 # or another release may use instructions that were there all along. For CPUs, XLA has a `list of
-# products
-# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that a fast library
-# takes on. Under JAX 0.10.2, a product in bfloat16 needs conversions there unless its result is in
-# float32. Under 0.12, it needs none.
+# products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that a fast
+# library takes on. On the CPU that we tried, a product in bfloat16 needed conversions under JAX
+# 0.10.2 unless its result was in float32, and none under 0.12.
 #
 # Weights that stop moving
 # ------------------------

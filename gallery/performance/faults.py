@@ -190,10 +190,11 @@ _ = figure.legend(loc="outside lower center", ncols=4)
 
 
 # %%
-# Was that your guess? To find the middle of an array, :func:`jax.numpy.median` sorts it, which is
-# why there was a sort among the operations above. Sorting compares each number with many others,
-# while a root or a loss needs a single look at it. In a gap between the bars, the device waits for
-# Python to make the next call.
+# With the median, the part that took longest was :measured:`slowest`. Was that your guess? To find
+# the middle of an array, :func:`jax.numpy.median` sorts it, which is why there was a sort among the
+# operations above. A sort compares each number with many others, and a root or a loss looks at it
+# once. If another part took longest, this device is quick at sorting. In a gap between the bars,
+# the device waits for Python to make the next call.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------
@@ -446,8 +447,8 @@ first_call = ten.only(experiments.PLAIN).first_call
 #
 # A small step that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
 # :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. A
-# step that is compiled again and again takes its first call's :measured:`first_call` each time, and
-# ``explain_cache_misses`` says why.
+# step that is compiled again in each call takes as long as its first call did each time, which was
+# :measured:`first_call` here. ``explain_cache_misses`` says why it compiles.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_faults>`. Next: :doc:`has JAX become faster
 # </tutorials/performance/releases>`?

@@ -17,9 +17,10 @@ sentences in which the notebook sums them up, and fills in the conclusion.
 # device there is. What speaks against JAX is :doc:`the price of a call
 # </tutorials/performance/dispatch_overhead>`, due for five numbers as for a million.
 #
-# The experiment is that of the last page, with all of its four operations: each is computed in the
-# same five ways. The column *arrays* says whose arrays the libraries got, because the notebook made
-# one table with NumPy's arrays and another with JAX's.
+# The experiment is the one of :doc:`why JAX is slow on small arrays
+# </tutorials/performance/dispatch_overhead>`, now with all four of its operations. Each is computed
+# in the same five ways. The column *arrays* says whose arrays the libraries got, because the
+# notebook made one table with NumPy's arrays and another with JAX's.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -227,8 +228,8 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # If *slower* has the higher count, the authors of the library were right to hesitate: operation by
 # operation, it would pay for dispatch again and again, and small matrices don't earn it back. But a
 # single operation is the worst case for JAX, since it leaves nothing to fuse. Algorithms are chains
-# of operations, and the chain of sines on the last page shows what changes when a whole chain is
-# compiled: one call to pay for.
+# of operations. If a whole chain is compiled, there is one call to pay for, as with the chain of
+# sines on :doc:`the page on small arrays </tutorials/performance/dispatch_overhead>`.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------

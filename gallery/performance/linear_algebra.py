@@ -248,8 +248,8 @@ least_s = ceilings[device].least_time_s(
     experiments.least_cost(**product.parameters), "float64"
 )
 shown = float(least_s / product.dispatch.value)
-print(f"{shown:.3g} of the limit without waiting")
-print(f"{share_of_limit(product).short} of the limit with waiting")
+print(f"{shown:.3g} times the limit without waiting")
+print(f"{share_of_limit(product).short} times the limit with waiting")
 
 # %%
 # No computation can be far above its limit. If the first line is, that clock has given itself away.
@@ -346,11 +346,11 @@ tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 # %%
 # On this page's machine, JAX's product in float64 was :measured:`against_numpy than NumPy's`, and a
 # typical call reached :measured:`reached` of the limit. Only the second number says how much is
-# missing, and the table of best calls says how much of that is the code's fault rather than the
-# machine's. Fewer bits may gain more, at a price: rounding the input to TF32 multiplied the error
-# of float32 by :measured:`tf32_error`, so know whether you can afford it. And check what you time.
-# Test a result by a property that it must have, and by its largest deviation instead of the mean.
-# Test a time by the limit of the device.
+# missing. The table of best calls shows how much of that a good moment of the machine makes up for;
+# what is left, we haven't explained. Fewer bits may gain more, at a price: rounding the input to
+# TF32 multiplied the error of float32 by :measured:`tf32_error`, so know whether you can afford it.
+# And check what you time. Test a result by a property that it must have, and by its largest
+# deviation instead of the mean. Test a time by the limit of the device.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -65,12 +65,12 @@ audit = recorded()
 reliability.table_of_verdicts(audit)
 
 # %%
-# A *false alarm* is a kernel that a tool told from itself. (Two of the tools give no verdict. We
-# say that they see a difference where their ranges, or their quartiles, don't overlap.) A tool that
-# never sees anything raises no false alarm either, so the next column asks the opposite: was a
-# difference found where there is one, between the wave op by op and compiled? Read the two columns
-# together, because caution has a price. The *spread* is the standard deviation of the speed-up of
-# the wave, from run to run.
+# In a *false alarm*, a tool finds a difference between a call and the same call. (Two of the tools
+# give no verdict. We say that they see a difference where their ranges, or their quartiles, don't
+# overlap.) A tool that never sees anything raises no false alarm either, so the next column asks
+# the opposite: was a difference found where there is one, between the wave op by op and compiled?
+# Read the two columns together, because caution has a price. The *spread* is the standard deviation
+# of the speed-up of the wave, from run to run.
 #
 # The dashed line marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt

@@ -330,8 +330,9 @@ changes = [change for change in releases.changes if change.series is start]
 _ = course(start, changes, releases.names)
 
 # %%
-# In short, they show this: :measured:`by_releases`. A start reads many files, so it depends on what
-# else the machine has read. That makes it a poor benchmark, however often you wait for it.
+# In short, they show this: :measured:`by_releases`. A start reads many files. Whether these are
+# still in memory depends on what else the machine has read since, so starts scatter more than calls
+# do, and a small change can hide in that.
 #
 # Takeaway
 # --------
@@ -350,16 +351,17 @@ fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 by_releases = finding(start, changes)
 
 # %%
-# A process that found nothing saved took :measured:`first_result` to its first result, of which the
-# import took :measured:`imported`. One that found its program in the cache was
-# :measured:`cached than that`, and one that loaded it from a file :measured:`loaded`. A cache can
-# save compilation, a file tracing and lowering as well, and nothing saves the import. Set the
-# cache's threshold to 0 if your programs are small.
+# With nothing saved, a process took :measured:`first_result` to its first result,
+# :measured:`imported` of that for the import. A process with its program in the cache was
+# :measured:`cached than one with nothing saved`, and a process that loaded it from a file was
+# :measured:`loaded than one with nothing saved`. A cache can save compilation, a file tracing and
+# lowering as well, and nothing saves the import. Set the cache's threshold to 0 if your programs
+# are small.
 #
 # To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset``, before it
-# imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure them: on this page's
-# machine, fast maths was :measured:`fast than the default`, and no optimisation
-# :measured:`unoptimised`.
+# imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure them. On this page's
+# machine, ``gelu`` with fast maths was :measured:`fast than by default`, and without LLVM's
+# optimisations it was :measured:`unoptimised than by default`.
 #
 # Try it yourself in :doc:`exercise 10 </exercises/10_second_process>`. Next: :doc:`should a
 # geometry library move to JAX? </tutorials/performance/geometry>`

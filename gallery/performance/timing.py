@@ -3,10 +3,10 @@ How to time JAX, and how not to
 ===============================
 
 How would you notice that a timing is wrong? A wrong one doesn't crash. It prints a number with a
-unit, and the number looks fine. This page makes nine mistakes on purpose and puts the right
-measurement beside each of them, so that you recognise them later. Most come from benchmarks that
-other people published, and you may find some in your own code. If nine are too many for one
-sitting, stop after the fifth. The rest are subtler.
+unit, and the number looks fine. This page makes nine mistakes on purpose, with the right
+measurement beside them wherever there is one, so that you recognise them later. Most come from
+benchmarks that other people published, and you may find some in your own code. If nine are too many
+for one sitting, stop after the fifth. The rest are subtler.
 """
 
 # %%
@@ -347,7 +347,8 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
 # mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row. A
 # single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
-# isn't a time.
+# isn't a time. (The picture divides two medians. The sentences above quote the median of the ratios
+# within rounds, which may differ in the last digit.)
 off_by = max(max(w / r, r / w) for w, r in pairs.values())
 off_in_words = Estimate.from_runs([[off_by]]).short
 _ = figures.dumbbell(

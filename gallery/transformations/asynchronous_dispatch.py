@@ -93,7 +93,7 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # %%
 # In the upper panel, Python may run ahead: diamonds that line up near the left edge, above one
 # another, are calls that returned while the device was still at the first product. In the lower
-# panel, Python couldn't make a call before the last one was done. To put a number on the
+# panel, Python couldn't make a call before the one before it was done. To put a number on the
 # difference, take the share of the whole time that had passed when the last call returned:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]

@@ -240,8 +240,8 @@ with jax.enable_x64(True):
 # random direction. Its `cookbook
 # <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ has the other derivatives.
 #
-# The chain rule can fail where the function doesn't
-# --------------------------------------------------
+# A gradient can be NaN where the value is fine
+# ---------------------------------------------
 # A square root has no slope at 0: its curve is vertical there. Suppose that you never want to take
 # that root, and pick a plain zero with ``where`` instead:
 

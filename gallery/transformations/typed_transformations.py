@@ -96,8 +96,9 @@ MISTAKES = (
 # The loss returns a pair where ``grad`` expects a number. And ``jit`` has no option
 # ``static_argnum``; it is called ``static_argnums``.
 #
-# A checker needs long to read JAX, so we start each only once. The lines that the last two sections
-# ask about, on shapes and on settings, go into the same program:
+# Reading all of JAX takes a checker a while, so we run each of them only once, on one program. The
+# program therefore also has the lines that the last two sections are about, on shapes and on
+# settings:
 BEYOND = (
     "typed_jit(product)(x, x[1:])",
     "typed_grad(wave)(jnp.asarray(3))",

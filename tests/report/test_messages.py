@@ -37,7 +37,7 @@ def test_each_device_keeps_its_own_part(operation: str, sent: float) -> None:
 def test_steps_are_shown_with_the_messages_of_each_kind() -> None:
     messages = Message("all-gather", 4000), Message("all-gather", 4000), Message("all-reduce", 8000)
     step = Step("a way", 16, 8, devices=4, held_bytes=3000, messages=messages, off=0.0)
-    assert step.words == "2 all-gather and 1 all-reduce"
+    assert step.words == "2 all-gathers and 1 all-reduce"
     shown = table([step], "Sent")
     assert shown.headers == ("step", "all-reduce", "all-gather", "reduce-scatter", "sends", "holds")
     assert shown.rows == [("a way", "8 kB", "8 kB", "", "18 kB", "3 kB")]

@@ -27,8 +27,8 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_headlines_are_those_of_the_home_page() -> None:
     home = " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
-    for variable, text in build_entry.HEADLINES.items():
-        assert f": {text}: {{settled}}`{variable}`" in home
+    for variable in build_entry.HEADLINES:
+        assert f"{{settled}}`{variable} than " in home
 
 
 def test_entry_has_headlines_and_claims_with_their_intervals() -> None:

@@ -81,9 +81,11 @@ class Step(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Its messages in words, such as ``"2 all-gather and 1 all-reduce"``."""
+        """Its messages in words, such as ``"2 all-gathers and 1 all-reduce"``."""
         counts = Counter(message.operation for message in self.messages)
-        return " and ".join(f"{count} {operation}" for operation, count in counts.items())
+        return " and ".join(
+            f"{count} {operation}{'s' * (count > 1)}" for operation, count in counts.items()
+        )
 
 
 def table(steps: Iterable[Step], caption: str) -> Table:
@@ -95,7 +97,7 @@ def table(steps: Iterable[Step], caption: str) -> Table:
         ]
         rows.append((step.way, *map(_kilobytes, (*sizes, step.sent_bytes, step.held_bytes))))
     notes = (
-        "Each kind of message has the size of the whole arrays below it.",
+        "Below each kind of message: the size of the arrays that go through it, as a whole.",
         "Each device sends at least as much as the table says, and holds so much of the arguments.",
     )
     return Table(caption, ("step", *KINDS, "sends", "holds"), rows, notes=notes)
