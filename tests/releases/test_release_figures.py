@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -39,6 +40,22 @@ def test_titles_state_what_was_found(releases: Releases) -> None:
     assert finding(releases, REGRESSES) == "3.0 times slower since 0.4.33"
     assert finding(releases, UNCHANGED) == "no certain change"
     assert finding(releases, MODES) == "no certain change, but much scatter"
+
+
+def test_a_title_names_a_regression_that_its_changes_do_not_explain(releases: Releases) -> None:
+    (regression,) = releases.regressions
+    (change,) = releases.changes
+    measured = change.series
+    slower = "3.0 times slower than in 0.4.31"
+    assert figures.finding(measured, [], regression) == slower
+    alone = figures.finding(measured, [change])
+    assert figures.finding(measured, [change], regression) == alone
+    assert figures.finding(measured, [change] * 2, regression).endswith(f"; now {slower}")
+    small_step = replace(change, ratio=1.5)
+    title = figures.finding(measured, [small_step], regression)
+    assert title == f"50 % slower since 0.4.33; now {slower}"
+    figure = figures.course(measured, [], NAMES, regression=regression)
+    assert figure.axes[0].get_title(loc="left") == slower
 
 
 def test_title_of_one_process_claims_nothing(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from jaxcap.releases.changes.claims import CheckedClaim
 from jaxcap.releases.changes.comparison import Releases
-from jaxcap.releases.changes.series import FEW_PROCESSES, ReleaseChange, Series
+from jaxcap.releases.changes.series import FEW_PROCESSES, MODE_FACTOR, ReleaseChange, Series
 from jaxcap.releases.recording.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math, headline
 
@@ -137,7 +137,13 @@ def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
     return figure
 
 
-def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str]) -> Figure:
+def course(
+    series: Series,
+    changes: Sequence[ReleaseChange],
+    names: Sequence[str],
+    *,
+    regression: ReleaseChange | None = None,
+) -> Figure:
     """Draw a benchmark under all releases: the median, and a dot for what each process measured.
 
     Parameters
@@ -148,6 +154,8 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
         Those of this series, which the title names.
     names
         All releases, oldest first, so that all figures have the same axis.
+    regression
+        See `finding`.
     """
     places = {name: place for place, name in enumerate(names)}
     measured = [name for name in series.releases if name in places]
@@ -180,7 +188,7 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
         axes.hlines(last, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
-        found = finding(series, changes)
+        found = finding(series, changes, regression)
         words = (
             f"{estimates[0].short} under {measured[0]}, {estimates[-1].short} under {measured[-1]}"
         )
@@ -209,7 +217,9 @@ def _choose_scale(axes: Axes, least: float, most: float) -> None:
         axes.set_ylim(0, most * 1.1)
 
 
-def finding(series: Series, changes: Sequence[ReleaseChange]) -> str:
+def finding(
+    series: Series, changes: Sequence[ReleaseChange], regression: ReleaseChange | None = None
+) -> str:
     """State what became of a benchmark, such as ``"3.1 times slower since 0.4.33"``.
 
     Parameters
@@ -218,7 +228,20 @@ def finding(series: Series, changes: Sequence[ReleaseChange]) -> str:
         The benchmark.
     changes
         Its changes, in any order.
+    regression
+        The newest release beside the best earlier one, if it is slower. Small steps may add up to it,
+        none of which is certain by itself.
     """
+    if not regression:
+        return _course_of(series, changes)
+    now = f"{regression.words} than in {regression.before}"
+    if not changes:
+        return now
+    is_told = len(changes) == 1 and regression.ratio < MODE_FACTOR * changes[0].ratio
+    return _course_of(series, changes) + ("" if is_told else f"; now {now}")
+
+
+def _course_of(series: Series, changes: Sequence[ReleaseChange]) -> str:
     if len(series.releases) < 2:
         return "measured under one release"
     if not series.is_exact and series.deviation[1] == 0:

@@ -40,6 +40,7 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
     changes: dict[str, list[ReleaseChange]] = {}
     for change in releases.changes:
         changes.setdefault(change.series.benchmark, []).append(change)
+    regressions = {change.series.benchmark: change for change in releases.regressions}
     table = Table(
         f"Oldest, best and newest release, on {releases.device}",
         ("benchmark", "oldest", "best", "newest", "newest over best"),
@@ -52,7 +53,13 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
             "dashed line is the newest release; a dotted one marks a change.</p>"
         ),
         *(
-            _section(directive, series, changes.get(series.benchmark, []), releases.names)
+            _section(
+                directive,
+                series,
+                changes.get(series.benchmark, []),
+                regressions.get(series.benchmark),
+                releases.names,
+            )
             for series in all_series
         ),
         nodes.section("", nodes.title(text="All numbers"), *numbers, ids=["all-numbers"]),
@@ -63,13 +70,15 @@ def _section(
     directive: SphinxDirective,
     series: Series,
     changes: Sequence[ReleaseChange],
+    regression: ReleaseChange | None,
     names: Sequence[str],
 ) -> nodes.section:
     name = series.benchmark
+    figure = figures.course(series, changes, names, regression=regression)
     return nodes.section(
         "",
         nodes.title(text=name),
-        *plot(directive, f"release-{slug(name)}", figures.course(series, changes, names)),
+        *plot(directive, f"release-{slug(name)}", figure),
         *explanations(changes),
         ids=[slug(name)],
         names=[nodes.fully_normalize_name(name)],
