@@ -31,9 +31,9 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
-from jaxcap.results import ResultsError
+from jaxcap.results import Result, ResultsError
 from jaxcap.results.ceilings import Ceilings
-from jaxcap.results.recordings import Recording
+from jaxcap.results.recordings import DeviceResults, Recording
 
 SCRIPTS = [f"/home/me/gallery/performance/jaxcap/docs/../gallery/{name}.py" for name in TUTORIALS]
 EQUATIONS = r"""
@@ -228,6 +228,37 @@ def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Brows
     page.locator("summary").click()
     page.wait_for_function("document.querySelector('pre').tabIndex === 0", timeout=10_000)
     page.close()
+
+
+def test_variants_are_compared_with_one_that_was_measured_as_they_were() -> None:
+    def measured(variant: str, question: str, *, alone: bool = False) -> Result:
+        own = {"comparison": variant} if alone else {}
+        return make_result(variant, parameters={"question": question}, **own)
+
+    both = make_set(*(measured(v, q) for q, vs in (("x", "ab"), ("y", "cd")) for v in vs))
+    tables = experiments._comparisons(DeviceResults(CPU, "CPU", "today", both))
+    assert [table.caption for table in tables] == [
+        f"Compared with {variant} on {CPU}, question {question}, today"
+        for variant, question in (("a", "x"), ("c", "y"))
+    ]
+    one = make_set(*(measured(v, q) for q in "xy" for v in "ab"))
+    (table,) = experiments._comparisons(DeviceResults(CPU, "CPU", "today", one))
+    assert len(table.rows) == 2
+    apart = make_set(*(measured(v, "x", alone=True) for v in "ab"))
+    assert not list(experiments._comparisons(DeviceResults(CPU, "CPU", "today", apart)))
+
+
+def test_a_roofline_says_how_many_calls_each_bottleneck_limits() -> None:
+    limits = ["launch", "memory", "launch", "neither"]
+    expected = "Memory limits 1 of 4 calls, their start 2, something else 1"
+    assert rooflines._finding(limits) == expected
+    assert rooflines._finding(["neither"] * 2) == "Something else limits 2 of 2 calls"
+
+
+def test_shares_beyond_a_roof_are_counted_and_explained() -> None:
+    assert rooflines._beyond([0.2, 1.0]) == []
+    (note,) = rooflines._beyond([0.2, 1.1, 1.18])
+    assert note.startswith("2 of 3 go beyond the roof, by up to 18%.")
 
 
 def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
