@@ -38,7 +38,8 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
     if not all_series:
         return [note("No benchmark of this topic was recorded.")]
     changes: dict[str, list[ReleaseChange]] = {}
-    for change in releases.changes:
+    of_topic = [change for change in releases.changes if change.series.topic == topic]
+    for change in of_topic:
         changes.setdefault(change.series.benchmark, []).append(change)
     regressions = {change.series.benchmark: change for change in releases.regressions}
     table = Table(
@@ -52,6 +53,7 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
             "<p>Each dot is what one process measured, and the line joins their medians. The "
             "dashed line is the newest release; a dotted one marks a change.</p>"
         ),
+        *explanations(of_topic),
         *(
             _section(
                 directive,
@@ -79,7 +81,6 @@ def _section(
         "",
         nodes.title(text=name),
         *plot(directive, f"release-{slug(name)}", figure),
-        *explanations(changes),
         ids=[slug(name)],
         names=[nodes.fully_normalize_name(name)],
     )
