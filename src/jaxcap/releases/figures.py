@@ -46,11 +46,26 @@ def heat_map(releases: Releases) -> Figure:
         _label_cells(axes, [each.benchmark for each in series], names)
         _separate_topics(axes, series)
         _draw_scale(figure, axes, cells, releases.newest)
+        if title := _then_and_now(releases):
+            headline(figure, title)
     figure.set_label(
         f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
         "compared with the newest. The tables below list the largest differences"
     )
     return figure
+
+
+def _then_and_now(releases: Releases) -> str:
+    """Count what is better and worse under the newest release than under the oldest."""
+    compared = releases.then_and_now
+    better = sum(change.is_change and change.ratio < 1 for change in compared)
+    worse = sum(change.is_change and change.ratio > 1 for change in compared)
+    if not compared:
+        return ""
+    return (
+        f"Of {len(compared)} benchmarks, {better} do better under JAX {releases.newest} than under "
+        f"{releases.names[0]}, and {worse} do worse"
+    )
 
 
 def _separate_topics(axes: Axes, series: Sequence[Series]) -> None:
@@ -79,7 +94,9 @@ def _draw_scale(figure: Figure, axes: Axes, cells: QuadMesh, newest: str) -> Non
         pad=0.01,
     )
     bar.set_label(f"times as long, or as much memory, as under JAX {newest}")
-    bar.ax.set_xticklabels(["¼ or less", "½", "the same", "2", "4 or more"])
+    bar.ax.set_xticklabels(
+        ["¼ or less\n(was better then)", "½", "the same", "2", "4 or more\n(was worse then)"]
+    )
     bar.outline.set_visible(False)
 
 
