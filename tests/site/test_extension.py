@@ -18,7 +18,9 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
+from jaxcap_docs.read import commands
 from jaxcap_docs.read.quotes import comparative, in_digits
+from jaxcap_docs.read.releases import replays
 from jaxcap_docs.read.results import experiments, rooflines
 from jaxcap_docs.read.results.trust import published_values
 from jaxcap_docs.read.tutorials import pages
@@ -33,6 +35,7 @@ from jaxcap.measure import digest
 from jaxcap.report import figures
 from jaxcap.results import Result, ResultsError
 from jaxcap.results.ceilings import Ceilings
+from jaxcap.results.files import slug
 from jaxcap.results.recordings import DeviceResults, Recording
 
 SCRIPTS = [f"/home/me/gallery/performance/jaxcap/docs/../gallery/{name}.py" for name in TUTORIALS]
@@ -228,6 +231,31 @@ def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Brows
     page.locator("summary").click()
     page.wait_for_function("document.querySelector('pre').tabIndex === 0", timeout=10_000)
     page.close()
+
+
+def test_defaults_of_options_are_shown_without_quotes() -> None:
+    lines = [":default: ``'10'``", ":default: ``5000``", "'10'"]
+    commands.on_process_options(None, None, lines)  # type: ignore[arg-type]
+    assert lines == [":default: ``10``", ":default: ``5000``", "'10'"]
+
+
+def test_rows_of_replayed_issues_share_the_axis_of_all_releases() -> None:
+    verdict: Any = SimpleNamespace(outcome="smaller")
+    marks, ends = BeautifulSoup(
+        replays._row({"0.5": verdict}, ["0.4", "0.5", "0.6"]), "html.parser"
+    )("p")
+    assert [mark.get("title") for mark in marks("span")] == [None, "0.5: smaller", None]
+    assert [end.get_text() for end in ends("span")] == ["0.4", "0.6"]
+    assert replays._row({}, ["0.4"]) == ""
+
+
+def test_each_mark_of_a_replayed_issue_has_a_shape() -> None:
+    css = (ROOT / "docs" / "_static" / "jaxcap.css").read_text("utf-8")
+    # An empty square is what all are without a background.
+    filled = [
+        outcome for outcome in replays.MARKS if f".jaxcap-mark-{slug(outcome)} {{ background" in css
+    ]
+    assert filled == ["reproduced", "smaller", "undecided"]
 
 
 def test_variants_are_compared_with_one_that_was_measured_as_they_were() -> None:
