@@ -188,7 +188,8 @@ def _draw_roof(
     highest = max(ceilings.flops_per_s.values())
     rates = [*rates, *(point.rate for point in points)] or [highest / 100]
     log_axis(axes.xaxis, left, right, LogFormatterMathtext(), margin=0.0, most_ticks=most_ticks)
-    log_axis(axes.yaxis, min(rates), max(highest, *rates), EngFormatter(unit="FLOP/s"))
+    units = EngFormatter(unit="FLOP/s")
+    log_axis(axes.yaxis, min(rates), max(highest, *rates), units, most_ticks=most_ticks)
     if with_names:
         for dtypes in _close_together(ceilings.flops_per_s):
             axes.annotate(
