@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.text import Text
 from releases_made_up import MODES, NAMES, REGRESSES, UNCHANGED, record
 
 from jaxcap.releases import figures
@@ -41,6 +43,22 @@ def test_titles_state_what_was_found(releases: Releases) -> None:
     assert finding(releases, MODES) == "no certain change, but much scatter"
 
 
+def test_a_title_names_a_regression_that_its_changes_do_not_explain(releases: Releases) -> None:
+    (regression,) = releases.regressions
+    (change,) = releases.changes
+    measured = change.series
+    slower = "3.0 times slower than in 0.4.31"
+    assert figures.finding(measured, [], regression) == slower
+    alone = figures.finding(measured, [change])
+    assert figures.finding(measured, [change], regression) == alone
+    assert figures.finding(measured, [change] * 2, regression).endswith(f"; now {slower}")
+    small_step = replace(change, ratio=1.5)
+    title = figures.finding(measured, [small_step], regression)
+    assert title == f"50 % slower since 0.4.33; now {slower}"
+    figure = figures.course(measured, [], NAMES, regression=regression)
+    assert any(slower in text.get_text() for text in figure.findobj(Text))
+
+
 def test_title_of_one_process_claims_nothing(tmp_path: Path) -> None:
     releases = Releases.load(record(tmp_path / "releases", processes=1), {}, {})
     assert releases
@@ -54,7 +72,11 @@ def test_titles_of_few_processes_do_not_deny_a_change(tmp_path: Path) -> None:
 
 
 def test_heat_map_names_all_benchmarks_and_releases(releases: Releases) -> None:
-    axes = figures.heat_map(releases).axes[0]
+    figure = figures.heat_map(releases)
+    assert figure.get_suptitle().replace("\n", " ") == (
+        "Of 4 benchmarks, 0 do better under JAX 0.8.0 than under 0.4.31, and 2 do worse"
+    )
+    axes = figure.axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == NAMES
     assert [label.get_text() for label in axes.get_yticklabels()][:2] == [UNCHANGED, REGRESSES]
 

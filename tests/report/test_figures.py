@@ -424,6 +424,13 @@ class TestPanels:
         first, second = ([t.get_text() for t in axes.get_yticklabels()] for axes in figure.axes)
         assert (first, second) == (["a"], ["b"])
 
+    def test_the_subject_is_named_once(self) -> None:
+        for results in make_set(sized("wave", 10)), make_set(sized("wave", 10), sized("selu", 10)):
+            figure = figures.panels(results, title="A title")
+            figure.draw_without_rendering()
+            words = [text.get_text() for text in figure.findobj(Text) if text.get_visible()]
+            assert words.count("A title") == 1
+
     def test_panels_share_their_axis_of_time(self) -> None:
         results = make_set(*(sized(f, size) for f, size in (("wave", 1), ("wave", 8), ("selu", 1))))
         low, high = zip(*(axes.get_ylim() for axes in figures.panels(results).axes), strict=True)

@@ -163,6 +163,31 @@ def test_share_is_of_the_limit_in_the_dtype() -> None:
     assert "reaches 100% of it" in figure.get_suptitle().replace("\n", " ")
 
 
+def test_a_result_above_the_roof_is_said_to_be_there() -> None:
+    costs = [(make_result("jit", make_run((8.0,) * 6)), Cost(1000, 10))]
+    assert figures.roofline(CEILINGS, costs).get_suptitle() == "jit beats the measured roof by 25%"
+    figure = figures.roofline(CEILINGS, costs, finding="A finding")
+    assert figure.get_suptitle() == "A finding"
+
+
+def test_axes_hold_the_rates_that_they_are_compared_with() -> None:
+    costs = [(make_result("jit", make_run((20.0,) * 6)), Cost(1000, 10))]
+    for axes in figures.roofline(CEILINGS, costs, rates=[1e-3, 1e6]).axes:
+        low, high = axes.get_ylim()
+        assert low < 1e-3
+        assert high > 1e6
+
+
+def test_intensities_are_few_powers_of_ten_in_a_panel() -> None:
+    result = make_result("jit", make_run((20.0,) * 6))
+    figure = figures.roofline(CEILINGS, [(result, Cost(10**n, 10)) for n in range(10)])
+    axes, *_ = figure.axes
+    exponents = np.log10(axes.get_xticks())
+    assert 2 <= len(exponents) <= 4
+    np.testing.assert_allclose(exponents, np.round(exponents), atol=1e-12)
+    assert all("10^" in label.get_text() for label in axes.get_xticklabels())
+
+
 def test_lines_that_are_close_share_a_label() -> None:
     rates = {"float32": 100.0, "float64": 50.0, "bfloat16": 95.0}
     ceilings = replace(CEILINGS, flops_per_s=rates)

@@ -32,6 +32,16 @@ def test_columns_of_text_start_at_the_left() -> None:
     assert first.index(text) == second.index("Any")
 
 
+def test_columns_of_numbers_end_at_the_right_however_long_a_cell_is() -> None:
+    long = "310.4 µs (15.522388 s for 50,000 calls)"
+    table = Table(
+        "", ("", "by", "then"), [("f", "JAX", long)], text_columns=[1], number_columns=[2]
+    )
+    html = table._repr_html_()
+    assert re.findall(r'class="jaxcap-text">([^<]*)<', html) == ["by", "JAX"]
+    assert f"<td>{long}</td>" in html
+
+
 def test_a_link_leads_somewhere_on_a_page_and_is_text_elsewhere() -> None:
     table = Table("", ("name", "n"), [(Link("<b>", "a.html?x=1&y=2"), "1")])
     assert '<a href="a.html?x=1&amp;y=2">&lt;b&gt;</a>' in table._repr_html_()

@@ -18,7 +18,9 @@ from bs4 import BeautifulSoup
 from fakes import CPU, GPU, make_result, make_set
 from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
+from jaxcap_docs.read import commands
 from jaxcap_docs.read.quotes import comparative, in_digits
+from jaxcap_docs.read.releases import replays
 from jaxcap_docs.read.results import experiments, rooflines
 from jaxcap_docs.read.results.trust import published_values
 from jaxcap_docs.read.tutorials import pages
@@ -31,9 +33,10 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
-from jaxcap.results import ResultsError
+from jaxcap.results import Result, ResultsError
 from jaxcap.results.ceilings import Ceilings
-from jaxcap.results.recordings import Recording
+from jaxcap.results.files import slug
+from jaxcap.results.recordings import DeviceResults, Recording
 
 SCRIPTS = [f"/home/me/gallery/performance/jaxcap/docs/../gallery/{name}.py" for name in TUTORIALS]
 EQUATIONS = r"""
@@ -228,6 +231,62 @@ def test_wide_code_can_be_reached_by_keyboard_once_it_is_unfolded(browser: Brows
     page.locator("summary").click()
     page.wait_for_function("document.querySelector('pre').tabIndex === 0", timeout=10_000)
     page.close()
+
+
+def test_defaults_of_options_are_shown_without_quotes() -> None:
+    lines = [":default: ``'10'``", ":default: ``5000``", "'10'"]
+    commands.on_process_options(None, None, lines)  # type: ignore[arg-type]
+    assert lines == [":default: ``10``", ":default: ``5000``", "'10'"]
+
+
+def test_rows_of_replayed_issues_share_the_axis_of_all_releases() -> None:
+    verdict: Any = SimpleNamespace(outcome="smaller")
+    marks, ends = BeautifulSoup(
+        replays._row({"0.5": verdict}, ["0.4", "0.5", "0.6"]), "html.parser"
+    )("p")
+    assert [mark.get("title") for mark in marks("span")] == [None, "0.5: smaller", None]
+    assert [end.get_text() for end in ends("span")] == ["0.4", "0.6"]
+    assert replays._row({}, ["0.4"]) == ""
+
+
+def test_each_mark_of_a_replayed_issue_has_a_shape() -> None:
+    css = (ROOT / "docs" / "_static" / "jaxcap.css").read_text("utf-8")
+    # An empty square is what all are without a background.
+    filled = [
+        outcome for outcome in replays.MARKS if f".jaxcap-mark-{slug(outcome)} {{ background" in css
+    ]
+    assert filled == ["reproduced", "smaller", "undecided"]
+
+
+def test_variants_are_compared_with_one_that_was_measured_as_they_were() -> None:
+    def measured(variant: str, question: str, *, alone: bool = False) -> Result:
+        own = {"comparison": variant} if alone else {}
+        return make_result(variant, parameters={"question": question}, **own)
+
+    both = make_set(*(measured(v, q) for q, vs in (("x", "ab"), ("y", "cd")) for v in vs))
+    tables = experiments._comparisons(DeviceResults(CPU, "CPU", "today", both))
+    assert [table.caption for table in tables] == [
+        f"Compared with {variant} on {CPU}, question {question}, today"
+        for variant, question in (("a", "x"), ("c", "y"))
+    ]
+    one = make_set(*(measured(v, q) for q in "xy" for v in "ab"))
+    (table,) = experiments._comparisons(DeviceResults(CPU, "CPU", "today", one))
+    assert len(table.rows) == 2
+    apart = make_set(*(measured(v, "x", alone=True) for v in "ab"))
+    assert not list(experiments._comparisons(DeviceResults(CPU, "CPU", "today", apart)))
+
+
+def test_a_roofline_says_how_many_calls_each_bottleneck_limits() -> None:
+    limits = ["launch", "memory", "launch", "neither"]
+    expected = "Memory limits 1 of 4 calls, their start 2, something else 1"
+    assert rooflines._finding(limits) == expected
+    assert rooflines._finding(["neither"] * 2) == "Something else limits 2 of 2 calls"
+
+
+def test_shares_beyond_a_roof_are_counted_and_explained() -> None:
+    assert rooflines._beyond([0.2, 1.0]) == []
+    (note,) = rooflines._beyond([0.2, 1.1, 1.18])
+    assert note.startswith("2 of 3 go beyond the roof, by up to 18%.")
 
 
 def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:

@@ -65,6 +65,15 @@ def test_an_interval_is_shown_where_it_is_as_sure_as_the_table_says(
     assert history._row(finding) == ("Speed-up", "3", shown, "")
 
 
+def test_a_number_that_decides_a_claim_has_no_second_row() -> None:
+    interval = page_records.Interval(value=3, low=2, high=4, confidence=0.95)
+    other = page_records.Interval(value=5, low=2, high=9, confidence=0.95)
+    claimed = build_entry.Finding(page="a/b", text="It is", outcome="holds", interval=interval)
+    same = build_entry.Finding(page="a/b", text="Speed-up", outcome=None, interval=interval)
+    distinct = build_entry.Finding(page="a/b", text="Time", outcome=None, interval=other)
+    assert history._shown([same, distinct, claimed]) == [distinct, claimed]
+
+
 def test_a_build_without_tutorials_leaves_nothing() -> None:
     assert build_entry.entry_of_build() is None
 

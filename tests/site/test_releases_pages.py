@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,15 @@ def test_a_cause_is_told_with_its_own_release(tmp_path: Path) -> None:
     (change,) = releases.changes
     (told,) = explanations([change])
     assert change.after == "0.4.33"
-    assert "loops in 0.4.32: " in told.astext()  # which was withdrawn
+    # Which was withdrawn.
+    text = told.astext()
+    assert "loops in 0.4.32 (which wasn't measured; it shows in 0.4.33): " in text
+    (told,) = explanations([replace(change, after="0.4.32")])
+    assert "loops in 0.4.32: " in told.astext()
+
+
+def test_a_topic_tells_a_cause_once(read_small: Read) -> None:
+    assert read_small(LOOPS).get_text().count("thunk runtime") == 1
 
 
 def test_plot_of_a_benchmark_states_the_finding(read_small: Read) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from matplotlib.figure import Figure
 
 from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_time
+from jaxcap.published.recomputations import DIGITS
 from jaxcap.published.values import DOCUMENTS, PublishedValue
 from jaxcap.report import figures
 from jaxcap.results import Device
@@ -84,7 +85,10 @@ def _table(title: str, assessments: Sequence[Assessment], devices: Iterable[Devi
     rows = [_row(assessment, devices) for assessment in assessments]
     counts = Counter(str(a.conclusion) for a in assessments).most_common()
     note = f"{len(rows)} values: {', '.join(f'{count} {name}' for name, count in counts)}."
-    return Table(title, headers, rows, [note])
+    last = len(headers) - 1
+    return Table(
+        title, headers, rows, [note], text_columns=(1, last), number_columns=range(2, last)
+    )
 
 
 def _row(assessment: Assessment, devices: Sequence[Device]) -> tuple[str, ...]:
@@ -98,7 +102,12 @@ def _row(assessment: Assessment, devices: Sequence[Device]) -> tuple[str, ...]:
 
 
 def _then(published: PublishedValue) -> str:
-    """Return the value as it was printed, after the time of one call if it is of several."""
+    """Return the value as it was printed, after the time of one call if it is of several.
+
+    A number without a unit is rounded as ours is, to what 32 bits can hold.
+    """
+    if not published.unit:
+        return f"{published.value:{DIGITS}}"
     if published.time_s is None or published.calls == 1:
         return published.printed
     return f"{format_time(published.time_s)} ({published.printed})"

@@ -19,6 +19,9 @@ from jaxcap.published.values import PublishedValue
 #: Largest relative difference of equal values: the rounding of 32-bit numbers.
 TOLERANCE = float(np.finfo(np.float32).eps)
 
+#: How numbers are formatted: more digits than a 32-bit number has would only fill the column.
+DIGITS = ".8g"
+
 # Rows of the image after both convolutions, without padding ("valid") and with it ("same").
 _VALID, _SAME = 24, 28
 _LOGGED_PARAMETERS = 3_232_906  # in the document's log
@@ -30,7 +33,7 @@ class Recomputation(NamedTuple):
     Attributes
     ----------
     text
-        Our value, as pages show it.
+        Our value, as pages show it; empty if it is of another kind than the published one.
     agrees
         Whether it equals the published one.
     reason
@@ -48,7 +51,7 @@ def recompute(published: PublishedValue) -> Recomputation:
         return _recount_parameters()
     ours, reason = _computed(published.computation)
     agrees = isclose(ours, published.value, rel_tol=TOLERANCE)
-    return Recomputation(f"{ours!r}", agrees, reason)
+    return Recomputation(f"{ours:{DIGITS}}", agrees, reason)
 
 
 @cache  # several pages quote the same
@@ -68,7 +71,7 @@ def _recount_parameters() -> Recomputation:
         f"with Flax's default padding it has {same:,} parameters, as its log says, and PyTorch's has "
         f"{valid:,}."
     )
-    return Recomputation(f"{same:,} parameters", same == _LOGGED_PARAMETERS, reason)
+    return Recomputation("", same == _LOGGED_PARAMETERS, reason)
 
 
 def _at_3(fn: Callable[[Array], Array]) -> tuple[float, str]:

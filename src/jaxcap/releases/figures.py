@@ -19,7 +19,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from jaxcap.releases.changes.claims import CheckedClaim
 from jaxcap.releases.changes.comparison import Releases
-from jaxcap.releases.changes.series import FEW_PROCESSES, ReleaseChange, Series
+from jaxcap.releases.changes.series import FEW_PROCESSES, MODE_FACTOR, ReleaseChange, Series
 from jaxcap.releases.recording.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math, headline
 
@@ -46,11 +46,26 @@ def heat_map(releases: Releases) -> Figure:
         _label_cells(axes, [each.benchmark for each in series], names)
         _separate_topics(axes, series)
         _draw_scale(figure, axes, cells, releases.newest)
+        if title := _then_and_now(releases):
+            headline(figure, title)
     figure.set_label(
         f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
         "compared with the newest. The tables below list the largest differences"
     )
     return figure
+
+
+def _then_and_now(releases: Releases) -> str:
+    """Count what is better and worse under the newest release than under the oldest."""
+    compared = releases.then_and_now
+    better = sum(change.is_change and change.ratio < 1 for change in compared)
+    worse = sum(change.is_change and change.ratio > 1 for change in compared)
+    if not compared:
+        return ""
+    return (
+        f"Of {len(compared)} benchmarks, {better} do better under JAX {releases.newest} than under "
+        f"{releases.names[0]}, and {worse} do worse"
+    )
 
 
 def _separate_topics(axes: Axes, series: Sequence[Series]) -> None:
@@ -79,7 +94,9 @@ def _draw_scale(figure: Figure, axes: Axes, cells: QuadMesh, newest: str) -> Non
         pad=0.01,
     )
     bar.set_label(f"times as long, or as much memory, as under JAX {newest}")
-    bar.ax.set_xticklabels(["¼ or less", "½", "the same", "2", "4 or more"])
+    bar.ax.set_xticklabels(
+        ["¼ or less\n(was better then)", "½", "the same", "2", "4 or more\n(was worse then)"]
+    )
     bar.outline.set_visible(False)
 
 
@@ -137,7 +154,13 @@ def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
     return figure
 
 
-def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str]) -> Figure:
+def course(
+    series: Series,
+    changes: Sequence[ReleaseChange],
+    names: Sequence[str],
+    *,
+    regression: ReleaseChange | None = None,
+) -> Figure:
     """Draw a benchmark under all releases: the median, and a dot for what each process measured.
 
     Parameters
@@ -148,6 +171,8 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
         Those of this series, which the title names.
     names
         All releases, oldest first, so that all figures have the same axis.
+    regression
+        See `finding`.
     """
     places = {name: place for place, name in enumerate(names)}
     measured = [name for name in series.releases if name in places]
@@ -180,7 +205,7 @@ def course(series: Series, changes: Sequence[ReleaseChange], names: Sequence[str
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
         axes.hlines(last, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
-        found = finding(series, changes)
+        found = finding(series, changes, regression)
         words = (
             f"{estimates[0].short} under {measured[0]}, {estimates[-1].short} under {measured[-1]}"
         )
@@ -209,7 +234,9 @@ def _choose_scale(axes: Axes, least: float, most: float) -> None:
         axes.set_ylim(0, most * 1.1)
 
 
-def finding(series: Series, changes: Sequence[ReleaseChange]) -> str:
+def finding(
+    series: Series, changes: Sequence[ReleaseChange], regression: ReleaseChange | None = None
+) -> str:
     """State what became of a benchmark, such as ``"3.1 times slower since 0.4.33"``.
 
     Parameters
@@ -218,7 +245,20 @@ def finding(series: Series, changes: Sequence[ReleaseChange]) -> str:
         The benchmark.
     changes
         Its changes, in any order.
+    regression
+        The newest release beside the best earlier one, if it is slower. Small steps may add up to it,
+        none of which is certain by itself.
     """
+    if not regression:
+        return _course_of(series, changes)
+    now = f"{regression.words} than in {regression.before}"
+    if not changes:
+        return now
+    is_told = len(changes) == 1 and regression.ratio < MODE_FACTOR * changes[0].ratio
+    return _course_of(series, changes) + ("" if is_told else f"; now {now}")
+
+
+def _course_of(series: Series, changes: Sequence[ReleaseChange]) -> str:
     if len(series.releases) < 2:
         return "measured under one release"
     if not series.is_exact and series.deviation[1] == 0:

@@ -318,12 +318,18 @@ class Speedup(Estimate):
         return self._in_its_direction()._quotation(hedge="somewhere from ")
 
     def __str__(self) -> str:
-        in_full = Estimate.__str__(self._in_its_direction())
         if self.verdict == "undecided":
             # A claim with another bound than 1 may be decided where this is not.
             whether = " whether faster" if self.verdict_in_words == "undecided" else ""
-            return f"{self.verdict_in_words}{whether}, {in_full}"
-        return in_full if self._is_quotable else f"{self.words}, {self.interval_name}"
+            return f"{self.verdict_in_words}{whether}, {self.factor_in_full}"
+        return self.factor_in_full
+
+    @property
+    def factor_in_full(self) -> str:
+        """The factor with its interval, but no verdict, to stand beside that of a claim."""
+        if self.verdict != "undecided" and not self._is_quotable:
+            return f"{self.words}, {self.interval_name}"
+        return Estimate.__str__(self._in_its_direction())
 
     def _in_its_direction(self) -> Estimate:
         """Return the factor that its verdict speaks of, with words for a unit."""

@@ -50,6 +50,8 @@ class Table:
         Sentences below the table.
     text_columns
         The positions of columns that hold text, besides those with a long cell.
+    number_columns
+        The positions of columns that hold numbers, even if a cell is long.
     """
 
     caption: str
@@ -57,6 +59,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     text_columns: Collection[int] = ()
+    number_columns: Collection[int] = ()
 
     def __rich__(self) -> RenderableType:
         # Imported here because most processes that measure never print a table.
@@ -111,7 +114,10 @@ class Table:
         """Whether a column holds texts rather than numbers, as the first one always does."""
         return [
             index in (0, *self.text_columns)
-            or any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
+            or (
+                index not in self.number_columns
+                and any(len(row[index]) > LONGEST_NUMBER for row in self.rows)
+            )
             for index in range(len(self.headers))
         ]
 

@@ -22,6 +22,7 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", on_config_inited)
     app.setup_extension("sphinx_click")  # which has the next event
     app.connect("sphinx-click-process-epilog", on_process_epilog)
+    app.connect("sphinx-click-process-options", on_process_options)
     app.connect("doctree-read", on_doctree_read, priority=600)  # after they have run
 
 
@@ -46,6 +47,11 @@ def on_config_inited(app: Sphinx, config: Config) -> None:
 def on_process_epilog(_: Sphinx, __: Context, lines: list[str]) -> None:
     """Show an example as code that can be copied: in text, its quotes would become curly."""
     lines[:] = [re.sub(r"Example: (.+)", r"Example: ``\1``", line) for line in lines]
+
+
+def on_process_options(_: Sphinx, __: Context, lines: list[str]) -> None:
+    """Show a default as one types it: Python's quotes only say that it is not yet a number."""
+    lines[:] = [re.sub(r"(:default: ``)'(.*)'``$", r"\1\2``", line) for line in lines]
 
 
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:

@@ -69,7 +69,8 @@ def panels(
         axes.set_title(wrap(name, 7.0 / ncols), fontsize=SMALL)
     subject = title or devices_of(results)
     size = STYLE["font.size"]
-    below.suptitle(wrap(subject, 6.0), x=0.01, ha="left", fontsize=size, fontweight="normal")
+    if len(parts) > 1:  # the only panel has the subject as its title
+        below.suptitle(wrap(subject, 6.0), x=0.01, ha="left", fontsize=size, fontweight="normal")
     named = zip(parts, descriptions, strict=True)
     words = ". ".join(f"{name}, {text}" if name else text for name, text in named)
     headline(figure, findings.of_times(results, x=x), subject, words)

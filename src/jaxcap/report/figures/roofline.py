@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import cycle
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import EngFormatter, FuncFormatter
+from matplotlib.ticker import EngFormatter, LogFormatterMathtext
 
 from jaxcap.report.figures.labels import headline
 from jaxcap.report.figures.style import (
@@ -46,6 +46,8 @@ def roofline(
     label: Callable[[Result], str] = attrgetter("variant"),
     name: Callable[[Result], str] | None = None,
     dtype: Callable[[Result], str] = lambda _: "float32",
+    finding: str | None = None,
+    rates: Collection[float] = (),
 ) -> Figure:
     """Draw the roofline of a device, and results below it.
 
@@ -65,6 +67,10 @@ def roofline(
         Returns the name of a result's computation, which is written beside its points.
     dtype
         Returns the dtype of a result's arithmetic, which decides what limits it.
+    finding
+        What the figure shows; by default, which result comes nearest to its limit.
+    rates
+        Choose the vertical axis so that these have a place on it, for figures to be compared.
     """
     shown = [
         (result, cost)
@@ -82,8 +88,9 @@ def roofline(
         for result, cost in shown
     ]
     with plt.rc_context(STYLE):
-        figure = _named(ceilings, points) if name else _in_panels(ceilings, points)
-        finding = _finding(points) if points else "No kernel has a known cost"
+        draw = _named if name else _in_panels
+        figure = draw(ceilings, points, rates)
+        finding = (finding or _finding(points)) if points else "No kernel has a known cost"
         subject = title or str(ceilings.device)
         headline(figure, finding, subject)
         figure.set_label(subject)
@@ -101,13 +108,15 @@ class _Point(NamedTuple):
 def _finding(points: Sequence[_Point]) -> str:
     best = max(points, key=attrgetter("share"))
     called = ", ".join(filter(None, (best.name, best.group)))
+    if best.share > 1:
+        return f"{called} beats the measured roof by {best.share - 1:.0%}"
     return f"The nearest to a limit reaches {best.share:.0%} of it: {called}"
 
 
-def _named(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
+def _named(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[float]) -> Figure:
     """Draw all points in one plot, with the name of each computation and its best share."""
     figure, axes = plt.subplots(figsize=(6.0, 4.6))
-    _draw_roof(axes, ceilings, points, with_names=True)
+    _draw_roof(axes, ceilings, points, rates, with_names=True)
     groups = dict.fromkeys(point.group for point in points)
     colours = palette(groups)
     for group, marker in zip(groups, cycle(MARKERS), strict=False):
@@ -136,9 +145,9 @@ def _named(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
     return figure
 
 
-def _in_panels(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
+def _in_panels(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[float]) -> Figure:
     """Draw a panel for each group, in which the others are grey."""
-    groups = list(dict.fromkeys(point.group for point in points)) or [""]
+    groups = sorted({point.group for point in points}) or [""]
     rows = -(-len(groups) // 2)
     figure = plt.figure(figsize=(6.0, 1.6 + 1.75 * rows))
     below = cast(SubFigure, figure.subfigures())
@@ -146,7 +155,7 @@ def _in_panels(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
     for unused in grid.flat[len(groups) :]:
         unused.set_visible(False)
     for axes, group in zip(grid.flat, groups, strict=False):
-        _draw_roof(axes, ceilings, points)
+        _draw_roof(axes, ceilings, points, rates, most_ticks=4)
         for own, look in ((False, GREY_POINT), (True, OWN_POINT)):
             chosen = [point for point in points if (point.group == group) is own]
             axes.plot([p.intensity for p in chosen], [p.rate for p in chosen], "o", **look)
@@ -158,7 +167,13 @@ def _in_panels(ceilings: Ceilings, points: Sequence[_Point]) -> Figure:
 
 
 def _draw_roof(
-    axes: Axes, ceilings: Ceilings, points: Sequence[_Point], *, with_names: bool = False
+    axes: Axes,
+    ceilings: Ceilings,
+    points: Sequence[_Point],
+    rates: Collection[float],
+    *,
+    with_names: bool = False,
+    most_ticks: int = 7,
 ) -> None:
     """Draw the ceilings where there are points, and axes that hold both."""
     intensities = [point.intensity for point in points] or [1.0]
@@ -170,11 +185,11 @@ def _draw_roof(
     }
     for ys in roofs.values():
         axes.plot(xs, ys, color=INK, linewidth=1, alpha=0.6)
-    rates = [point.rate for point in points]
     highest = max(ceilings.flops_per_s.values())
-    log_axis(axes.xaxis, left, right, FuncFormatter(lambda x, _: f"{x:g}"), margin=0.0)
-    least = min(rates, default=highest / 100)
-    log_axis(axes.yaxis, least, max(highest, *rates, 0), EngFormatter(unit="FLOP/s"))
+    rates = [*rates, *(point.rate for point in points)] or [highest / 100]
+    log_axis(axes.xaxis, left, right, LogFormatterMathtext(), margin=0.0, most_ticks=most_ticks)
+    units = EngFormatter(unit="FLOP/s")
+    log_axis(axes.yaxis, min(rates), max(highest, *rates), units, most_ticks=most_ticks)
     if with_names:
         for dtypes in _close_together(ceilings.flops_per_s):
             axes.annotate(

@@ -135,7 +135,13 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def log_axis(
-    axis: Axis, low: float, high: float, formatter: Formatter, *, margin: float = 0.05
+    axis: Axis,
+    low: float,
+    high: float,
+    formatter: Formatter,
+    *,
+    margin: float = 0.05,
+    most_ticks: int = 7,
 ) -> None:
     """Make an axis logarithmic that holds two positive numbers, with at least two ticks.
 
@@ -146,7 +152,7 @@ def log_axis(
     decades = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
     tenths = [10.0**n for n in decades]
     ticks = [tick for tick in tenths if low <= tick <= high]
-    step = ceil(len(ticks) / 7)
+    step = ceil(len(ticks) / most_ticks)
     ticks = ticks[(len(ticks) - 1) % step :: step] if ticks else []
     if len(ticks) < 2:
         fine = [m * tick for tick in tenths for m in (1, 2, 5)]

@@ -12,9 +12,10 @@ from rich.filesize import decimal
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.releases.changes.causes import causes
+from jaxcap.releases.changes.causes import Cause, causes
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import ReleaseChange, Series
+from jaxcap.releases.recording.files import version_key
 from jaxcap.results.tables import Table
 from jaxcap_docs.read.elements import dropdown, raw_html, table_node
 from jaxcap_docs.read.releases.addresses import link_to_series, link_to_topic
@@ -49,13 +50,21 @@ def steps(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
 def explanations(changes: Sequence[ReleaseChange]) -> list[nodes.Node]:
     """Say what somebody found out about changes, as far as anybody did."""
     return [
-        raw_html(
-            f'<p class="jaxcap-note">{escape(cause.topic or cause.benchmark)} in {cause.release}: '
-            f'{escape(cause.cause)} <a href="{escape(cause.link)}">Where that is shown</a></p>'
-        )
+        _explanation(cause, explained)
         for cause in causes()
-        if any(map(cause.explains, changes))
+        if (explained := list(filter(cause.explains, changes)))
     ]
+
+
+def _explanation(cause: Cause, explained: Sequence[ReleaseChange]) -> nodes.raw:
+    """Tell a cause, and where its changes show if that isn't in its own release."""
+    shown = sorted({change.after for change in explained}, key=version_key)
+    is_missing = cause.release not in shown
+    where = f" (which wasn't measured; it shows in {' and '.join(shown)})" if is_missing else ""
+    return raw_html(
+        f'<p class="jaxcap-note">{escape(cause.topic or cause.benchmark)} in {cause.release}{where}: '
+        f'{escape(cause.cause)} <a href="{escape(cause.link)}">Where that is shown</a></p>'
+    )
 
 
 def _left_out(changes: Sequence[ReleaseChange], why: str) -> list[nodes.Node]:

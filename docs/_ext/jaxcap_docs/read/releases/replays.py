@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from docutils import nodes
@@ -24,13 +24,8 @@ from jaxcap_docs.read.elements import raw_html
 from jaxcap_docs.read.releases.addresses import link_to_benchmark
 from jaxcap_docs.read.releases.directives import ReleasesDirective
 
-# Shapes say what colours say too.
-MARKS: dict[ReplayOutcome, str] = {
-    "reproduced": "■",
-    "smaller": "◧",
-    "not seen": "□",
-    "undecided": "?",
-}
+# The style sheet gives each a shape, which says what its colour says too.
+MARKS: tuple[ReplayOutcome, ...] = ("reproduced", "smaller", "not seen", "undecided")
 
 
 class Replays(ReleasesDirective):
@@ -42,36 +37,46 @@ class Replays(ReleasesDirective):
         """Return the issues in a list, below the meaning of the marks."""
         recorded = {name: part for name, part in releases.sets.items() if not name.endswith(TWIN)}
         key = ", ".join(f"{_mark(outcome)} {outcome}" for outcome in MARKS)
-        items = [_item(self.env, replay, judge(replay, recorded)) for replay in REPLAYS]
+        items = [
+            _item(self.env, replay, judge(replay, recorded), releases.names) for replay in REPLAYS
+        ]
         return [raw_html(f"<p>{key}</p>{''.join(items)}")]
 
 
-def _item(env: BuildEnvironment, replay: Replay, verdicts: Mapping[str, ReplayVerdict]) -> str:
+def _item(
+    env: BuildEnvironment,
+    replay: Replay,
+    verdicts: Mapping[str, ReplayVerdict],
+    names: Sequence[str],
+) -> str:
     """Describe an issue: what was reported, the marks of all releases, and what they say."""
     benchmark = link_to_benchmark(replay.benchmark, TOPICS[replay.benchmark], env)
     finding = summary(verdicts)
     return (
         '<div class="jaxcap-replay">'
         f'<p><a href="{escape(replay.url)}">{escape(replay.thread)}</a> {escape(replay.report)}</p>'
-        f"{_row(verdicts)}"
+        f"{_row(verdicts, names)}"
         f'<p><span class="jaxcap-outcome">{escape(finding[0].upper() + finding[1:])}</span>, with '
         f'<a href="{benchmark.href}">{escape(benchmark)}</a>.</p></div>'
     )
 
 
-def _row(verdicts: Mapping[str, ReplayVerdict]) -> str:
-    """Show a mark for each release. The sentence below says the same to those who can't see it."""
+def _row(verdicts: Mapping[str, ReplayVerdict], names: Sequence[str]) -> str:
+    """Show a mark for each release. The sentence below says the same to those who can't see it.
+
+    All releases have a place, so that the rows of all issues share their axis.
+    """
     if not verdicts:
         return ""
-    first, *_, last = [*verdicts, *verdicts]
     marks = "".join(
-        _mark(verdict.outcome, f"{release}: {verdict.outcome}")
-        for release, verdict in verdicts.items()
+        _mark(verdicts[name].outcome, f"{name}: {verdicts[name].outcome}")
+        if name in verdicts
+        else "<span></span>"
+        for name in names
     )
-    return f'<p class="jaxcap-verdicts" aria-hidden="true">{first} {marks} {last}</p>'
+    ends = f"<span>{escape(names[0])}</span><span>{escape(names[-1])}</span>"
+    return f'<div class="jaxcap-verdicts" aria-hidden="true"><p>{marks}</p><p>{ends}</p></div>'
 
 
 def _mark(outcome: ReplayOutcome, title: str = "") -> str:
-    return (
-        f'<span class="jaxcap-mark-{slug(outcome)}" title="{escape(title)}">{MARKS[outcome]}</span>'
-    )
+    return f'<span class="jaxcap-mark-{slug(outcome)}" title="{escape(title)}"></span>'

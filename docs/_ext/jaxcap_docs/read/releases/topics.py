@@ -38,8 +38,10 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
     if not all_series:
         return [note("No benchmark of this topic was recorded.")]
     changes: dict[str, list[ReleaseChange]] = {}
-    for change in releases.changes:
+    of_topic = [change for change in releases.changes if change.series.topic == topic]
+    for change in of_topic:
         changes.setdefault(change.series.benchmark, []).append(change)
+    regressions = {change.series.benchmark: change for change in releases.regressions}
     table = Table(
         f"Oldest, best and newest release, on {releases.device}",
         ("benchmark", "oldest", "best", "newest", "newest over best"),
@@ -51,8 +53,15 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
             "<p>Each dot is what one process measured, and the line joins their medians. The "
             "dashed line is the newest release; a dotted one marks a change.</p>"
         ),
+        *explanations(of_topic),
         *(
-            _section(directive, series, changes.get(series.benchmark, []), releases.names)
+            _section(
+                directive,
+                series,
+                changes.get(series.benchmark, []),
+                regressions.get(series.benchmark),
+                releases.names,
+            )
             for series in all_series
         ),
         nodes.section("", nodes.title(text="All numbers"), *numbers, ids=["all-numbers"]),
@@ -63,14 +72,15 @@ def _section(
     directive: SphinxDirective,
     series: Series,
     changes: Sequence[ReleaseChange],
+    regression: ReleaseChange | None,
     names: Sequence[str],
 ) -> nodes.section:
     name = series.benchmark
+    figure = figures.course(series, changes, names, regression=regression)
     return nodes.section(
         "",
         nodes.title(text=name),
-        *plot(directive, f"release-{slug(name)}", figures.course(series, changes, names)),
-        *explanations(changes),
+        *plot(directive, f"release-{slug(name)}", figure),
         ids=[slug(name)],
         names=[nodes.fully_normalize_name(name)],
     )

@@ -63,9 +63,8 @@ class Claims(SphinxDirective):
     ) -> nodes.table:
         rows: list[list[Cell]] = []
         for page, statement, checked in claims:
-            needs = f"needs it to be {statement.needs}"
             target = links.row_target(page, statement, self.env)
-            text = nodes.paragraph("", "", target, nodes.Text(f"that {statement.text} ({needs})"))
+            text = nodes.paragraph("", "", target, nodes.Text(_claimed(statement)))
             references = [
                 links.link_to_claim(page, statement, self.env),
                 links.link_to_experiment(statement.experiment, self.env),
@@ -87,11 +86,17 @@ def _check_everywhere(page: str, claim: Claim, environment: Environment) -> Clai
     return ClaimEverywhere(page, statement, checked)
 
 
+def _claimed(statement: Statement) -> str:
+    """Return what is claimed, with the bounds, unless the claim only says that something is faster."""
+    needs = "" if statement.needs == "faster" else f" (needs it to be {statement.needs})"
+    return f"that {statement.text}{needs}"
+
+
 def _outcome(claim: Claim | None) -> Cell:
     if claim is None:
         return _text(MISSING)
     text = f"{SIGNS[claim.outcome]} {WORDS[claim.outcome]}"
-    evidence = str(claim.estimate)
+    evidence = claim.estimate.factor_in_full
     if (devices := claim.estimate.devices) != (claim.results.environment.device,):
         evidence += f", on {' and '.join(map(str, devices))}"
     return [

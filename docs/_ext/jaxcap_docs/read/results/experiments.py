@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -172,13 +172,23 @@ class ExperimentDirective(SphinxDirective):
         content.append(nodes.rubric("", "Times of a call"))
         times = side_by_side(sets, ratios=False)
         content += [table_node(replace(table, notes=notes)) for table in times]
-        content.append(nodes.rubric("", "Compared with one variant"))
-        for part in parts:
-            with suppress(ResultsError):  # a file may lack variants that it says took turns
-                table = part.results.speedups(over=findings.first_everywhere(part.results))
-                caption = f"{table.caption}, {part.when}"
-                content.append(table_node(replace(table, caption=caption)))
+        if comparisons := [table for part in parts for table in _comparisons(part)]:
+            content += [
+                nodes.rubric("", "Compared with one variant"),
+                *map(table_node, comparisons),
+            ]
         return [*content, *_claims(name, self.env), nodes.rubric("", "Files"), _downloads(name)]
+
+
+def _comparisons(part: DeviceResults) -> Iterator[Table]:
+    """Compare all results with one variant, or if there is none, those of each part with one of its own."""
+    shared = findings.first_everywhere(part.results)
+    groups = {"": part.results} if shared else figures.facets(part.results)[1]
+    for name, results in groups.items():
+        with suppress(ResultsError):  # a file may lack variants that it says took turns
+            table = results.speedups(over=findings.first_everywhere(results))
+            caption = ", ".join(filter(None, (table.caption, name, part.when)))
+            yield replace(table, caption=caption)
 
 
 def _note_results(env: BuildEnvironment, experiment: str) -> None:

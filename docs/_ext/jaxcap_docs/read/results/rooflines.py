@@ -20,18 +20,27 @@ from jaxcap.results import Cost, Result
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import Recording
+from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records
 from jaxcap_docs.read.dependencies import note_all_results
 from jaxcap_docs.read.elements import note, pick, plot, raw_html, table_node
 from jaxcap_docs.read.results.experiments import without_device
 
+# By bottleneck: in a table, and in a sentence.
 REASONS = {
     "memory": "bandwidth of memory",
     "arithmetic": "rate of arithmetic",
     "launch": "starting the call",
     "transfer": "transfer from NumPy's memory",
     "neither": "none of these",
+}
+IN_SENTENCE = {
+    "memory": "memory",
+    "arithmetic": "arithmetic",
+    "launch": "their start",
+    "transfer": "a transfer",
+    "neither": "something else",
 }
 
 
@@ -50,6 +59,7 @@ class Rooflines(SphinxDirective):
         """Return plots and tables."""
         note_all_results(self.env)
         content: list[nodes.Node] = []
+        devices: list[tuple[str, Ceilings, list[CostedResult]]] = []
         for machine in page_records.recordings():
             for part in machine.on_each_device(CEILINGS.name):
                 try:
@@ -57,30 +67,52 @@ class Rooflines(SphinxDirective):
                 except ValueError as error:
                     content.append(note(str(error)))
                 else:
-                    content += self._roofline(
-                        part.label, ceilings, list(_costed_results(machine, ceilings))
-                    )
+                    kernels = list(_costed_results(machine, ceilings))
+                    devices.append((part.label, ceilings, kernels))
+        rates = [
+            kernel.cost.flops / kernel.result.time.value
+            for _, _, kernels in devices
+            for kernel in kernels
+            if kernel.cost.flops > 0
+        ]
+        rates += [max(ceilings.flops_per_s.values()) for _, ceilings, _ in devices]
+        for device in devices:
+            content += self._roofline(*device, rates)
         return content or [note("No ceilings were measured yet.")]
 
     def _roofline(
-        self, title: str, ceilings: Ceilings, kernels: Sequence[CostedResult]
+        self,
+        title: str,
+        ceilings: Ceilings,
+        kernels: Sequence[CostedResult],
+        rates: Sequence[float],
     ) -> Iterator[nodes.Node]:
         costs = [(kernel.result, kernel.cost) for kernel in kernels]
         dtypes = {kernel.result.key: kernel.dtype for kernel in kernels}
+        limits = [
+            bottleneck(result, ceilings, dtype=dtype, cost=cost) for result, cost, dtype in kernels
+        ]
+        shares = [
+            roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
+            for result, cost, dtype in kernels
+        ]
         figure = figures.roofline(
-            ceilings, costs, title=title, label=_title, dtype=lambda result: dtypes[result.key]
+            ceilings,
+            costs,
+            title=title,
+            label=_title,
+            dtype=lambda result: dtypes[result.key],
+            finding=_finding(limits),
+            rates=rates,
         )
         yield nodes.rubric("", title)
         yield from plot(self, f"roofline-{slug(title)}", figure)
-        reasons = [
-            REASONS[bottleneck(result, ceilings, dtype=dtype, cost=cost)]
-            for result, cost, dtype in kernels
-        ]
-        yield table_node(_counts(ceilings, reasons))
-        shares = _shares(ceilings, kernels, reasons)
+        reasons = [REASONS[limit] for limit in limits]
+        yield table_node(_counts(ceilings, reasons, [share.value for share in shares]))
+        table = _table_of_shares(kernels, shares, reasons)
         experiments = dict.fromkeys((result.experiment for result, *_ in kernels), "")
         choice = pick("Experiment", "experiment", experiments)
-        folded = f"<summary>{escape(shares.caption)}</summary>{choice}{shares._repr_html_()}"
+        folded = f"<summary>{escape(table.caption)}</summary>{choice}{table._repr_html_()}"
         yield raw_html(f'<details class="jaxcap-folded">{folded}</details>')
 
 
@@ -112,7 +144,29 @@ def _cost(result: Result) -> tuple[Cost, str]:
     return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
 
 
-def _counts(ceilings: Ceilings, reasons: Sequence[str]) -> Table:
+def _finding(limits: Sequence[str]) -> str:
+    """Say how many calls each bottleneck limits."""
+    counts = Counter(limits)
+    first, *others = [limit for limit in IN_SENTENCE if counts[limit]] or ["neither"]
+    cause = IN_SENTENCE[first]
+    text = f"{cause[0].upper()}{cause[1:]} limits {counts[first]} of {len(limits)} calls"
+    return ", ".join([text, *(f"{IN_SENTENCE[limit]} {counts[limit]}" for limit in others)])
+
+
+def _beyond(shares: Sequence[float]) -> list[str]:
+    """Explain shares above 1, if there are any."""
+    beyond = [share for share in shares if share > 1]
+    if not beyond:
+        return []
+    note = (
+        f"{len(beyond)} of {len(shares)} go beyond the roof, by up to {max(beyond) - 1:.0%}. The roof is "
+        "the best that was measured, not the best possible: data in a cache arrive faster than those "
+        "in memory."
+    )
+    return [note]
+
+
+def _counts(ceilings: Ceilings, reasons: Sequence[str], shares: Sequence[float]) -> Table:
     """Count kernels by what limits them."""
     limits = [f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"]
     for dtype, rate in ceilings.flops_per_s.items():
@@ -122,15 +176,16 @@ def _counts(ceilings: Ceilings, reasons: Sequence[str]) -> Table:
     counts = Counter(reasons)
     rows = [(reason, str(counts[reason])) for reason in REASONS.values() if counts[reason]]
     caption = "What limits the kernels that this machine measured"
-    return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits)])
+    return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits), *_beyond(shares)])
 
 
-def _shares(ceilings: Ceilings, kernels: Sequence[CostedResult], reasons: Sequence[str]) -> Table:
+def _table_of_shares(
+    kernels: Sequence[CostedResult], shares: Sequence[Estimate], reasons: Sequence[str]
+) -> Table:
     """List kernels, each with the fraction of its limit that it reaches."""
     rows = []
-    for (result, cost, dtype), reason in zip(kernels, reasons, strict=True):
+    for (result, *_), share, reason in zip(kernels, shares, reasons, strict=True):
         parameters = (f"{name} {value}" for name, value in without_device(result).items())
-        share = roofline_fraction(result, ceilings, dtype=dtype, cost=cost).short
-        rows.append((result.experiment, result.variant, ", ".join(parameters), share, reason))
+        rows.append((result.experiment, result.variant, ", ".join(parameters), share.short, reason))
     headers = ("experiment", "variant", "with", "share", "limited by")
     return Table("Each kernel's share of the limit", headers, rows)
