@@ -215,11 +215,11 @@ headers = ("", "reports", "steps", "evaluations", "slope", "offset", "error")
 Table("One calibration, from the same start", headers, rows)
 
 # %%
-# Before you compare evaluations across rows, ask who counted. SciPy's differences include the steps
-# to the side, so one step downhill costs several. Where JAX computes
-# the gradient, it comes with the error. (A document from 2023 published such counts, of two
-# optimisers that had got different data. :doc:`Then and now </results/then_and_now>` has them
-# beside ours.)
+# Before you compare evaluations across rows, ask what was counted. SciPy's differences evaluate the
+# error once more for each parameter, so a step downhill takes several evaluations. Where JAX
+# computes the gradient, it comes along with the error, and nothing is counted for it. (A document
+# from 2023 published such counts, of two optimisers that had got different data. :doc:`Then and now
+# </results/then_and_now>` has them beside ours.)
 #
 # Two more columns are worth a look. What an optimiser *reports* and what it *found* are different
 # things, and in 32 bits they need not go together. :doc:`The next page

@@ -187,8 +187,9 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# Before you draw a conclusion, look at the device named at the top of this page. A CPU that
-# pretends can show you that a program is right. Whether it is fast, only the hardware can tell.
+# Before you draw a conclusion, look at the device named at the top of this page. If it is a CPU,
+# its eight devices are parts of it. They can show that a program is right, but not how fast eight
+# real devices would be.
 #
 # On a cluster, the scheduler makes the introductions
 # ---------------------------------------------------
@@ -222,10 +223,10 @@ difference = f"{apart:.1e}"
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
 # adds what devices have to tell each other. The training then comes out the same: the losses on
-# this page differed by :measured:`difference` of their value at most. Speed is another matter, and
-# one that a CPU which pretends can't settle. On this page's machine, :measured:`several` (on a CPU,
-# parts of the same one) were :measured:`at_most than one`. Before you pay for eight devices,
-# measure a step on one, and on two.
+# this page differed by :measured:`difference` of their value at most. Speed is another matter,
+# which devices that are parts of one CPU can't settle. On this page's machine, :measured:`several`
+# (on a CPU, parts of the same one) were :measured:`at_most than one`. Before you pay for eight
+# devices, time a step on one and on two.
 #
 # What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
 # send </tutorials/applications/sharding>`.

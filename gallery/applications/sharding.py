@@ -2,11 +2,11 @@
 How much do devices have to send?
 =================================
 
-Devices can share a training step by splitting the batch, or by splitting the units of the layers.
-Either way, they have to send each other numbers, and to wait for them. Which way sends more? Make a
-guess. This page predicts the answer by arithmetic, and then reads it off the compiled program. On
-the way there, types tell you where an array is split, and JAX asks you wherever it can't know. At
-the end, we time the messages.
+Devices can share a training step in two ways: each takes a part of the batch, or each takes a part
+of the units in every layer. Either way they have to send each other numbers, and wait for them.
+Which way sends more? Make a guess. We work out the answer on paper, and then read it off the
+compiled program. On the way, you will see how JAX's types keep track of what is split. At the end
+we time the messages.
 """
 
 # %%
@@ -174,10 +174,11 @@ figures.label_ends(axes)
 Source(sharded_step.loss_of_split_weights)
 
 # %%
-# What does that cost? Each device has to get the weights of all others, by an *all-gather*. In
-# return, it needs the gradient of no more than its own weights. Half an all-reduce will do: a
-# *reduce-scatter* adds up arrays, and gives each device a part of the sum. Either of the two sends
-# half as much as an all-reduce. Do they come to what a split batch sends?
+# What does that cost? Before the step, each device collects the weights of all others, in an
+# *all-gather*. After it, each needs the sum of the gradients for its own weights only. A
+# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. An
+# all-reduce is one after the other, and each is half of it. So together they should send what a
+# split batch sends. Do they?
 #
 # We ask for them in two ways. One is the function above, with types. The other is written from the
 # view of a single device, for :func:`jax.shard_map`, the successor of :func:`jax.pmap`:
@@ -299,12 +300,7 @@ less_is_faster
 #
 # Takeaway
 # --------
-passed_on = messages_cost.estimate
 by_batch = less_is_faster.estimate
-largest = step_times.select(
-    batch=max(r.parameters["batch"] for r in step_times)
-)
-against_one = largest.speedup(sharded_step.BATCH, over=experiments.ONE)
 
 # %%
 # A split batch sends the gradients of all weights, and split units send results for the whole
@@ -314,9 +310,8 @@ against_one = largest.speedup(sharded_step.BATCH, over=experiments.ONE)
 # Then read the compiled program. With the same split of the weights, each device had to send
 # :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we did.
 #
-# On this page's machine, passing on the largest vectors was :measured:`passed_on than a copy`. With
-# the largest batch, the step with a split batch was :measured:`by_batch than with split units`, and
-# :measured:`against_one than on one device`.
+# On this page's machine, with the largest batch, the step with a split batch was
+# :measured:`by_batch than with split units`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

@@ -193,12 +193,13 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
     print(f"{name:20} {program.count(' convert(')} conversions")
 
 # %%
-# Without conversions, the matrices are multiplied as they are. If you count three, they are for the
-# two matrices and the result. The compiler has no product of these types, so it multiplies longer
-# copies and shortens what comes out, which is all the work of float32 and more.
+# Without conversions, the matrices are multiplied as they are. Three conversions are for the two
+# matrices and the result: the compiler has no product of these types, so it makes longer copies,
+# multiplies those, and shortens what comes out. That is all the work of float32, and the
+# conversions on top.
 #
-# It doesn't follow that the processor lacks instructions for short numbers. Another type of result
-# or another release may use instructions that were there all along. For CPUs, XLA has a `list of
+# It doesn't follow that the processor can't do better. With another type of result, or under
+# another release, XLA may use instructions that were there all along. For CPUs, XLA has a `list of
 # products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that a fast
 # library takes on. On the CPU that we tried, a product in bfloat16 needed conversions under JAX
 # 0.10.2 unless its result was in float32, and none under 0.12.

@@ -99,11 +99,12 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 #
 # Names lead back to the code
 # ---------------------------
-# The compiler has names of its own for operations, and they don't tell which line of Python is to
-# blame. An annotation inside of ``step`` wouldn't either: it is entered and left while JAX traces,
-# and `people have wondered <https://github.com/jax-ml/jax/issues/12381>`__ where theirs went. The
-# names of :func:`jax.named_scope`, however, become part of the program, and survive its
-# compilation. These operations compute the limit:
+# An operation of the compiled program has a name that the compiler gave it, which doesn't tell you
+# the line of Python it came from. A ``TraceAnnotation`` inside of ``step`` wouldn't help, because
+# Python enters and leaves it while JAX traces (`people have wondered
+# <https://github.com/jax-ml/jax/issues/12381>`__ where theirs went). But the names of
+# :func:`jax.named_scope` become part of the program, and survive its compilation. These operations
+# compute the limit:
 import re
 
 
@@ -119,9 +120,9 @@ for operation, source in sources(step).items():
         print(f"{operation:23} {source}")
 
 # %%
-# ``jvp`` marks the way forward of a gradient, and ``transpose`` the way back. A fusion has one name
-# for all that is in it. With these names, the profile can be sorted by the parts of ``stress`` and
-# ``step``:
+# ``jvp`` marks the forward pass of a gradient, and ``transpose`` the backward pass. A fusion has
+# one name for all that is in it. With these names, the profile can be sorted by the parts of
+# ``stress`` and ``step``:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
@@ -239,7 +240,7 @@ def blame(infinities):
 blame(infinities=False)
 
 # %%
-# It was a multiplication, but which? Nobody wrote it down: it belongs to the way back of the
+# It was a multiplication, but which? Nobody wrote it down: it belongs to the backward pass of the
 # gradient, so all that the traceback has to offer is the line that asks for the gradient. There is
 # more to find, because a NaN often starts out as an infinity. Let :obj:`jax.debug_infs` look for
 # one as well:
@@ -247,9 +248,9 @@ blame(infinities=True)
 
 
 # %%
-# There is the line. The derivative of a square root divides by the root, and JAX computes it on the
-# way forward. Each point is at a distance of zero from itself, where that derivative is infinite.
-# On the way back it is multiplied by zero, and infinity times zero is NaN.
+# There is the line. The derivative of a square root divides by the root, and JAX computes it in the
+# forward pass. Each point is at a distance of zero from itself, where that derivative is infinite.
+# In the backward pass it is multiplied by zero, and infinity times zero is NaN.
 #
 # ``where`` selects too late
 # --------------------------
@@ -438,12 +439,13 @@ checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
 first_call = ten.only(experiments.PLAIN).first_call
 
 # %%
-# A profile tells where the time goes, and :func:`jax.named_scope` lets it speak in your own words:
-# of this step, the part :measured:`slowest` took :measured:`share`.
+# To find what is slow, record a profile, and name the parts of your code with
+# :func:`jax.named_scope`: of this step's time, :measured:`share` went to the part
+# :measured:`slowest`.
 #
-# ``debug_nans`` names the first operation that returns NaN. If that operation is in a gradient, add
-# ``debug_infs``, and repair what is infinite on the way forward. Selecting something else
-# afterwards doesn't help.
+# To find where a NaN begins, use ``debug_nans``. If it points into a gradient, add ``debug_infs``:
+# the cause is then an infinite number in the forward pass. Keep that number from arising, because
+# selecting another one afterwards doesn't help.
 #
 # A small step that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
 # :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. A

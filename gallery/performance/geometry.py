@@ -66,10 +66,10 @@ title = "Time on JAX's arrays, over that on NumPy's"
 Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
-# Not quite. Of the notebook's own ratios, NumPy's lies in the range that it gives, and autograd's
-# below. Of JAX's two, one is near a third and the other near two thirds. It happens to all of us:
-# the factor that sums up a table tends to be the one that looked best in it. So print the table,
-# too. (The column *now* shows whether the same summary would be right today.)
+# Not quite. In the notebook's own tables, NumPy's ratio lies in that range and autograd's below it.
+# Of JAX's two ratios, one is near a third and the other near two thirds. This happens to all of us:
+# we sum up a table by the number that pleased us most. So print the table as well. (The column
+# *now* shows whether the summary would be right today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
@@ -201,11 +201,11 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Not much. ``jit`` can fuse the weighting, which is cheap beside the solution. A JAX that is behind
-# at every size pays other costs: for small systems the price of a call, and for larger ones the
-# hand-over between threads, or the routine that JAX calls. These measurements can't tell which of
-# the last two. (If a note below the first table says that processes were *in different modes*, the
-# same call took quite different times in different processes, and no single number describes it.)
+# Not much. ``jit`` can fuse the weighting, which is cheap beside the solution. If JAX is behind at
+# every size, it pays for something else: on small systems for the call, and on larger ones for
+# handing the work to other threads or for a slower routine. Which of these two, we haven't
+# measured. (If a note below the first table says that processes were *in different modes*, the same
+# call took quite different times in different processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------
@@ -266,16 +266,15 @@ einsum_compiled = results.speedup(
     "jit", over="jnp", operation="einsum", arrays="JAX", size=5
 )
 svd_compiled = four_times_quicker.estimate
-_, gained, lost, _ = rows[-1]
+gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
 # Don't judge a library by single operations if your program chains them. Of the
 # :measured:`compared` that this page compiled, the library would have gained with
 # :measured:`gained` and lost with :measured:`lost`. Look for a gain where there can be one: in the
-# longest function that you can compile as a whole. And measure again what somebody only sums up.
-# The notebook promised a factor of four, and on this page's machine, ``svd`` of two hundred rows
-# was :measured:`svd_compiled than NumPy's`.
+# longest function that you can compile as a whole. The notebook promised a factor of four, and on
+# this page's machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

@@ -4,9 +4,8 @@ How fast is linear algebra?
 
 A large matrix product takes half a second. Is that good? Comparing libraries tells you which of
 them is ahead, but not whether there is anything left to gain. For that, ask the device: how close
-do NumPy, PyTorch and JAX come to the most it can do? First, this page checks the answers, because a
-fast inverse that is wrong is no use. At the end, it finds out what 32 bits and TF32 give up for
-their speed.
+do NumPy, PyTorch and JAX come to the most it can do? A fast inverse that is wrong is no use, so we
+check the answers before the times. And we find out what 32 bits and TF32 give up for their speed.
 """
 
 # %%
@@ -191,9 +190,9 @@ Table("Share of what the device can do", ("task", *names), rows)
 # is too low: it was measured in a worse moment or with a worse library, or the data came from a
 # cache.
 #
-# The product has no such excuse, for its limit *is* a product. If its share is well below 1, what
-# is missing? Look at what we compare. The limit is the best sample of all, and the table has
-# typical calls, the median of many. So take the best call of each library instead:
+# The product has no such excuse, because its limit was measured with a product. If its share is
+# well below 1, one reason may be that the limit is the best call of all, while the table has
+# typical ones. So compare the best calls:
 
 
 def best_share(result):
@@ -213,9 +212,9 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
 # Where the last column is closer to 1, part of the gap lies between a machine's good moments and
-# its usual ones. The rest may be the other libraries' doing. Here all of them take turns, and on a
-# CPU each has its own threads on the same cores. The limits were measured without PyTorch. We
-# haven't repeated this comparison without it, so that part of the question is open.
+# its usual ones. What is left may be due to the company: here all libraries take turns, on a CPU
+# each with threads of its own on the same cores, and the limits were measured without PyTorch. We
+# haven't tried it without PyTorch here, so we don't know.
 #
 # Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
 # under its flat part by arithmetic:

@@ -22,9 +22,10 @@ twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# There are two right verdicts. *Undecided* admits that the interval is too wide to tell. *No
-# faster* says more: it rules out any difference that would matter. Anything else is a false alarm.
-# How many are there? (In code, ``verdict`` is ``"undecided"`` for both.)
+# There are two right verdicts. *Undecided* says that the interval is too wide to tell. *No faster*
+# says more: the interval is so narrow that any difference left is too small to matter. (In code,
+# ``verdict`` is ``"undecided"`` for both.) A verdict of *faster* or *slower* is a false alarm. How
+# many are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
@@ -66,11 +67,11 @@ reliability.table_of_verdicts(audit)
 
 # %%
 # In a *false alarm*, a tool finds a difference between a call and the same call. (Two of the tools
-# give no verdict. We say that they see a difference where their ranges, or their quartiles, don't
-# overlap.) A tool that never sees anything raises no false alarm either, so the next column asks
-# the opposite: was a difference found where there is one, between the wave op by op and compiled?
-# Read the two columns together, because caution has a price. The *spread* is the standard deviation
-# of the speed-up of the wave, from run to run.
+# give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) A
+# tool that never sees a difference raises no false alarm either. So the next column has a case with
+# a difference, the wave op by op and compiled: how often was it found? Read the two columns
+# together, because caution has a price. The *spread* is the standard deviation of the speed-up of
+# the wave, from run to run.
 #
 # The dashed line marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -159,10 +160,10 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 reliability.table_of_deviations(audit)
 
 # %%
-# The second part is invisible from inside a run, however many processes it has. So each interval on
-# this site makes an allowance for it, which is in the column *intervals allow for*. On a machine
-# whose runs differ by more than that, expect next week's times to miss their intervals more often
-# than the table of intervals says. Speed-ups should suffer less, because what slows down one side
+# The differences between runs can't be seen from inside a run, however many processes it has. So
+# each interval on this site is made wider, by what is in the column *intervals allow for*. If your
+# machine's runs differ by more than that, its times will miss their intervals more often than the
+# table of intervals says. Its speed-ups should miss them less, because what slows down one side
 # usually slows down the other.
 #
 # And an interval says nothing about another machine, another version of a library, or another size.

@@ -4,13 +4,14 @@ What does a program pay before its first result?
 
 You change a line, run the script again, and wait. Python starts, JAX is imported, and what the last
 run compiled is compiled once more. This page takes that wait apart in fresh processes, and finds
-out how much of it a second process can skip. It then looks at two more things that are decided
-before the first result: how many threads will compute, and how well the compiler tries.
+out how much of it a second process can skip. Two more settings are fixed when a process starts: how
+many threads compute, and how hard the compiler tries. The second half of the page tests which of
+them do what they say.
 """
 
 # %%
-# Seven stages come first
-# -----------------------
+# Seven stages to the first result
+# --------------------------------
 # Our program is the gradient of a small network, of eight layers:
 from jaxcap.kernels import network
 from jaxcap.report.source import Source
@@ -222,12 +223,12 @@ title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
-# A limit works if one thread is left that computes. Others may remain, which wait, or compile. If
-# several still share a call, the limit did nothing. That can change with a release: XLA's runtime
-# for CPUs has been replaced since people began to recommend the flag. The first limit is the only
-# one that doesn't depend on XLA, and JAX's developers `recommended it
-# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (Threads that share hardly more than one
-# core had to wait for other work on the machine.)
+# A limit has worked if a single thread computes. The column *all* may count more, which wait, or
+# compile. Where several threads still share a call, the limit did nothing, and that can change with
+# a release: XLA's runtime for CPUs has been replaced since people began to recommend the flag. Only
+# the first limit doesn't depend on XLA, and JAX's developers `recommended it
+# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If several threads share hardly more
+# than one core, other work on the machine kept the rest.)
 #
 # A wrong flag ends the process
 # -----------------------------

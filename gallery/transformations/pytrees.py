@@ -273,8 +273,9 @@ for leaves in (10, 30, 100):
     print(f"{leaves:3} leaves, packed: {compilation(packed, flat, flat)}")
 
 # %%
-# If there are still as many kernels as leaves, packing saves the call some work and the device
-# none, while the compiler has more to do.
+# If there are still as many kernels as leaves, XLA has unpacked the array again. A call then has
+# less to look at, because it passes one array, but the device starts as many kernels as before, and
+# the compiler has more to do.
 #
 # There are other ways to few leaves. Layers of equal shape can share an array, with an axis for the
 # layers, and a ``scan`` goes through them, as on :doc:`the page on memory
@@ -335,8 +336,8 @@ splitting_pays = claim(
 splitting_pays
 
 # %%
-# XLA gets the same work from all three, and Python doesn't. Here is how many functions it calls
-# around each step:
+# XLA gets the same work from all three, so the difference is in Python. Here is how many Python
+# functions run in each step:
 import sys
 
 
@@ -353,12 +354,13 @@ for name, way in stack_experiments.prepare(layers=10).items():
     print(f"{name:12} {python_calls(way):5}")
 
 # %%
-# JAX takes a dict apart in compiled code: the one function in the last line is ours, which drops the
-# new parameters. A state keeps each array in a ``Param``, which Flax takes apart in Python, and in
-# a module it has to look for them first. The developers of a server for large models `found
-# thousands of such calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step,
-# and now pass a tuple of arrays. All of this happens in each call and for each array, whatever its
-# size, so whether it matters depends on how long the device computes.
+# JAX takes a dict apart in compiled code: the one function in the last line is our own, which drops
+# the new parameters. A state keeps each array in a ``Param``, which Flax takes apart in Python, and
+# in a module it has to find them first. This happens in each call and for each array, whatever the
+# array's size, so it matters only where the device computes for a short time. The developers of a
+# server for large models `found thousands of such calls
+# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
+# arrays.
 #
 # A ref changes inside of a program
 # ---------------------------------

@@ -3,10 +3,10 @@ What does a type checker see?
 =============================
 
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
-What happens to the annotations when a function goes through :func:`jax.jit` or :func:`jax.grad`?
-This page puts the question to the checkers mypy and pyright, shows how :mod:`jaxcap.transforms`
-keeps the types, and measures what that costs in a call. It also shows mistakes that no annotation
-will find, and what types do for your program's settings.
+Does it still find them when a function has gone through :func:`jax.jit` or :func:`jax.grad`? We
+make mistakes, ask the checkers mypy and pyright, and look for what got lost.
+:mod:`jaxcap.transforms` keeps it, and we measure what that costs in a call. In the end come
+mistakes that no annotation will find, and what types do for your program's settings.
 """
 
 # %%
@@ -406,9 +406,9 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 # %%
 # A type checker sees only what annotations tell it. Of the :measured:`made` mistakes on this page,
 # the checkers found :measured:`found_in_jax` in calls of JAX's own transformations, and
-# :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, and no
-# call has to wait for them. They say nothing about shapes and number types, so keep your tests. And
-# keep settings in a class that checks them, so that a slip ends the program before it has trained
-# for an hour.
+# :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, so no
+# call has to wait for them. They say nothing about shapes and number types: for those, keep a test
+# on small arrays. And keep settings in a class that checks them, so that a slip ends the program
+# before it has trained for an hour.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.
