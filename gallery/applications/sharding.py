@@ -165,7 +165,7 @@ figures.label_ends(axes)
 # many devices there are doesn't matter for that, as both sides have the same factor.
 #
 # In a deeper network, split units have more to send: each such pair of layers adds up its results,
-# and on the way back the gradients of its inputs.
+# and in the backward pass the gradients of its inputs.
 #
 # Split the weights, too
 # ----------------------

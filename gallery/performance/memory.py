@@ -174,7 +174,7 @@ max(float(abs(other - expected).max()) for other in others)
 
 # %%
 # They do, to the rounding of 32-bit numbers. Now guess again. For each layer, a plain gradient
-# multiplies matrices six times: twice on the way forward, and four times on the way back. A
+# multiplies matrices six times: twice in the forward pass, and four times in the backward pass. A
 # checkpoint repeats the first of these products, and ``tanh``. What will that do to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
