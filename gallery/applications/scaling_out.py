@@ -62,12 +62,13 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 #
 # Which of the three should you write? It depends on who is to decide about messages.
 #
-# - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here. - With
-# ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part of its
-# type, and JAX asks you wherever it can't tell how a result should be split. - Inside a
-# ``shard_map`` the mode is ``Manual``. It is for when you know better than XLA which message to
-# send. - ``pmap`` still works, but it is only being maintained, and its authors recommend
-# ``shard_map`` for new code.
+# - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here.
+# - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part
+#   of its type, and JAX asks you wherever it can't tell how a result should be split.
+# - Inside a ``shard_map`` the mode is ``Manual``. It is for when you know better than XLA which
+#   message to send.
+# - ``pmap`` still works, but it is only being maintained, and its authors recommend ``shard_map``
+#   for new code.
 #
 # JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
 # Our training uses ``Auto``, too. All that it contains for the sake of several devices is this:
