@@ -3,9 +3,9 @@ How few bits are enough?
 ========================
 
 JAX stores a number in four bytes, unless you ask for something else. In two bytes, twice as many
-numbers fit into memory, and some devices compute with them far faster. What do you lose? This page
-looks for the places where short formats break, measures whether they save time on this machine, and
-finds out what it takes to train a network with them.
+numbers fit into memory, and some devices can compute with them far faster. What do you lose? This
+page looks for the places where short formats break, measures whether they save time on this
+machine, and finds out what it takes to train a network with them.
 """
 
 # %%

@@ -23,9 +23,9 @@ twice.speedups(over="A")
 
 # %%
 # There are two right verdicts. *Undecided* says that the interval is too wide to tell. *No faster*
-# says more: the interval is so narrow that any difference left is too small to matter. (In code,
-# ``verdict`` is ``"undecided"`` for both.) A verdict of *faster* or *slower* is a false alarm. How
-# many are there?
+# says more, namely that what difference there may be is too small to matter. (In code, ``verdict``
+# is ``"undecided"`` for both.) If a verdict is *faster* or *slower*, it is a false alarm. How many
+# are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
