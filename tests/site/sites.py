@@ -86,7 +86,7 @@ def copy_project(copy: Path) -> Path:
         shutil.copy(ROOT / name, copy)
     home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     for name in TUTORIALS:
-        quoted = {"speedup", *re.findall(rf"`{name}#(\w+)`", home)}
+        quoted = {"speedup", *re.findall(rf"`{name}#(\w+)", home)}
         form = LESSON if name in DRAWING else SHORT_LESSON
         lesson = form.format(name=name.replace("/", " "), quoted=" = ".join(sorted(quoted)))
         (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")

@@ -28,6 +28,9 @@ class SameDay(dt.datetime):
         return cls(2026, 1, 2, 3, 4, tzinfo=tz)
 
 
+# In signatures, too.
+SameDay.__module__, SameDay.__qualname__ = dt.datetime.__module__, dt.datetime.__qualname__
+
 patch("importlib.machinery.PathFinder.find_spec", without_torch).start()
 patch("datetime.datetime", SameDay).start()
 patch("time.perf_counter", map(float, count()).__next__).start()  # a second later at each look
