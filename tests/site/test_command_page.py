@@ -15,7 +15,7 @@ from jaxcap.cli import cli
 
 # A recording or a search takes minutes, and the others need files.
 COMMANDS = sorted(
-    set(cli.commands) - {"bisect", "completion", "record", "releases", "results", "store"}
+    set(cli.commands) - {"bisect", "completion", "record", "releases", "results", "store", "time"}
 )
 
 SUBCOMMANDS = (getattr(command, "commands", {}).values() for command in cli.commands.values())

@@ -26,10 +26,10 @@ SOLUTIONS = {
     "6_loops": 'static_argnames="n"',
     "7_updates": 'donate_argnames="history"',
     "8_memory": "jax.jit(move, donate_argnums=0)",
-    "11_faults": "of_layer.values()",
     "9_pytrees": "sum(leaves) / len(leaves)",
-    "12_sharding": "out_sharding=everybody",
     "10_second_process": "jax.jit(standardise).lower(shape)",
+    "11_faults": "of_layer.values()",
+    "12_sharding": "out_sharding=everybody",
     "13_bits": "scaled.astype",
 }
 
