@@ -550,7 +550,7 @@ def whole_product(answer: Any) -> str:
         raise WrongError("it doesn't return an array of the shape (512, 64).")
     if any(traced.out_avals[0].sharding.spec):
         raise WrongError("each device has only a part of the product. Ask for a copy on each.")
-    program = traced.pretty_print(use_color=False)
+    program = traced.pretty_print(use_color=False)  # type: ignore[no-untyped-call]
     if re.search(r"f32\[(512,256|256,64)\] = reshard", program):
         raise WrongError(
             "every device has the product, but first you collect what it is made of. Let jax.numpy.matmul "
@@ -719,8 +719,8 @@ def long_product(answer: Any) -> str:
 
 def _recorded(function: Callable[..., Any], *args: Any) -> str:
     """Return what JAX records of a call, without the colours that it has in a notebook."""
-    program: str = jax.make_jaxpr(function)(*args).pretty_print(use_color=False)
-    return program
+    recorded = jax.make_jaxpr(function)(*args)
+    return str(recorded.pretty_print(use_color=False))  # type: ignore[no-untyped-call]
 
 
 def _memory(function: Wrapped, *args: Any) -> Any:
