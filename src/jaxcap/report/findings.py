@@ -106,6 +106,8 @@ def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
     if all(speedup.verdict == "undecided" for speedup in speedups.values()):
         return f"No clear difference from {over} {caveat}".rstrip()
     (worst, low), (best, high) = ordered[0], ordered[-1]
+    if low.verdict == high.verdict == "undecided":  # then another variant is certain
+        worst, low = next(pair for pair in ordered if pair[1].verdict != "undecided")
     if high.verdict == "undecided":  # what is certain comes first
         (worst, low), (best, high) = (best, high), (worst, low)
     if low.verdict == "undecided":

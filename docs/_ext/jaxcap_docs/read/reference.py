@@ -9,10 +9,11 @@ from sphinx.pycode import ModuleAnalyzer
 
 from jaxcap.measure.machine.doctor import Facts
 from jaxcap.releases.changes.comparison import Releases
+from jaxcap.releases.changes.series import Series
 from jaxcap.releases.recording.recorder import ReleaseRecorder
 from jaxcap.results.base import FrozenModel
 
-RECORDS = (Facts, FrozenModel, ReleaseRecorder, Releases)
+RECORDS = (Facts, FrozenModel, ReleaseRecorder, Releases, Series)
 
 
 def setup(app: Sphinx) -> None:
