@@ -328,7 +328,9 @@ releases = recorded()
 FIRST = "import of JAX, and a first result"
 (start,) = [s for s in releases.of_jax() if s.benchmark == FIRST]
 changes = [change for change in releases.changes if change.series is start]
-_ = course(start, changes, releases.names)
+slower = [step for step in releases.regressions if step.series is start]
+now = slower[0] if slower else None
+_ = course(start, changes, releases.names, regression=now)
 
 # %%
 # In short, they show this: :measured:`by_releases`. A start reads many files. Whether these are
@@ -349,7 +351,7 @@ loaded = Speedup.from_runs(nothing / in_file)
 imports = [[stages["import"]] for each in starts.values() for stages in each]
 imported = Estimate.from_runs(imports, unit="s")
 fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
-by_releases = finding(start, changes)
+by_releases = finding(start, changes, now)
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,

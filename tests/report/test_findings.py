@@ -114,11 +114,11 @@ def test_places_are_named_as_counts_where_they_are(x: str, words: str) -> None:
 
 def test_extremes_name_the_best_and_the_worst() -> None:
     said = findings.extremes("NumPy", {"a": EQUAL, "b": FASTER, "c": SLOWER})
-    assert said.replace("3.00", "3.0") == ("b is 3.0 times faster than NumPy, c 3.0 times slower")
+    assert said.replace("3.00", "3.0") == ("b is 3.0 times faster than NumPy; c 3.0 times slower")
     said = findings.extremes("NumPy", {"a": UNSURE, "b": FASTER})
-    assert said.endswith("than NumPy, a undecided")
+    assert said.endswith("than NumPy; a undecided")
     said = findings.extremes("NumPy", {"a": EQUAL, "c": SLOWER})
-    assert said.replace("3.00", "3.0") == "c is 3.0 times slower than NumPy, a about as fast"
+    assert said.replace("3.00", "3.0") == "c is 3.0 times slower than NumPy; a about as fast"
     assert findings.extremes("NumPy", {"a": UNSURE, "b": EQUAL}) == "No clear difference from NumPy"
     assert findings.extremes("NumPy", {"a": FASTER}).startswith("a is 3.0")
 

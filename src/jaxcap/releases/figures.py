@@ -193,7 +193,7 @@ def course(
         _mark_changes(axes, changes, places)
         last = estimates[-1].value
         in_bytes = EngFormatter("B")
-        text = f"{in_bytes.format_eng(last)}B" if series.is_exact else estimates[-1].short
+        text = EngFormatter("B", places=1)(last) if series.is_exact else estimates[-1].short
         beside: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(text, (x[-1], last), color=INK, **beside)
         _choose_scale(axes, min(low), max(high))

@@ -114,7 +114,7 @@ def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
         other = f"{worst} about as fast" if verdict(low) == "no faster" else f"{worst} undecided"
     else:
         other = f"{worst} {verdict(low)}"
-    return f"{_with_factor(best, over, high)}, {other} {caveat}".rstrip()
+    return f"{_with_factor(best, over, high)}; {other} {caveat}".rstrip()
 
 
 def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -> str:
