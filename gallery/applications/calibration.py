@@ -63,7 +63,7 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
 from jaxcap.report import figures
 
-evaluations = CALIBRATION.run(budget_s=0.05)
+evaluations = CALIBRATION.run(budget_s=0.03)
 _ = figures.scaling(
     evaluations,
     x="size",

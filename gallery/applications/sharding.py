@@ -242,7 +242,7 @@ for collective in four:
 from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
-message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.05)
+message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.03)
 _ = figures.scaling(
     message_times,
     x="kilobytes",

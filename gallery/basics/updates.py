@@ -75,7 +75,7 @@ from jaxcap.report.source import Source
 Source(updates.keeping)
 
 # %%
-results = experiments.UPDATES.run(budget_s=0.05)
+results = experiments.UPDATES.run(budget_s=0.03)
 element = results.subset(r for r in results if "of" not in r.parameters)
 _ = figures.scaling(
     element,
@@ -240,7 +240,7 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 # one for each value and group, but without any indices. For how few groups is the product worth it?
 # NumPy has two ways of its own, ``np.add.at`` and ``np.bincount``. All four sum ten thousand
 # values:
-sums = experiments.SUMS.run(budget_s=0.05)
+sums = experiments.SUMS.run(budget_s=0.03)
 _ = figures.scaling(
     sums,
     x="groups",

@@ -158,7 +158,7 @@ print("the same:", bool((fast == exact_32).all()))
 # In 16 bits, there are half as many bytes to fetch. But arithmetic gets faster only if the device
 # has instructions for short numbers, and if the compiler uses them. How do you expect the formats
 # to rank in a product of matrices? And what will the longer result cost?
-results = experiments.BITS.run(budget_s=0.05)
+results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
 products
 

@@ -45,7 +45,7 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # look: how long do you think each of them takes for five numbers?
 from jaxcap.experiments import dispatch as experiments
 
-results = experiments.DISPATCH.run(budget_s=0.02)
+results = experiments.DISPATCH.run(budget_s=0.012)
 
 # %%
 experiments.tabulate(results, "dot")

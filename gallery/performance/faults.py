@@ -370,7 +370,7 @@ except jax.errors.UnexpectedTracerError as error:
 # <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step:
 from jaxcap.experiments import faults as experiments
 
-results = experiments.TOOLS.run(budget_s=0.05)
+results = experiments.TOOLS.run(budget_s=0.03)
 
 # %%
 watched = results.subset(

@@ -30,7 +30,7 @@ from jaxcap.kernels import dispatch
 from jaxcap.report.source import Source
 from jaxcap.results.tables import Table
 
-results = experiments.DISPATCH.run(budget_s=0.02)
+results = experiments.DISPATCH.run(budget_s=0.012)
 
 # %%
 # A summary that its own table doesn't bear out

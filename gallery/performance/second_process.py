@@ -264,7 +264,7 @@ for name, options in experiments.OPTIONS.items():
 # %%
 # Three functions are compiled with each: ``gelu`` of many numbers, the gradient of a network of
 # four layers, and a matrix product. Which option will make which of them faster?
-results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.05)
+results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.03)
 results
 
 # %%

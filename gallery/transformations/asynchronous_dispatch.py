@@ -112,7 +112,7 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 from jaxcap.experiments import asynchronous
 from jaxcap.report.source import Source
 
-results = asynchronous.ASYNCHRONOUS.run(budget_s=0.05)
+results = asynchronous.ASYNCHRONOUS.run(budget_s=0.03)
 Source(asynchronous.prepare_uses)
 
 # %%

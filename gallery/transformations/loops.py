@@ -159,7 +159,7 @@ Table(
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
-results = experiments.LOOPS.run(budget_s=0.05)
+results = experiments.LOOPS.run(budget_s=0.03)
 _ = figures.scaling(
     results,
     x="steps",

@@ -190,7 +190,7 @@ from jaxcap.experiments import pytrees as experiments
 from jaxcap.experiments.pytrees import ARRAY, DICT, LIST
 from jaxcap.report import figures
 
-results = experiments.PYTREES.run(budget_s=0.05)
+results = experiments.PYTREES.run(budget_s=0.03)
 _ = figures.scaling(
     results, x="leaves", over=ARRAY, title="One step, by number of leaves"
 )
@@ -322,7 +322,7 @@ Source(stacks.step_split)
 from jaxcap.experiments import stacks as stack_experiments
 from jaxcap.experiments.stacks import MODULE, SPLIT
 
-stack_results = stack_experiments.STACKS.run(budget_s=0.05)
+stack_results = stack_experiments.STACKS.run(budget_s=0.03)
 ten = stack_results.select(layers=10)
 ten
 

@@ -229,7 +229,7 @@ print(f"{settle(0.5):.3f}")
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
 
-loops_and_means = experiments.LOOPS.run(budget_s=0.05)
+loops_and_means = experiments.LOOPS.run(budget_s=0.03)
 results = loops_and_means.subset(
     r for r in loops_and_means if r.variant in (ROLLED, UNROLLED)
 )

@@ -230,7 +230,7 @@ print(typed_jit(wave).__doc__)
 # between the first and the control is an error of the measurement.
 from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED, TYPED_JIT
 
-results = TYPED_JIT.run(budget_s=0.05)
+results = TYPED_JIT.run(budget_s=0.03)
 results
 
 # %%

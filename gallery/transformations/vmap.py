@@ -225,7 +225,7 @@ for name, call in calls.items():
 # from the start. The compiled loop makes a single call. ``vmap`` and batching by hand ask for the
 # same operations, so if they differ, XLA has made different programs of them. Their times shouldn't
 # grow much until there is enough work in a batch.
-results = rivals.BATCHING.run(budget_s=0.05)
+results = rivals.BATCHING.run(budget_s=0.03)
 losses = results.subset(r for r in results if "of" not in r.parameters)
 _ = figures.scaling(
     losses,

@@ -133,6 +133,7 @@ TUTORIALS = tuple(
 )
 EXERCISES_FOLDER = "exercises/"
 EXERCISES = tuple(page for page in PAGES if page.startswith(EXERCISES_FOLDER))
+COMMANDS_PAGE = "command_line"
 SOLUTION = "Solution"  # the heading of sections that give a question's answer
 SECTIONS = tuple(dict.fromkeys(page.partition("/")[0] for page in TUTORIALS))
 TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})

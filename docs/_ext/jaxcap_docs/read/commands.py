@@ -10,11 +10,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap_docs.lessons import is_chosen
+from jaxcap_docs.lessons import COMMANDS_PAGE, is_chosen
 from jaxcap_docs.read.elements import put_under_title, stamp
 from jaxcap_docs.run import outputs
-
-PAGE = "command_line"
 
 
 def setup(app: Sphinx) -> None:
@@ -40,7 +38,7 @@ class NotRun(SphinxDirective):
 
 def on_config_inited(app: Sphinx, config: Config) -> None:
     """Run no command if the page isn't among those to run."""
-    if not is_chosen(PAGE, config.sphinx_gallery_conf["filename_pattern"]):
+    if not is_chosen(COMMANDS_PAGE, config.sphinx_gallery_conf["filename_pattern"]):
         app.add_directive("command-output", NotRun, override=True)
 
 
@@ -57,7 +55,7 @@ def on_process_options(_: Sphinx, __: Context, lines: list[str]) -> None:
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     """Say where and since when the commands ran, whose output is now on the page."""
     environments = app.env.programoutput_cache.environments  # type: ignore[attr-defined]
-    if app.env.docname == PAGE and environments:
+    if app.env.docname == COMMANDS_PAGE and environments:
         outputs.follow_package(app.env)
         oldest = min(environments, key=lambda environment: environment.measured_at)
         put_under_title(doctree, stamp("Run on", oldest, {}))

@@ -5,14 +5,14 @@ scripts left earlier as long as nothing has changed, `scripts` keeps the record 
 saves its figures, and `limits` stops a script that takes too long or prints too much. `gallery`
 completes what sphinx-gallery wrote, and `session_time` says which part of it all was measuring.
 `outputs` runs exercises and commands when their pages are read, unless it has kept their
-outputs.
+outputs, and `ahead` lets exercises run a little earlier, beside the reading of other pages.
 """
 
 from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.run import gallery, limits, outputs, playback, session_time, start
+from jaxcap_docs.run import ahead, gallery, limits, outputs, playback, session_time, start
 
 
 def setup(app: Sphinx) -> None:
@@ -25,5 +25,6 @@ def setup(app: Sphinx) -> None:
     playback.install()
     app.connect("config-inited", start.on_config_inited)
     app.connect("builder-inited", outputs.on_builder_inited)
+    app.connect("env-before-read-docs", ahead.on_env_before_read_docs)
     app.connect("builder-inited", gallery.on_builder_inited, priority=900)  # after sphinx-gallery
     app.connect("builder-inited", start.on_builder_inited, priority=901)

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -150,20 +151,37 @@ class Exercise(execute.NotebookClientDirect):  # type: ignore[misc]
     ----------
     environments
         Where and when each exercise ran, by its page.
+    ahead
+        Outputs of exercises that run beside the reading of pages, by page; see
+        `jaxcap_docs.run.ahead`.
     """
 
     environments: ClassVar[dict[str, Environment]] = {}
+    ahead: ClassVar[dict[str, Future[Output]]] = {}
 
     def start_client(self) -> None:
-        """Fill the notebook with its outputs; keep them unless a cell fails, which raises."""
+        """Fill the notebook with its outputs, which raises if a cell fails."""
+        output = self.ahead.pop(self._name).result() if self._name in self.ahead else self.run()
+        self._fill(output.content)
+        self.environments[self._name] = output.environment
+
+    def run(self) -> Output:
+        """Return the outputs that are kept and current, or run the notebook, and keep its outputs.
+
+        Raises
+        ------
+        ExecutionError
+            If a cell fails. Then nothing is kept.
+        """
         source: JsonValue = [[cell.source, cell.metadata] for cell in self._code_cells()]
-        name = f"{EXERCISES_FOLDER}{self.path.stem}"
-        if (output := current(name, source)) is None:
+        if (output := current(self._name, source)) is None:
             super().start_client()
-            output = keep(name, source, self._outputs())
-        else:
-            self._fill(output.content)
-        self.environments[name] = output.environment
+            output = keep(self._name, source, self._outputs())
+        return output
+
+    @property
+    def _name(self) -> str:
+        return f"{EXERCISES_FOLDER}{self.path.stem}"
 
     def _outputs(self) -> dict[str, Any]:
         return {
