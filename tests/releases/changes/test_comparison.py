@@ -157,6 +157,25 @@ def test_slower_than_ever_compares_with_the_best_release(releases: Releases) -> 
     assert (regression.before, regression.after) == (NAMES[0], NAMES[-1])
 
 
+def test_a_control_that_moved_alone_is_no_regression(releases: Releases) -> None:
+    files = releases.files
+    first, newest = files.load(NAMES[0]), files.load(NAMES[-1])
+    assert first
+    assert newest
+    jax_s = first.select(benchmark=CONTROL_MOVES, variant="JAX").only("JAX").runs
+    results = [
+        r.model_copy(update={"runs": jax_s})
+        if (r.parameters["benchmark"], r.variant) == (CONTROL_MOVES, "JAX")
+        else r
+        for r in newest
+    ]
+    files.save(NAMES[-1], newest.subset(results))
+    loaded = load(files)
+    (series,) = (s for s in loaded.of_jax() if s.benchmark == CONTROL_MOVES)
+    assert series.compare(NAMES[0], NAMES[-1]).ratio == 1
+    assert CONTROL_MOVES not in [change.series.benchmark for change in loaded.regressions]
+
+
 def test_release_and_twin_do_not_differ(releases: Releases) -> None:
     assert len(releases.without_cause) == 4
     assert not [one for one in releases.without_cause if one.is_change]

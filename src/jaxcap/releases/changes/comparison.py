@@ -166,12 +166,16 @@ class Releases:
 
         Those that a second recording contradicts are left out.
         """
-        changes = [
-            c
-            for c in self.steps
-            if c.is_change and not self._control_moved(c) and not self._is_contradicted(c)
-        ]
+        changes = filter(self.is_own_change, self.steps)
         return sorted(changes, key=lambda c: c.factor, reverse=True)
+
+    def is_own_change(self, change: ReleaseChange) -> bool:
+        """Tell whether a change counts: it is JAX's own, and no second recording contradicts it."""
+        return (
+            change.is_change
+            and not self._control_moved(change)
+            and not self._is_contradicted(change)
+        )
 
     @property
     def contradicted(self) -> list[ReleaseChange]:
@@ -234,8 +238,7 @@ class Releases:
         worst: dict[str, ReleaseChange] = {}
         for change in changes:
             name = change.series.benchmark
-            is_own = not self._control_moved(change) and not self._is_contradicted(change)
-            if change.ratio > 1 and change.is_change and is_own:
+            if change.ratio > 1 and self.is_own_change(change):
                 worst[name] = max(change, worst.get(name, change), key=lambda c: c.ratio)
         return sorted(worst.values(), key=lambda c: c.ratio, reverse=True)
 
