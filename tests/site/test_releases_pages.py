@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from jaxcap_docs.read.releases.changes import explanations, second_words
+from jaxcap_docs.read.releases.changes import explanations, second_words, then_and_now
 from playwright.sync_api import Browser, expect
 from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED, record
 from sites import Read
@@ -46,6 +48,18 @@ def test_an_uncertain_second_recording_is_called_undecided(tmp_path: Path) -> No
     assert releases
     (change,) = releases.changes
     assert second_words(releases, change).startswith("undecided (")
+
+
+def test_then_and_now_counts_what_the_list_of_changes_would(tmp_path: Path) -> None:
+    releases = load(record(tmp_path / "releases"))
+    assert releases
+    directive: Any = SimpleNamespace(env=SimpleNamespace(docname=INDEX))
+    (table,) = then_and_now(directive, releases)
+    page = BeautifulSoup(table.astext(), "html.parser")
+    counts = {topic: numbers for topic, *numbers, _ in rows(page, "compared with")}
+    assert counts["loops"] == ["0", "0", "1"]
+    # NumPy's time changed as well.
+    assert counts[BENCHMARKS[CONTROL_MOVES].topic] == ["0", "1", "0"]
 
 
 def test_a_cause_is_told_with_its_own_release(tmp_path: Path) -> None:
