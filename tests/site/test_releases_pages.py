@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from jaxcap_docs.read.releases import topics
 from jaxcap_docs.read.releases.changes import explanations, second_words, then_and_now
 from playwright.sync_api import Browser, expect
 from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED, record
 from sites import Read
 
 from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.changes.comparison import OTHER
 from jaxcap.releases.recorded import load
 from jaxcap.results import ResultSet
 from jaxcap.results.files import slug
@@ -102,6 +104,16 @@ def test_numbers_can_be_downloaded(small_site: Path, read_small: Read) -> None:
 def test_newest_release_is_compared_with_itself(read_small: Read) -> None:
     text = read_small("releases/noise").get_text()
     assert f"JAX {NAMES[-1]} was compared with itself in 4 benchmarks. 0 of these" in text
+
+
+def test_benchmarks_that_only_recordings_still_have_get_a_page(tmp_path: Path) -> None:
+    known = load(record(tmp_path / "known"))
+    renamed = load(record(tmp_path / "renamed", unchanged=["a former name"]))
+    assert known
+    assert renamed
+    assert OTHER not in topics.pages([known])
+    others = topics.pages([known, renamed])[OTHER]
+    assert f"{{releases-topic}} {OTHER}\n" in others
 
 
 def test_topics_without_results_say_so(read_small: Read) -> None:
