@@ -247,25 +247,25 @@ class Result(FrozenModel):
         ------
         ResultsError
             If the two did not take turns, because a ratio of separate measurements has no honest
-            interval on a machine that drifts; or if the clock was too coarse for this variant.
+            interval on a machine that drifts; or if the clock was too coarse for either.
         """
         if over.comparison != self.comparison or over._sample_counts != self._sample_counts:
             raise not_in_turns(self.variant, over.variant)
         if min(min(run.samples_s) for run in self.runs) == 0:
-            raise ResultsError(
-                f"a sample of {self.variant!r} was too short for this machine's clock: measure a larger "
-                "input"
-            )
+            raise _too_short_for_the_clock(self.variant)
         runs = list(zip(over.runs, self.runs, strict=True))
         ratios = [
             [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
             for a, b in runs
         ]
         undisturbed = [list(map(and_, a.undisturbed, b.undisturbed)) for a, b in runs]
-        return Speedup.from_runs(
+        speedup = Speedup.from_runs(
             without_disturbed(ratios, undisturbed),
             devices=tuple(dict.fromkeys((self.device, over.device))),
         )
+        if speedup.low == 0:  # single zeros of `over` don't reach the interval
+            raise _too_short_for_the_clock(over.variant)
+        return speedup
 
     def pays_off_after(self, over: Result) -> Estimate | None:
         """After how many calls this variant, compilation included, is ahead of a warm ``over``.
@@ -364,6 +364,12 @@ def without_disturbed(
 def identity(parameter: Hashable) -> Hashable:
     """Return what equal parameters share: for Python, ``True`` equals 1."""
     return isinstance(parameter, bool), parameter
+
+
+def _too_short_for_the_clock(variant: str) -> ResultsError:
+    return ResultsError(
+        f"a sample of {variant!r} was too short for this machine's clock: measure a larger input"
+    )
 
 
 def not_in_turns(variant: str, over: str) -> ResultsError:
