@@ -316,9 +316,12 @@ def table_of_deviations(audit: Audit) -> Table:
     rows = []
     for load in LOADS:
         if audit.of(JAXCAP, load):
-            inside, between = deviations(audit, load)
+            differ = [
+                "not measured" if isnan(deviation) else f"{deviation:.1%}"
+                for deviation in deviations(audit, load)
+            ]
             processes = str(next_processes_inside(audit, load))
-            rows.append((load, f"{inside:.1%}", f"{between:.1%}", f"{DRIFT:.1%}", processes))
+            rows.append((load, *differ, f"{DRIFT:.1%}", processes))
     differences = ("processes differ by", "runs differ by", "intervals allow for")
     headers = ("machine", *differences, "next process inside")
     return Table(f"Processes and runs: {audit.where}", headers, rows)
