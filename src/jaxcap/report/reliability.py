@@ -186,15 +186,15 @@ def spread(audit: Audit, tool: str, load: Load) -> Interval:
 
 
 # What a tool gave for one thing, run by run.
-Series = list[Interval]
+Intervals = list[Interval]
 
 
-def times(audit: Audit, tool: str, load: Load) -> list[Series]:
+def times(audit: Audit, tool: str, load: Load) -> list[Intervals]:
     """Return the times of each kernel's call, run by run: of either side of its comparison."""
     return [[time(tool, samples) for samples in runs] for runs in _samples(audit, tool, load)]
 
 
-def speedups(audit: Audit, tool: str, load: Load) -> list[Series]:
+def speedups(audit: Audit, tool: str, load: Load) -> list[Intervals]:
     """Return the speed-ups of each comparison, that of the wave included, run by run."""
     wave = list(waves(audit, tool, load).values())
     return [
@@ -204,7 +204,7 @@ def speedups(audit: Audit, tool: str, load: Load) -> list[Series]:
     ]
 
 
-def next_inside(series: Iterable[Series]) -> Share:
+def next_inside(series: Iterable[Intervals]) -> Share:
     """Count how often the interval of a run contained the value of the next one."""
     return Share.of(now.contains(later.value) for runs in series for now, later in pairwise(runs))
 
@@ -220,13 +220,13 @@ def next_processes_inside(audit: Audit, load: Load) -> Share:
     )
 
 
-def median_width(series: Iterable[Series]) -> float:
+def median_width(series: Iterable[Intervals]) -> float:
     """Return the median of the intervals' widths; not a number if there is none."""
     widths = [interval.width for interval in chain.from_iterable(series)]
     return median(widths) if widths else nan
 
 
-def wide(series: Iterable[Series]) -> Share:
+def wide(series: Iterable[Intervals]) -> Share:
     """Count the intervals whose ends differ by more than the factor ``WIDE``."""
     return Share.of(interval.width > WIDE for interval in chain.from_iterable(series))
 

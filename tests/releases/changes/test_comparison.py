@@ -177,12 +177,12 @@ def test_a_control_that_moved_alone_is_no_regression(releases: Releases) -> None
 
 
 def test_release_and_twin_do_not_differ(releases: Releases) -> None:
-    assert len(releases.without_cause) == 4
-    assert not [one for one in releases.without_cause if one.is_change]
+    assert len(releases.twin_comparisons) == 4
+    assert not [one for one in releases.twin_comparisons if one.is_change]
 
 
 def test_release_and_twin_are_held_to_the_rule_that_the_steps_are(releases: Releases) -> None:
-    steps, twins = releases.steps, releases.without_cause
+    steps, twins = releases.steps, releases.twin_comparisons
     together = false_discovery_control([change.p for change in (*steps, *twins)])
     assert [change.adjusted_p for change in twins] == together[len(steps) :]
 
@@ -192,7 +192,7 @@ def test_twins_of_older_releases_do_not_count(tmp_path: Path) -> None:
     record(files.folder, names=NAMES[-1:]).path(f"{NAMES[-1]}{TWIN}").unlink()
     releases = load(files)
     assert (releases.newest, releases.twin) == (NAMES[-1], None)
-    assert not releases.without_cause
+    assert not releases.twin_comparisons
 
 
 def test_one_process_decides_nothing(tmp_path: Path) -> None:

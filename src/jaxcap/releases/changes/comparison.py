@@ -45,7 +45,7 @@ class Releases:
         The topic of each benchmark, in the order in which pages show them.
     quantities
         What each benchmark is about; the time if it isn't given.
-    again
+    second_recording
         A second recording of the largest changes, if there is one.
     """
 
@@ -53,7 +53,7 @@ class Releases:
     sets: Mapping[str, ResultSet]
     topics: Mapping[str, str]
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
-    again: Releases | None = None
+    second_recording: Releases | None = None
 
     @classmethod
     def load(
@@ -182,10 +182,12 @@ class Releases:
         """The steps that would count as changes if a second recording didn't contradict them."""
         return [c for c in self.steps if c.is_change and self._is_contradicted(c)]
 
-    def second(self, change: ReleaseChange) -> ReleaseChange | None:
+    def change_in_second_recording(self, change: ReleaseChange) -> ReleaseChange | None:
         """Return what a second recording says about a change; None if it didn't measure it."""
         wanted = change.series
-        for series in self.again.of_jax(wanted.quantity) if self.again else ():
+        for series in (
+            self.second_recording.of_jax(wanted.quantity) if self.second_recording else ()
+        ):
             measured = {change.before, change.after} <= series.estimates.keys()
             if series.benchmark == wanted.benchmark and measured:
                 return series.compare(change.before, change.after)
@@ -197,7 +199,7 @@ class Releases:
         It contradicts a change if its whole interval excludes one in the same direction that would be
         large enough to count.
         """
-        second = self.second(change)
+        second = self.change_in_second_recording(change)
         if second is None:
             return None
         if change.ratio > 1:
@@ -253,7 +255,7 @@ class Releases:
         )
 
     @cached_property
-    def without_cause(self) -> list[ReleaseChange]:
+    def twin_comparisons(self) -> list[ReleaseChange]:
         """The newest release and its twin, which differ by chance alone.
 
         They are corrected together with the steps, because the p-value that is small enough depends

@@ -101,7 +101,7 @@ def _table(
 
 def second_words(releases: Releases, change: ReleaseChange) -> str:
     """Say what a second recording shows of a change, and whether that is certain."""
-    second = releases.second(change)
+    second = releases.change_in_second_recording(change)
     if second is None:
         return "not measured"
     is_undecided = releases.confirmation(change) == "undecided"
