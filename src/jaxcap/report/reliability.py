@@ -135,8 +135,9 @@ def speedup(tool: str, pair: Pair) -> Interval:
 def tells_apart(tool: str, pair: Pair) -> bool:
     """Whether a tool says that two calls differ.
 
-    jaxcap has a verdict, and pyperf a t-test (``pyperf compare_to``). The other two leave it to their users, who compare
-    what is printed: the calls differ if their ranges or interquartile ranges don't overlap.
+    jaxcap has a verdict, and pyperf a t-test (``pyperf compare_to``). The other two leave it to their
+    users, who compare what is printed: the calls differ if their ranges or interquartile ranges don't
+    overlap.
     """
     if tool == JAXCAP:
         return _paired(pair).verdict != "undecided"
