@@ -59,7 +59,7 @@ import numpy as np
 
 from jaxcap.report import figures
 
-twins = releases.without_cause
+twins = releases.twin_comparisons
 ratios = np.sort([comparison.ratio for comparison in twins])
 off_by_tenth = int(np.sum((ratios > 1.1) | (ratios < 1 / 1.1)))
 

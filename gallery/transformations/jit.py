@@ -300,7 +300,7 @@ for result in (eager, compiled):
 # So take the worst case for ``jit``, in which it has to compile and op by op has everything ready.
 # After how many calls has it earned back the time?
 pays_off = compiled.pays_off_after(eager)
-print(pays_off or "jit is not measurably faster here: it never pays off")
+print(pays_off or "jit is not certainly faster here, so it may never pay off")
 
 # %%
 _ = figures.running_total(

@@ -213,9 +213,11 @@ def test_a_benchmark_is_shown_under_all_releases(recorded: Path) -> None:
     assert rows[0]["value"] == pytest.approx(1e-3)
     assert rows[0]["ratio"] == pytest.approx(1 / 3)
     assert rows[0]["ratio_low"] < 1 / 3 < rows[0]["ratio_high"]
+    assert [rows[2][name] for name in ("ratio", "ratio_low", "ratio_high")] == [1, None, None]
     table = releases("show", SCAN, "--folder", recorded).stdout
     assert "ratio to 0.10.0" in table
     assert re.search(r"0\.6\.0 +3\.0 ms +5 +1 ", table)
+    assert re.search(r"0\.10\.0 +3\.0 ms +5 +1 *$", table, re.MULTILINE)
 
 
 def test_two_releases_are_compared_with_the_largest_change_first(recorded: Path) -> None:

@@ -18,6 +18,7 @@ from jaxcap.measure.machine import lock
 from jaxcap.measure.machine.description import capture
 from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.store import Store
+from jaxcap.results import ResultSet
 
 KEYS, JIT = catalogue()["keys"], catalogue()["jit"]
 
@@ -86,6 +87,20 @@ def test_clears_what_is_outdated(tmp_path: Path) -> None:
     keys, jit = keep(tmp_path, KEYS), keep(tmp_path, JIT, device=GPU)
     assert "deleted 1 of 2 files" in store("clear", "--outdated", folder=tmp_path).output
     assert (keys.exists(), jit.exists()) == (True, False)
+
+
+def test_results_of_a_shorter_plan_are_not_outdated_as_only_pages_know_theirs(
+    tmp_path: Path,
+) -> None:
+    path = keep(tmp_path, KEYS)
+    results = ResultSet.load(path)
+    results.subset(
+        r.model_copy(update={"planned_processes": 2, "budget_s": 0.01}) for r in results
+    ).save(path)
+    assert "deleted 0 of 1 files" in store("clear", "--outdated", folder=tmp_path).output
+    assert "Delete only results of other code, versions or settings" in " ".join(
+        store("clear", "--help", folder=tmp_path).output.split()
+    )
 
 
 def test_clears_all_but_not_while_something_is_measured(tmp_path: Path) -> None:

@@ -33,6 +33,15 @@ def test_failure_quotes_the_last_line() -> None:
         fresh.call(os.listdir, "no such folder")
 
 
+def print_and_return(text: str) -> int:
+    print(text, flush=True)
+    return len(text)
+
+
+def test_function_may_print() -> None:
+    assert fresh.call(print_and_return, "aside") == 5
+
+
 def test_process_ends_at_an_unknown_flag() -> None:
     with pytest.raises(fresh.FreshProcessError, match=r"Unknown flag.*--xla_made_up=1"):
         fresh.call(threads.usage, XLA_FLAGS="--xla_made_up=1", JAX_PLATFORMS="cpu")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from functools import partial
 
 import jax
@@ -10,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxcap.experiments.memory import CHECKPOINTS, EVERYTHING
-from jaxcap.measure import peak
+from jaxcap.measure import fresh, peak
 from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.sampling import Variants
 
@@ -33,6 +32,12 @@ def test_peak_grows_by_the_result() -> None:
         assert 99 * MB <= seen < 150 * MB  # pages may have been there before
 
 
+def test_keywords_of_a_call_count() -> None:
+    scaled = jax.jit(lambda x, *, factor: jnp.ones(MB // 4) * x * factor)
+    call = partial(scaled, jnp.float32(1), factor=jnp.float32(2))
+    assert peak.growth(call).analysed_bytes == pytest.approx(MB, rel=1e-2)
+
+
 def test_peak_of_a_large_call_hides_that_of_a_small_one() -> None:
     large, small = (prepare(size)["ones"] for size in (100, 20))
     assert isinstance(large, partial)
@@ -44,5 +49,5 @@ def test_peak_of_a_large_call_hides_that_of_a_small_one() -> None:
 
 
 def test_failure_of_the_process_is_an_error() -> None:
-    with pytest.raises(subprocess.CalledProcessError):
+    with pytest.raises(fresh.FreshProcessError):
         peak.growth_in_fresh_process(CHECKPOINTS, EVERYTHING, layers=0)

@@ -178,6 +178,13 @@ def test_single_processes_of_the_next_run_are_looked_for() -> None:
     assert reliability.next_processes_inside(times_of(LOW, later), QUIET) == Share(10, 12)
 
 
+def test_one_run_says_nothing_of_how_runs_differ() -> None:
+    (row,) = reliability.table_of_deviations(times_of(LOW)).rows
+    load, *differ, _, next_inside = row
+    assert load == QUIET
+    assert {*differ, next_inside} == {"not measured"}
+
+
 @pytest.mark.parametrize("tabulate", ["verdicts", "intervals", "deviations"])
 def test_tables_have_a_row_for_what_was_measured(tabulate: str) -> None:
     table_of = getattr(reliability, f"table_of_{tabulate}")

@@ -146,6 +146,18 @@ def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
     assert "product\n50%" in [text.get_text() for text in axes.texts]
 
 
+def test_a_computation_is_named_with_its_best_share_though_another_dtype_is_faster() -> None:
+    costs = [
+        (make_result(dtype, make_run((seconds,) * 6)), Cost(1000, 10))
+        for dtype, seconds in (("float32", 20.0), ("float64", 25.0))
+    ]
+    drawn = figures.roofline(
+        CEILINGS, costs, name=lambda _: "product", dtype=lambda result: result.variant
+    )
+    (axes,) = drawn.axes
+    assert "product\n80%" in [text.get_text() for text in axes.texts]
+
+
 def test_each_group_has_a_panel_in_which_the_others_are_grey() -> None:
     results = {name: make_result(name, make_run((20.0,) * 6)) for name in ("NumPy", "jit")}
     costs = [(results["NumPy"], Cost(1000, 10)), (results["jit"], Cost(100, 10))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_markup_is_a_name_like_any_other(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in page
 
 
-def test_files_that_are_too_large_are_not_even_read(
+def test_files_that_are_too_large_are_not_read_to_their_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "results.json"
@@ -92,6 +93,15 @@ def test_files_that_are_too_large_are_not_even_read(
     monkeypatch.setattr("jaxcap.results.files._MAX_BYTES", 100)
     with pytest.raises(ResultsError, match="files of results may have at most 100"):
         ResultSet.load(file)
+
+
+def test_pipes_have_the_limit_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jaxcap.results.files._MAX_BYTES", 100)
+    end, start = os.pipe()
+    with os.fdopen(start, "wb") as writer:
+        writer.write(b" " * 101)
+    with os.fdopen(end, "rb"), pytest.raises(ResultsError, match=f"/dev/fd/{end} is too large"):
+        ResultSet.load(f"/dev/fd/{end}")
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

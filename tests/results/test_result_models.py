@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from fakes import CPU, ENVIRONMENT, GPU, make_result, make_run, make_set
 from pydantic import ValidationError
 
 from jaxcap.results import ResultSet
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import DRIFT, DRIFT_OF_RATIOS, Estimate
 
 MS = 1e-3
 SIX = (1, 2, 3, 4, 5, 6)
@@ -189,6 +190,29 @@ class TestPayingOff:
         calls = make_result("jit", fast).pays_off_after(slow)
         assert calls
         assert calls.value == pytest.approx(2)
+
+    def test_interval_holds_what_the_next_run_finds_though_the_speedup_is_small(self) -> None:
+        rng = np.random.default_rng(0)
+
+        def measure() -> Estimate:
+            drift, drift_of_ratio = rng.normal(0, DRIFT), rng.normal(0, DRIFT_OF_RATIOS)
+            first_calls_s = 0.1 * np.exp(drift + rng.normal(0, 0.05, 6))
+            others_s = 1.2 * MS * np.exp(drift_of_ratio + rng.normal(0, 0.01, 6))
+            fast = make_result("jit", *(make_run([MS] * 6, first_call_s=s) for s in first_calls_s))
+            slow = make_result("op by op", *(make_run([s] * 6) for s in others_s))
+            calls = fast.pays_off_after(slow)
+            assert calls
+            return calls
+
+        runs = [(measure(), measure().value) for _ in range(300)]
+        assert 0.93 <= np.mean([now.low <= later <= now.high for now, later in runs]) <= 0.98
+
+    def test_interval_has_no_less_than_one_call(self) -> None:
+        slow = make_result("op by op", *(make_run([3 * MS] * 6) for _ in SIX))
+        fast = make_result("jit", *(make_run([MS] * 6, first_call_s=3 * MS) for _ in SIX))
+        calls = fast.pays_off_after(slow)
+        assert calls
+        assert calls.low == calls.value == 1 < calls.high
 
     @pytest.mark.parametrize(
         "own_s",

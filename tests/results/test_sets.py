@@ -244,6 +244,16 @@ class TestSpeedup:
             pair.speedup("jit", over="op by op")
         assert pair.speedup("op by op", over="jit").value == 1
 
+    @pytest.mark.parametrize("processes", [1, 6])
+    def test_is_refused_where_the_clock_saw_no_time_of_what_it_is_over(
+        self, processes: int
+    ) -> None:
+        fast = make_result("jit", *(make_run([0.0] * 6) for _ in range(processes)))
+        slow = make_result("op by op", *(make_run([MS] * 6) for _ in range(processes)))
+        with pytest.raises(ResultsError, match="a sample of 'jit' was too short"):
+            slow.speedup(fast)
+        assert not make_set(fast, slow).paired_speedups("jit")
+
     def test_is_undecided_from_too_few_samples(self) -> None:
         assert make_pair([MS] * 5, [2 * MS] * 5).speedup("jit", over="op by op").verdict == (
             "undecided"

@@ -131,6 +131,19 @@ def test_prediction_holds_what_further_processes_measure(n: int, following: int)
     assert 0.92 <= np.mean(held) <= 0.97
 
 
+@pytest.mark.parametrize("following", [1, 2, 3, 6, 20])
+@pytest.mark.parametrize("n", [2, 6, 10])
+def test_prediction_is_right_for_medians_without_the_allowance_for_drift(
+    n: int, following: int
+) -> None:
+    rng = np.random.default_rng(10 * n + following)
+    seen, later = (rng.lognormal(0, 0.3, (REPEATS, number)) for number in (n, following))
+    ends = [prediction_interval(s.tolist(), processes=following, drift=0.0)[:2] for s in seen]
+    middles = np.median(later, axis=1)
+    held = [low <= median <= high for (low, high), median in zip(ends, middles, strict=True)]
+    assert 0.94 <= np.mean(held) <= 0.96
+
+
 def drift(rng: Generator, rounds: int) -> Array:
     """A machine that is slower in some sessions, and changes while it measures."""
     return rng.normal(0, 0.2) + np.cumsum(rng.normal(0, 0.02, rounds))
@@ -405,11 +418,14 @@ def test_prediction_is_that_of_the_published_formula() -> None:
     logs = [0.0, 0.5, 1.0, 4.0]  # their mean is not their median
     mean, std = 1.375, sqrt(sum((x - 1.375) ** 2 for x in logs) / 3)
     # Student's t for 3 degrees of freedom, and the normal distribution's quantile, for 97.5 %
-    reach = hypot(3.182446 * std * sqrt(2 / 4), 1.959964 * sqrt(2) * DRIFT)
-    interval = of_processes([exp(x) for x in logs])
-    assert interval.low == pytest.approx(exp(mean - reach), rel=1e-5)
-    assert interval.high == pytest.approx(exp(mean + reach), rel=1e-5)
-    assert interval.value == pytest.approx((exp(0.5) + exp(1)) / 2)
+    reach = hypot(3.182446 * std * sqrt(1 / 4 + 1), 1.959964 * sqrt(2) * DRIFT)
+    low, high, _ = prediction_interval([exp(x) for x in logs], processes=1)
+    assert low == pytest.approx(exp(mean - reach), rel=1e-5)
+    assert high == pytest.approx(exp(mean + reach), rel=1e-5)
+
+
+def test_value_of_processes_is_the_median_of_theirs() -> None:
+    assert of_processes([1.0, 2.0, 4.0, 50.0]).value == 3.0
 
 
 def test_prediction_holds_its_own_value_where_all_medians_are_equal() -> None:

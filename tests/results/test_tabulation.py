@@ -99,6 +99,14 @@ class TestTables:
         (note,) = results.speedups(over="steady").notes
         assert note == "Processes in different modes: modal, 0.20, 0.20, 1.0, 1.0, 1.0, 1.0."
 
+    @pytest.mark.parametrize("times", [(1, 1.09), (1, 1.2, 1.3), (1, 3)])
+    def test_few_processes_that_nearly_agree_have_the_same_mode(
+        self, times: tuple[float, ...]
+    ) -> None:
+        result = make_result("jit", *(make_run([time * MS] * 6) for time in times))
+        assert result.time.high > 2 * result.time.low  # as always with so few processes
+        assert not make_set(result).table().notes
+
     def test_intervals_of_less_confidence_say_so_in_their_row(self) -> None:
         few, single = make_result("few", make_run([MS] * 2)), make_result("once", make_run([MS]))
         table = make_set(make_result(), few, single).table()

@@ -49,6 +49,7 @@ def next_part() -> nodes.comment:
         (DRAWING, [], "plot"),
         ("axes = [0, 1]\nfigures_of = jax.vmap(f, axes)", [], None),
         ("first, (second) = 1, 2", [], "numbers"),
+        ("# a comment alone", [], None),
         ("first = 1\nthird = 3", [], None),
         ("first = 1\nprint(first)", [PRINTED], None),
         ("fast = jax.jit(wave)\nfast(x)", [PRINTED], None),

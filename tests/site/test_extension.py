@@ -303,6 +303,26 @@ def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
     assert [kernel.result.variant for kernel in costed] == ["steady"]
 
 
+def test_a_share_is_that_of_a_roof_of_its_own_number_type() -> None:
+    ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0, "bfloat16": 2.0})
+    formats = "float32", "float16", "bfloat16", "bfloat16 and float32"
+    kernels = [
+        make_result(name, experiment="bits", flops=10.0, bytes_moved=1.0) for name in formats
+    ]
+    costed = [rooflines._costed(kernel, ceilings) for kernel in kernels]
+    assert tuple(kernel.dtype for kernel in costed) == formats
+    (note,) = rooflines._without_roof(ceilings, costed)
+    assert note.endswith("is known: 1 in float16, 1 in bfloat16 and float32.")
+    assert rooflines._without_roof(ceilings, costed[:1]) == []
+
+
+def test_a_call_that_may_have_used_tf32_has_no_share_unless_memory_limits_it() -> None:
+    ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0, "tf32": 2.0})
+    for flops, expected in (3.0, "float32"), (5.0, "float32 or TF32"):
+        kernel = make_result(flops=flops, bytes_moved=4.0)
+        assert rooflines._costed(kernel, ceilings).dtype == expected
+
+
 def test_files_that_are_written_again_keep_their_dates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

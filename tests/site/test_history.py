@@ -48,8 +48,8 @@ def test_entry_has_headlines_and_claims_with_their_intervals() -> None:
         value=speedup.value, low=speedup.low, high=speedup.high, confidence=speedup.confidence
     )
     assert entry.findings == (
-        build_entry.Finding(page=page, text=text, outcome=None, interval=interval),
-        build_entry.Finding(
+        build_entry.HistoryRow(page=page, text=text, outcome=None, interval=interval),
+        build_entry.HistoryRow(
             page=other, text="Jit is much faster", outcome="fails", interval=interval
         ),
     )
@@ -61,16 +61,16 @@ def test_an_interval_is_shown_where_it_is_as_sure_as_the_table_says(
     confidence: float, shown: str
 ) -> None:
     interval = page_records.Interval(value=3, low=2, high=4, confidence=confidence)
-    finding = build_entry.Finding(page="a/b", text="Speed-up", outcome=None, interval=interval)
+    finding = build_entry.HistoryRow(page="a/b", text="Speed-up", outcome=None, interval=interval)
     assert history._row(finding) == ("Speed-up", "3", shown, "")
 
 
 def test_a_number_that_decides_a_claim_has_no_second_row() -> None:
     interval = page_records.Interval(value=3, low=2, high=4, confidence=0.95)
     other = page_records.Interval(value=5, low=2, high=9, confidence=0.95)
-    claimed = build_entry.Finding(page="a/b", text="It is", outcome="holds", interval=interval)
-    same = build_entry.Finding(page="a/b", text="Speed-up", outcome=None, interval=interval)
-    distinct = build_entry.Finding(page="a/b", text="Time", outcome=None, interval=other)
+    claimed = build_entry.HistoryRow(page="a/b", text="It is", outcome="holds", interval=interval)
+    same = build_entry.HistoryRow(page="a/b", text="Speed-up", outcome=None, interval=interval)
+    distinct = build_entry.HistoryRow(page="a/b", text="Time", outcome=None, interval=other)
     assert history._shown([same, distinct, claimed]) == [distinct, claimed]
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from jaxcap_docs.read.releases.changes import explanations, second_words
+from jaxcap_docs.read.releases import topics
+from jaxcap_docs.read.releases.changes import explanations, second_words, then_and_now
 from playwright.sync_api import Browser, expect
 from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED, record
 from sites import Read
 
 from jaxcap.releases.benchmarks import BENCHMARKS
+from jaxcap.releases.changes.comparison import OTHER
 from jaxcap.releases.recorded import load
 from jaxcap.results import ResultSet
 from jaxcap.results.files import slug
@@ -46,6 +50,18 @@ def test_an_uncertain_second_recording_is_called_undecided(tmp_path: Path) -> No
     assert releases
     (change,) = releases.changes
     assert second_words(releases, change).startswith("undecided (")
+
+
+def test_then_and_now_counts_what_the_list_of_changes_would(tmp_path: Path) -> None:
+    releases = load(record(tmp_path / "releases"))
+    assert releases
+    directive: Any = SimpleNamespace(env=SimpleNamespace(docname=INDEX))
+    (table,) = then_and_now(directive, releases)
+    page = BeautifulSoup(table.astext(), "html.parser")
+    counts = {topic: numbers for topic, *numbers, _ in rows(page, "compared with")}
+    assert counts["loops"] == ["0", "0", "1"]
+    # NumPy's time changed as well.
+    assert counts[BENCHMARKS[CONTROL_MOVES].topic] == ["0", "1", "0"]
 
 
 def test_a_cause_is_told_with_its_own_release(tmp_path: Path) -> None:
@@ -88,6 +104,16 @@ def test_numbers_can_be_downloaded(small_site: Path, read_small: Read) -> None:
 def test_newest_release_is_compared_with_itself(read_small: Read) -> None:
     text = read_small("releases/noise").get_text()
     assert f"JAX {NAMES[-1]} was compared with itself in 4 benchmarks. 0 of these" in text
+
+
+def test_benchmarks_that_only_recordings_still_have_get_a_page(tmp_path: Path) -> None:
+    known = load(record(tmp_path / "known"))
+    renamed = load(record(tmp_path / "renamed", unchanged=["a former name"]))
+    assert known
+    assert renamed
+    assert OTHER not in topics.pages([known])
+    others = topics.pages([known, renamed])[OTHER]
+    assert f"{{releases-topic}} {OTHER}\n" in others
 
 
 def test_topics_without_results_say_so(read_small: Read) -> None:

@@ -45,6 +45,12 @@ def test_the_same_sources_make_nothing_again(made: Made) -> None:
     assert made.build() == made.build() == 1
 
 
+def test_a_target_may_lie_deep(made: Made) -> None:
+    made.target = made.target.parent.joinpath(*2 * ("deep" * 40,), "target.txt")
+    made.target.parent.mkdir(parents=True)
+    assert made.build() == made.build() == 2
+
+
 def later(path: Path) -> None:
     stat = path.stat()
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))

@@ -26,7 +26,7 @@ HEADLINES = {
 }
 
 
-class Finding(FrozenModel):
+class HistoryRow(FrozenModel):
     """A headline result, or a claim.
 
     Attributes
@@ -71,7 +71,7 @@ class BuildEntry(FrozenModel):
     commit: str | None
     machine: str
     jax: str | None
-    findings: tuple[Finding, ...]
+    findings: tuple[HistoryRow, ...]
 
 
 def entry_of_build() -> BuildEntry | None:
@@ -90,20 +90,24 @@ def entry_of_build() -> BuildEntry | None:
     )
 
 
-def _headlines(records: dict[str, PageRecord]) -> list[Finding]:
+def _headlines(records: dict[str, PageRecord]) -> list[HistoryRow]:
     findings = []
     for variable, text in HEADLINES.items():
         page, _, name = variable.partition("#")
         if page in records and (number := records[page].numbers.get(name)):
-            findings.append(Finding(page=page, text=text, outcome=None, interval=number.interval))
+            findings.append(
+                HistoryRow(page=page, text=text, outcome=None, interval=number.interval)
+            )
     return findings
 
 
-def _claims(records: dict[str, PageRecord]) -> list[Finding]:
+def _claims(records: dict[str, PageRecord]) -> list[HistoryRow]:
     findings = []
     for page, record in records.items():
         for claim in record.checked_claims():
             text = f"{claim.statement.text[0].upper()}{claim.statement.text[1:]}"
             interval = Interval.of(claim.estimate)
-            findings.append(Finding(page=page, text=text, outcome=claim.outcome, interval=interval))
+            findings.append(
+                HistoryRow(page=page, text=text, outcome=claim.outcome, interval=interval)
+            )
     return findings

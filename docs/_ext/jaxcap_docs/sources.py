@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,6 @@ import jaxcap
 from jaxcap.measure.machine.description import capture
 from jaxcap.measure.settings import MACHINE, QUICK
 from jaxcap.results.atomic import write_atomically
-from jaxcap.results.files import slug
 
 PACKAGE = Path(jaxcap.__file__).parent
 MNIST_FOLDER = "JAXCAP_MNIST_DIR"
@@ -78,7 +78,8 @@ def make_if_changed(
     """
     stats = ((str(path), path.stat()) for path in sorted(sources))
     state = repr([(path, stat.st_mtime_ns, stat.st_size) for path, stat in stats])
-    last = app.doctreedir / "sources" / slug(str(target))
+    # The name of a file may be no longer than 255 bytes, but its path may.
+    last = app.doctreedir / "sources" / sha256(str(target).encode()).hexdigest()
     if target.exists() and last.exists() and last.read_text(encoding="utf-8") == state:
         return
     last.unlink(missing_ok=True)  # if the build is killed now, the target is made again

@@ -32,7 +32,7 @@ from jaxcap.results.statistics import CONFIDENCE, Estimate
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
-    from jaxcap.releases.search.bisection import Outcome, Ratio
+    from jaxcap.releases.search.bisection import Ratio, SearchResult
     from jaxcap.releases.search.trials import FunctionTrials
 
 
@@ -237,7 +237,7 @@ def _choose(
     return known[known.index(first) : known.index(last) + 1]
 
 
-def _table(outcome: Outcome, trials: FunctionTrials, quantity: str) -> Table:
+def _table(outcome: SearchResult, trials: FunctionTrials, quantity: str) -> Table:
     rows = []
     for step in outcome.steps:
         medians = [_median(values, quantity) for values in step.values.values()]
@@ -254,7 +254,7 @@ def _median(values: Sequence[float], quantity: str) -> str:
 
 
 def _sentences(
-    outcome: Outcome,
+    outcome: SearchResult,
     trials: FunctionTrials,
     function: str,
     threshold: float,
@@ -304,7 +304,7 @@ def _sentences(
         yield from _leads(outcome, trials)
 
 
-def _leads(outcome: Outcome, trials: FunctionTrials) -> Iterator[str]:
+def _leads(outcome: SearchResult, trials: FunctionTrials) -> Iterator[str]:
     """Yield hints at the cause."""
     from jaxcap.releases.changes.causes import causes
 
@@ -345,7 +345,7 @@ def _factor(ratio: Ratio, words: Words) -> str:
 
 
 def _same_changes(
-    folder: Path, outcome: Outcome, quantity: Any, threshold: float
+    folder: Path, outcome: SearchResult, quantity: Any, threshold: float
 ) -> Mapping[str, Ratio] | None:
     """Find the recorded benchmarks that changed between the same releases; None without recordings."""
     from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
@@ -373,7 +373,10 @@ def _words_of_benchmarks(changes: Mapping[str, Ratio] | None, words: Words) -> s
 
 
 def _as_json(
-    outcome: Outcome, trials: FunctionTrials, threshold: float, same: Mapping[str, Ratio] | None
+    outcome: SearchResult,
+    trials: FunctionTrials,
+    threshold: float,
+    same: Mapping[str, Ratio] | None,
 ) -> str:
     content = {
         "function": trials.function,
@@ -395,7 +398,7 @@ def _as_json(
     return json.dumps(content, indent=1) + "\n"
 
 
-def _as_csv(outcome: Outcome) -> str:
+def _as_csv(outcome: SearchResult) -> str:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(("comparison", "release", "process", "value"))

@@ -346,7 +346,7 @@ def _ratio(change: ReleaseChange) -> str:
 
 
 def _ratios(change: ReleaseChange) -> Mapping[str, float | None]:
-    """Return the ratio and its interval, whose ends are None if there was only one process."""
+    """Return the ratio and its interval, whose ends are None if it has none."""
     ends = (change.low, change.high) if change.interval else (None, None)
     return dict(zip(("ratio", "ratio_low", "ratio_high"), (change.ratio, *ends), strict=True))
 

@@ -42,7 +42,7 @@ def list_(experiments: Sequence[str], folder: Path) -> None:
     if not contents:
         display(f"there are no kept results in {folder}")
         return
-    reasons = _reasons_to_measure()
+    reasons = _what_has_changed()
     rows = []
     for path, kept in contents.items():
         changes = ", ".join(reasons(kept)) or "nothing"
@@ -59,7 +59,11 @@ def list_(experiments: Sequence[str], folder: Path) -> None:
 
 @store.command(epilog="Example: jaxcap store clear jit 'linear algebra'")
 @_experiments
-@click.option("--outdated", is_flag=True, help="Delete only results that a build wouldn't reuse.")
+@click.option(
+    "--outdated",
+    is_flag=True,
+    help="Delete only results of other code, versions or settings, or of another machine.",
+)
 @_folder
 def clear(experiments: Sequence[str], outdated: bool, folder: Path) -> None:
     """Delete kept results.
@@ -68,7 +72,7 @@ def clear(experiments: Sequence[str], outdated: bool, folder: Path) -> None:
     """
     with measuring_alone():
         contents = _contents(folder, experiments)
-        reasons = _reasons_to_measure() if outdated else lambda _: ["asked for"]
+        reasons = _what_has_changed() if outdated else lambda _: ["asked for"]
         deleted = [path for path, kept in contents.items() if reasons(kept)]
         for path in deleted:
             path.unlink()
@@ -96,8 +100,12 @@ def _contents(folder: Path, experiments: Sequence[str]) -> Contents:
     return {path: kept for path, kept in contents.items() if names[path] in experiments}
 
 
-def _reasons_to_measure() -> Callable[[ResultSet | str], Sequence[str]]:
-    """Return a function that says why a build on this machine wouldn't reuse some results."""
+def _what_has_changed() -> Callable[[ResultSet | str], Sequence[str]]:
+    """Return a function that says what has changed since some results were kept.
+
+    A build may have other reasons to measure again, such as fewer processes than a page asks for.
+    What a page asks for stands in its script, which is no part of the package.
+    """
     start_backend()
     from jaxcap.experiments import catalogue
     from jaxcap.measure.machine.description import capture

@@ -1,23 +1,20 @@
 """How much a call adds to the most memory that its process has held.
 
 That number never falls, so only the largest call of a process shows in it: each call gets a fresh
-process, ``python -m jaxcap.measure.peak``.
+process.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import jax
 from jax.stages import Compiled
 
+from jaxcap.measure import fresh
 from jaxcap.measure.compilation import compiled_call
 from jaxcap.measure.experiment import Experiment
 from jaxcap.measure.machine.description import peak_memory_bytes
@@ -45,9 +42,9 @@ def growth(call: partial[Any]) -> Growth:
     compiled = compiled_call(call)
     assert compiled, "the function is from jax.jit"
     platform = jax.default_backend()
-    jax.block_until_ready(call.args)
+    jax.block_until_ready((call.args, call.keywords))
     before = peak_memory_bytes(platform)
-    jax.block_until_ready(compiled(*call.args))
+    jax.block_until_ready(compiled(*call.args, **call.keywords))
     after = peak_memory_bytes(platform)
     seen = None if before is None or after is None else after - before
     return Growth(_bytes_besides_arguments(compiled), seen)
@@ -56,28 +53,18 @@ def growth(call: partial[Any]) -> Growth:
 def growth_in_fresh_process(experiment: Experiment, variant: str, **point: Parameter) -> Growth:
     """Run `growth` in a fresh process, for a variant of an experiment at a point.
 
-    A process that fails raises a ``subprocess.CalledProcessError``.
+    Raises
+    ------
+    FreshProcessError
+        If the process fails.
     """
-    path = [folder or str(Path.cwd()) for folder in sys.path]
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", __name__, experiment.reference, variant, json.dumps(point)],
-        env={
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(path),
-        },
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return Growth(*json.loads(done.stdout))
+    return Growth(*fresh.call(_growth_of_variant, experiment.reference, variant, point))
+
+
+def _growth_of_variant(reference: str, variant: str, point: Mapping[str, Parameter]) -> Growth:
+    return growth(resolve_name(reference)(**point)[variant])
 
 
 def _bytes_besides_arguments(compiled: Compiled) -> int | None:
     memory = compiled.memory_analysis()
     return memory and memory.temp_size_in_bytes + memory.output_size_in_bytes
-
-
-if __name__ == "__main__":
-    reference, variant, point = sys.argv[1:]
-    print(json.dumps(growth(resolve_name(reference)(**json.loads(point))[variant])))

@@ -194,8 +194,10 @@ def _assess_by_reference(
     """Tell a different library from a different device by what NumPy took on both computers."""
     ratio, mistaken = replication.reference_ratio, replication.mistaken_time
     if ratio is None:
-        reason = f"{times}; no reference time from that computer was published."
-        return Assessment(published, Conclusion.OTHER_DEVICE, reason)
+        lacks = "no reference time from that computer was published"
+        if published.reference_number:
+            lacks = "we haven't measured what NumPy takes here, as was published for that computer"
+        return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {lacks}.")
     reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours"
     if not _is_near(ratio):
         return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {reference}.")

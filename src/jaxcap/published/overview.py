@@ -55,15 +55,15 @@ def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> figures
 
 
 def series_of(conclusion: Conclusion) -> str:
-    """Return what identifies a conclusion in the vector graphic of `chart`."""
+    """Return the id of a conclusion's points in the vector graphic of `chart`."""
     return f"series-{conclusion.name.lower()}"
 
 
 def tables(assessments: Sequence[Assessment], recordings: Iterable[Recording]) -> Iterator[Table]:
     """Tabulate assessments, one table for each document.
 
-    Columns show the time on each device, in the order of the recordings. What is no time has been
-    computed again, and stands in the first of them.
+    Columns show the time on each device, in the order of the recordings. A value that isn't a time,
+    such as an error, doesn't depend on the device: we compute it again, and show it in the first column.
     """
     devices = dict.fromkeys(
         result.device

@@ -52,7 +52,7 @@ class Replication:
 def find_replications(
     published: PublishedValue, recordings: Sequence[Recording]
 ) -> list[Replication]:
-    """Find our measurement on each device: if there are several, that in the first recording."""
+    """Find our measurement of a published value on each device, in the first recording that has one."""
     replications: dict[Device, Replication] = {}
     for recording in recordings:
         repeated = _find_result(published, published.variant, recording)

@@ -58,10 +58,11 @@ def heat_map(releases: Releases) -> Figure:
 def _then_and_now(releases: Releases) -> str:
     """Count what is better and worse under the newest release than under the oldest."""
     compared = releases.then_and_now
-    better = sum(change.is_change and change.ratio < 1 for change in compared)
-    worse = sum(change.is_change and change.ratio > 1 for change in compared)
     if not compared:
         return ""
+    changes = list(filter(releases.is_own_change, compared))
+    better = sum(change.ratio < 1 for change in changes)
+    worse = len(changes) - better
     return (
         f"Of {len(compared)} benchmarks, {better} do better under JAX {releases.newest} than under "
         f"{releases.names[0]}, and {worse} do worse"

@@ -61,7 +61,7 @@ def recorded(folder: Path | None = None) -> Releases:
         machine for folder in folders for machine in sorted(folder.glob(f"*/{EXPERIMENT}"))
     ):
         if releases := load(ReleaseFiles(path)):
-            for part in filter(None, (releases, releases.again)):
+            for part in filter(None, (releases, releases.second_recording)):
                 for release in part.sets:
                     tell_source("releases", part.files.path(release))
             return releases

@@ -18,7 +18,7 @@ from matplotlib.ticker import EngFormatter
 
 from jaxcap.report import figures
 from jaxcap.report.figures.pairs import draw_pairs
-from jaxcap.report.figures.series import Series, draw_series, log_axes
+from jaxcap.report.figures.series import Lines, draw_series, log_axes
 from jaxcap.report.figures.values import PROCESS, limits_of
 from jaxcap.report.findings import in_words
 from jaxcap.results import ResultSet
@@ -110,7 +110,7 @@ class Overtaking:
         return figure
 
     @property
-    def _series(self) -> Series:
+    def _series(self) -> Lines:
         """The times of the two variants, by name."""
         by_size = {size: self.results.select(**{self.x: size}) for size in self.sizes}
         return {

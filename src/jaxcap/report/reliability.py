@@ -135,8 +135,9 @@ def speedup(tool: str, pair: Pair) -> Interval:
 def tells_apart(tool: str, pair: Pair) -> bool:
     """Whether a tool says that two calls differ.
 
-    jaxcap has a verdict, and pyperf a t-test (``pyperf compare_to``). The other two leave it to their users, who compare
-    what is printed: the calls differ if their ranges or interquartile ranges don't overlap.
+    jaxcap has a verdict, and pyperf a t-test (``pyperf compare_to``). The other two leave it to their
+    users, who compare what is printed: the calls differ if their ranges or interquartile ranges don't
+    overlap.
     """
     if tool == JAXCAP:
         return _paired(pair).verdict != "undecided"
@@ -186,15 +187,15 @@ def spread(audit: Audit, tool: str, load: Load) -> Interval:
 
 
 # What a tool gave for one thing, run by run.
-Series = list[Interval]
+Intervals = list[Interval]
 
 
-def times(audit: Audit, tool: str, load: Load) -> list[Series]:
+def times(audit: Audit, tool: str, load: Load) -> list[Intervals]:
     """Return the times of each kernel's call, run by run: of either side of its comparison."""
     return [[time(tool, samples) for samples in runs] for runs in _samples(audit, tool, load)]
 
 
-def speedups(audit: Audit, tool: str, load: Load) -> list[Series]:
+def speedups(audit: Audit, tool: str, load: Load) -> list[Intervals]:
     """Return the speed-ups of each comparison, that of the wave included, run by run."""
     wave = list(waves(audit, tool, load).values())
     return [
@@ -204,7 +205,7 @@ def speedups(audit: Audit, tool: str, load: Load) -> list[Series]:
     ]
 
 
-def next_inside(series: Iterable[Series]) -> Share:
+def next_inside(series: Iterable[Intervals]) -> Share:
     """Count how often the interval of a run contained the value of the next one."""
     return Share.of(now.contains(later.value) for runs in series for now, later in pairwise(runs))
 
@@ -220,13 +221,13 @@ def next_processes_inside(audit: Audit, load: Load) -> Share:
     )
 
 
-def median_width(series: Iterable[Series]) -> float:
+def median_width(series: Iterable[Intervals]) -> float:
     """Return the median of the intervals' widths; not a number if there is none."""
     widths = [interval.width for interval in chain.from_iterable(series)]
     return median(widths) if widths else nan
 
 
-def wide(series: Iterable[Series]) -> Share:
+def wide(series: Iterable[Intervals]) -> Share:
     """Count the intervals whose ends differ by more than the factor ``WIDE``."""
     return Share.of(interval.width > WIDE for interval in chain.from_iterable(series))
 
@@ -316,9 +317,12 @@ def table_of_deviations(audit: Audit) -> Table:
     rows = []
     for load in LOADS:
         if audit.of(JAXCAP, load):
-            inside, between = deviations(audit, load)
+            differ = [
+                "not measured" if isnan(deviation) else f"{deviation:.1%}"
+                for deviation in deviations(audit, load)
+            ]
             processes = str(next_processes_inside(audit, load))
-            rows.append((load, f"{inside:.1%}", f"{between:.1%}", f"{DRIFT:.1%}", processes))
+            rows.append((load, *differ, f"{DRIFT:.1%}", processes))
     differences = ("processes differ by", "runs differ by", "intervals allow for")
     headers = ("machine", *differences, "next process inside")
     return Table(f"Processes and runs: {audit.where}", headers, rows)

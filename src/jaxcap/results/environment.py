@@ -109,7 +109,7 @@ def provenance(environment: Environment) -> Mapping[str, str]:
     count = 1 if environment.device.platform == "cpu" else environment.device_count
     facts = {
         "Device": f"{count} × {environment.device}",
-        "CPU": f"{environment.cpu}, {environment.cores} cores in use",
+        "CPU": f"{environment.cpu}, {environment.cores} cores available",
         "Driver": environment.driver,
         "Versions": ", ".join(f"{k} {v}" for k, v in environment.versions.items()),
         "Python": f"{environment.python} on {environment.os}",

@@ -106,14 +106,15 @@ def slug(name: str) -> str:
 
 
 def _read_json(path: str | os.PathLike[str]) -> Any:
-    size = Path(path).stat().st_size
-    if size > _MAX_BYTES:
+    with Path(path).open("rb") as file:
+        content = file.read(_MAX_BYTES + 1)  # of a pipe, nobody knows the size before its end
+    if len(content) > _MAX_BYTES:
         raise ResultsError(
-            f"{path} has {size:,} bytes, but files of results may have at most "
-            f"{_MAX_BYTES:,}: save fewer experiments in each"
+            f"{path} is too large, because files of results may have at most {_MAX_BYTES:,} bytes: "
+            "save fewer experiments in each"
         )
     try:
-        return json.loads(Path(path).read_bytes(), object_pairs_hook=_without_duplicates)
+        return json.loads(content, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
         raise ResultsError(
             f"{path} is not valid JSON, perhaps because it was cut short: measure again, or get "

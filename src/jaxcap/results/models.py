@@ -7,7 +7,9 @@ to old files. All times are seconds for one call.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import chain, compress, repeat
+from math import exp, hypot, log
 from operator import and_
 from statistics import median
 from typing import Annotated, Literal, NamedTuple, Self
@@ -245,25 +247,25 @@ class Result(FrozenModel):
         ------
         ResultsError
             If the two did not take turns, because a ratio of separate measurements has no honest
-            interval on a machine that drifts; or if the clock was too coarse for this variant.
+            interval on a machine that drifts; or if the clock was too coarse for either.
         """
         if over.comparison != self.comparison or over._sample_counts != self._sample_counts:
             raise not_in_turns(self.variant, over.variant)
         if min(min(run.samples_s) for run in self.runs) == 0:
-            raise ResultsError(
-                f"a sample of {self.variant!r} was too short for this machine's clock: measure a larger "
-                "input"
-            )
+            raise _too_short_for_the_clock(self.variant)
         runs = list(zip(over.runs, self.runs, strict=True))
         ratios = [
             [slow / fast for slow, fast in zip(a.samples_s, b.samples_s, strict=True)]
             for a, b in runs
         ]
         undisturbed = [list(map(and_, a.undisturbed, b.undisturbed)) for a, b in runs]
-        return Speedup.from_runs(
+        speedup = Speedup.from_runs(
             without_disturbed(ratios, undisturbed),
             devices=tuple(dict.fromkeys((self.device, over.device))),
         )
+        if speedup.low == 0:  # single zeros of `over` don't reach the interval
+            raise _too_short_for_the_clock(over.variant)
+        return speedup
 
     def pays_off_after(self, over: Result) -> Estimate | None:
         """After how many calls this variant, compilation included, is ahead of a warm ``over``.
@@ -271,25 +273,51 @@ class Result(FrozenModel):
         The ``n`` at which ``first + (n - 1) later = n other``, where ``first`` and ``later`` are
         this variant's times and ``other`` is that of later calls of ``over``.
 
+        The closer the speed-up is to 1, the more calls a small change of it makes. So the interval is
+        put together from that of the first call and that of the speed-up.
+
         Returns
         -------
         Estimate or None
-            None if the verdict on the speed-up is not ``"faster"``, or one process disagrees.
+            None if the verdict on the speed-up is not ``"faster"``, or one process disagrees: then
+            the variant may never be ahead.
 
         Raises
         ------
         ResultsError
             As `speedup` does.
+
+        References
+        ----------
+        R. G. Newcombe, "Propagating imprecision: combining confidence intervals from independent
+        sources", Communications in Statistics - Theory and Methods 40 (2011), 3154-3180.
         """
         speedup = self.speedup(over)
-        if speedup.verdict != "faster":
+        if speedup.verdict != "faster" or min(speedup.medians) <= 1:
             return None
-        calls = []
-        for run, later, other in zip(self.runs, self.time.medians, over.time.medians, strict=True):
-            if other <= later:
-                return None
-            calls.append([max((run.first_call_s - later) / (other - later), 1.0)])
-        return Estimate.from_runs(calls, devices=speedup.devices)
+        firsts = [
+            run.first_call_s / later
+            for run, later in zip(self.runs, self.time.medians, strict=True)
+        ]
+        first = Estimate.from_runs([[in_calls] for in_calls in firsts])
+        calls = _calls_until_ahead(first.value, speedup.value)
+        fewer = (
+            _calls_until_ahead(first.low, speedup.value),
+            _calls_until_ahead(first.value, speedup.high),
+        )
+        more = (
+            _calls_until_ahead(first.high, speedup.value),
+            _calls_until_ahead(first.value, speedup.low),
+        )
+        return replace(
+            first,
+            value=calls,
+            low=max(calls / exp(hypot(*(log(calls / end) for end in fewer))), 1.0),
+            high=calls * exp(hypot(*(log(end / calls) for end in more))),
+            confidence=min(first.confidence, speedup.confidence),
+            devices=speedup.devices,
+            medians=tuple(map(_calls_until_ahead, firsts, speedup.medians)),
+        )
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
@@ -320,6 +348,11 @@ class Result(FrozenModel):
         return [len(run.samples_s) for run in self.runs]
 
 
+def _calls_until_ahead(first: float, speedup: float) -> float:
+    """Return after how many calls a first call is earned back that takes as long as ``first`` others."""
+    return max((first - 1) / (speedup - 1), 1.0)
+
+
 def without_disturbed(
     runs: Sequence[Sequence[float]], undisturbed: Sequence[Sequence[bool]]
 ) -> Sequence[Sequence[float]]:
@@ -331,6 +364,12 @@ def without_disturbed(
 def identity(parameter: Hashable) -> Hashable:
     """Return what equal parameters share: for Python, ``True`` equals 1."""
     return isinstance(parameter, bool), parameter
+
+
+def _too_short_for_the_clock(variant: str) -> ResultsError:
+    return ResultsError(
+        f"a sample of {variant!r} was too short for this machine's clock: measure a larger input"
+    )
 
 
 def not_in_turns(variant: str, over: str) -> ResultsError:

@@ -10,8 +10,8 @@ from jaxcap.results.models import DISTURBED_SHARE, SLOW, Result, identity
 from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
-# Processes whose interval spans more than this factor are in different modes.
-MODES_FACTOR = 5.0
+# Processes whose medians differ by more than this factor are in different modes.
+MODES_FACTOR = 3.0
 
 #: What a column shows of each result.
 Column = Sequence[tuple[Result, str]]
@@ -206,12 +206,16 @@ def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]
 def note_on_disagreement(
     estimates: Sequence[tuple[Result, Estimate]], names: Sequence[str]
 ) -> list[str]:
-    """List what each process measured where the interval is so wide that no number is typical."""
+    """List what each process measured where these differ so much that no number is typical.
+
+    The interval says nothing about that: that of two or three processes is wide in any case.
+    """
     listed = [
         f"{_name(result, names)}, "
         f"{', '.join(_short(median, estimate.unit) for median in sorted(estimate.medians))}"
         for result, estimate in estimates
-        if estimate.high > MODES_FACTOR * estimate.low and len(estimate.medians) > 1
+        if len(estimate.medians) > 1
+        and max(estimate.medians) > MODES_FACTOR * min(estimate.medians)
     ]
     return [f"Processes in different modes: {'; '.join(listed)}."] if listed else []
 

@@ -246,7 +246,7 @@ def git(folder: Path, *command: str) -> str:
 def test_provenance_tells_what_is_known() -> None:
     assert provenance(ENVIRONMENT) == {
         "Device": "1 × Test CPU (CPU)",
-        "CPU": "Test CPU, 2 cores in use",
+        "CPU": "Test CPU, 2 cores available",
         "Versions": "jax 0.10.0",
         "Python": "3.11.0 on Linux 6.1",
         "Flags": "jax_enable_x64=False",

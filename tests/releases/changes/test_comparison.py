@@ -157,13 +157,32 @@ def test_slower_than_ever_compares_with_the_best_release(releases: Releases) -> 
     assert (regression.before, regression.after) == (NAMES[0], NAMES[-1])
 
 
+def test_a_control_that_moved_alone_is_no_regression(releases: Releases) -> None:
+    files = releases.files
+    first, newest = files.load(NAMES[0]), files.load(NAMES[-1])
+    assert first
+    assert newest
+    jax_s = first.select(benchmark=CONTROL_MOVES, variant="JAX").only("JAX").runs
+    results = [
+        r.model_copy(update={"runs": jax_s})
+        if (r.parameters["benchmark"], r.variant) == (CONTROL_MOVES, "JAX")
+        else r
+        for r in newest
+    ]
+    files.save(NAMES[-1], newest.subset(results))
+    loaded = load(files)
+    (series,) = (s for s in loaded.of_jax() if s.benchmark == CONTROL_MOVES)
+    assert series.compare(NAMES[0], NAMES[-1]).ratio == 1
+    assert CONTROL_MOVES not in [change.series.benchmark for change in loaded.regressions]
+
+
 def test_release_and_twin_do_not_differ(releases: Releases) -> None:
-    assert len(releases.without_cause) == 4
-    assert not [one for one in releases.without_cause if one.is_change]
+    assert len(releases.twin_comparisons) == 4
+    assert not [one for one in releases.twin_comparisons if one.is_change]
 
 
 def test_release_and_twin_are_held_to_the_rule_that_the_steps_are(releases: Releases) -> None:
-    steps, twins = releases.steps, releases.without_cause
+    steps, twins = releases.steps, releases.twin_comparisons
     together = false_discovery_control([change.p for change in (*steps, *twins)])
     assert [change.adjusted_p for change in twins] == together[len(steps) :]
 
@@ -173,7 +192,7 @@ def test_twins_of_older_releases_do_not_count(tmp_path: Path) -> None:
     record(files.folder, names=NAMES[-1:]).path(f"{NAMES[-1]}{TWIN}").unlink()
     releases = load(files)
     assert (releases.newest, releases.twin) == (NAMES[-1], None)
-    assert not releases.without_cause
+    assert not releases.twin_comparisons
 
 
 def test_one_process_decides_nothing(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _write_all(target: Path) -> None:
     for releases in recorded()[:1]:
         write_atomically(target / MAP, map_script(releases))
     for releases in recorded():
-        for part in filter(None, (releases, releases.again)):
+        for part in filter(None, (releases, releases.second_recording)):
             files, folder = part.files, served_folder(part.files)
             for name, results in part.sets.items():
                 index.append(_serve(target, f"{folder}{files.path(name).stem}", results))

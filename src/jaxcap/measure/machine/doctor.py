@@ -26,8 +26,8 @@ _PREALLOCATE = "XLA_PYTHON_CLIENT_PREALLOCATE"
 _ALLOWING_GPU = {_PLATFORMS: r"|.*\b(cuda|gpu)\b.*", "CUDA_VISIBLE_DEVICES": r"[^-].*"}
 
 
-class Finding(NamedTuple):
-    """One line of a diagnosis.
+class Diagnosis(NamedTuple):
+    """What was found out about a part of the installation.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def examine() -> Facts:
     )
 
 
-def diagnose(facts: Facts) -> list[Finding]:
+def diagnose(facts: Facts) -> list[Diagnosis]:
     """Judge facts, and say what to do about each problem."""
     findings = [_jax(facts), _accelerator(facts)]
     if facts.plugins:
@@ -135,10 +135,10 @@ def diagnose(facts: Facts) -> list[Finding]:
     return findings
 
 
-def _jax(facts: Facts) -> Finding:
+def _jax(facts: Facts) -> Diagnosis:
     state = f"jax {facts.jax}, jaxlib {facts.jaxlib}"
     if facts.backend:
-        return Finding("JAX", state)
+        return Diagnosis("JAX", state)
     if not facts.imports:
         remedy = _reinstall(facts)
     elif facts.driver is not None:
@@ -147,54 +147,54 @@ def _jax(facts: Facts) -> Finding:
         remedy = _unset(facts, _PLATFORMS)
     else:
         remedy = _reinstall(facts)
-    return Finding("JAX", f"{state}; it doesn't start: {facts.failure}", remedy)
+    return Diagnosis("JAX", f"{state}; it doesn't start: {facts.failure}", remedy)
 
 
-def _accelerator(facts: Facts) -> Finding:
+def _accelerator(facts: Facts) -> Diagnosis:
     if facts.backend == "gpu":
-        return Finding("Accelerator", "JAX computes on the GPU")
+        return Diagnosis("Accelerator", "JAX computes on the GPU")
     state = f"{'no' if facts.driver is None else 'an'} NVIDIA driver"
     if facts.backend is None:  # the line on JAX has the remedy
-        return Finding("Accelerator", state)
+        return Diagnosis("Accelerator", state)
     state = f"{state}; JAX computes on the {facts.backend.upper()}"
-    return Finding("Accelerator", state, "" if facts.driver is None else _reach_gpu(facts))
+    return Diagnosis("Accelerator", state, "" if facts.driver is None else _reach_gpu(facts))
 
 
-def _plugins(facts: Facts) -> Finding:
+def _plugins(facts: Facts) -> Diagnosis:
     """Compare the versions, because JAX ignores a plugin whose version isn't that of jaxlib."""
     state = ", ".join(f"{name} {version}" for name, version in sorted(facts.plugins.items()))
     matches = set(facts.plugins.values()) == {facts.jaxlib}
-    return Finding("CUDA plugin", state, "" if matches else _reinstall(facts))
+    return Diagnosis("CUDA plugin", state, "" if matches else _reinstall(facts))
 
 
-def _driver(facts: Facts, driver: str) -> Finding:
+def _driver(facts: Facts, driver: str) -> Diagnosis:
     cuda = max((m[1] for name in facts.plugins if (m := PLUGIN.fullmatch(name))), key=int)
     needed = OLDEST_DRIVER.get(cuda, "0")
     is_old = int(driver.partition(".")[0]) < int(needed)
     remedy = f"install NVIDIA driver {needed} or newer" if is_old else ""
-    return Finding("Driver", f"driver {driver}, for CUDA {cuda}", remedy)
+    return Diagnosis("Driver", f"driver {driver}, for CUDA {cuda}", remedy)
 
 
-def _torch(facts: Facts) -> Finding:
+def _torch(facts: Facts) -> Diagnosis:
     if facts.torch is None:
-        return Finding("PyTorch", "not installed; only comparisons with PyTorch need it")
+        return Diagnosis("PyTorch", "not installed; only comparisons with PyTorch need it")
     if facts.torch_sees_gpu:
-        return Finding("PyTorch", f"{facts.torch}, sees the GPU")
+        return Diagnosis("PyTorch", f"{facts.torch}, sees the GPU")
     remedy = "install PyTorch for CUDA (https://pytorch.org/get-started), or compare on the CPU"
     is_needed = facts.backend == "gpu"
-    return Finding("PyTorch", f"{facts.torch}, sees no GPU", remedy if is_needed else "")
+    return Diagnosis("PyTorch", f"{facts.torch}, sees no GPU", remedy if is_needed else "")
 
 
-def _memory(facts: Facts) -> Finding:
+def _memory(facts: Facts) -> Diagnosis:
     if facts.variables.get(_PREALLOCATE, "").lower() in ("false", "0"):
-        return Finding("GPU memory", "JAX takes only what it needs")
+        return Diagnosis("GPU memory", "JAX takes only what it needs")
     state = "JAX reserves three quarters of it when it starts, which may leave PyTorch too little"
-    return Finding("GPU memory", state, f"export {_PREALLOCATE}=false")
+    return Diagnosis("GPU memory", state, f"export {_PREALLOCATE}=false")
 
 
-def _other_work(share: float) -> Finding:
+def _other_work(share: float) -> Diagnosis:
     remedy = "stop it, or measure later" if share > BUSY_SHARE else ""
-    return Finding("Other work", f"takes {share:.0%} of the CPU", remedy, is_transient=True)
+    return Diagnosis("Other work", f"takes {share:.0%} of the CPU", remedy, is_transient=True)
 
 
 def _reach_gpu(facts: Facts) -> str:

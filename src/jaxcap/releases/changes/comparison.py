@@ -45,7 +45,7 @@ class Releases:
         The topic of each benchmark, in the order in which pages show them.
     quantities
         What each benchmark is about; the time if it isn't given.
-    again
+    second_recording
         A second recording of the largest changes, if there is one.
     """
 
@@ -53,7 +53,7 @@ class Releases:
     sets: Mapping[str, ResultSet]
     topics: Mapping[str, str]
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
-    again: Releases | None = None
+    second_recording: Releases | None = None
 
     @classmethod
     def load(
@@ -166,22 +166,28 @@ class Releases:
 
         Those that a second recording contradicts are left out.
         """
-        changes = [
-            c
-            for c in self.steps
-            if c.is_change and not self._control_moved(c) and not self._is_contradicted(c)
-        ]
+        changes = filter(self.is_own_change, self.steps)
         return sorted(changes, key=lambda c: c.factor, reverse=True)
+
+    def is_own_change(self, change: ReleaseChange) -> bool:
+        """Tell whether a change counts: it is JAX's own, and no second recording contradicts it."""
+        return (
+            change.is_change
+            and not self._control_moved(change)
+            and not self._is_contradicted(change)
+        )
 
     @property
     def contradicted(self) -> list[ReleaseChange]:
         """The steps that would count as changes if a second recording didn't contradict them."""
         return [c for c in self.steps if c.is_change and self._is_contradicted(c)]
 
-    def second(self, change: ReleaseChange) -> ReleaseChange | None:
+    def change_in_second_recording(self, change: ReleaseChange) -> ReleaseChange | None:
         """Return what a second recording says about a change; None if it didn't measure it."""
         wanted = change.series
-        for series in self.again.of_jax(wanted.quantity) if self.again else ():
+        for series in (
+            self.second_recording.of_jax(wanted.quantity) if self.second_recording else ()
+        ):
             measured = {change.before, change.after} <= series.estimates.keys()
             if series.benchmark == wanted.benchmark and measured:
                 return series.compare(change.before, change.after)
@@ -193,7 +199,7 @@ class Releases:
         It contradicts a change if its whole interval excludes one in the same direction that would be
         large enough to count.
         """
-        second = self.second(change)
+        second = self.change_in_second_recording(change)
         if second is None:
             return None
         if change.ratio > 1:
@@ -234,8 +240,7 @@ class Releases:
         worst: dict[str, ReleaseChange] = {}
         for change in changes:
             name = change.series.benchmark
-            is_own = not self._control_moved(change) and not self._is_contradicted(change)
-            if change.ratio > 1 and change.is_change and is_own:
+            if change.ratio > 1 and self.is_own_change(change):
                 worst[name] = max(change, worst.get(name, change), key=lambda c: c.ratio)
         return sorted(worst.values(), key=lambda c: c.ratio, reverse=True)
 
@@ -250,7 +255,7 @@ class Releases:
         )
 
     @cached_property
-    def without_cause(self) -> list[ReleaseChange]:
+    def twin_comparisons(self) -> list[ReleaseChange]:
         """The newest release and its twin, which differ by chance alone.
 
         They are corrected together with the steps, because the p-value that is small enough depends

@@ -187,8 +187,11 @@ class ReleaseChange:
 
     @property
     def interval(self) -> str:
-        """The interval of the ratio, such as ``"2.9 to 3.3"``; empty if there is none."""
-        if not 0 < self.low < self.high < inf:
+        """The interval of the ratio, such as ``"2.9 to 3.3"``; empty if there is none.
+
+        There is none of a release's ratio to itself, which is known to be 1.
+        """
+        if self.before == self.after or not 0 < self.low < self.high < inf:
             return ""
         return f"{self.low:.3g} to {self.high:.3g}"
 

@@ -98,7 +98,7 @@ class Step(FrozenModel):
     has_several_changes: bool = False
 
 
-class Outcome(FrozenModel):
+class SearchResult(FrozenModel):
     """What a search ended with.
 
     Attributes
@@ -146,7 +146,7 @@ def bisect(
     *,
     threshold: float,
     on_comparison: Callable[[Sequence[str]], object] = lambda _: None,
-) -> Outcome:
+) -> SearchResult:
     """Find the two neighbouring releases between which a quantity changed.
 
     If it changed several times, the largest change is followed, as far as the releases that are
@@ -284,7 +284,7 @@ class _Search:
     steps: list[Step] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def run(self, releases: Sequence[str]) -> Outcome:
+    def run(self, releases: Sequence[str]) -> SearchResult:
         older, *between, newer = releases
         verdict, ratio = self._compare_pair(older, newer)
         if verdict != "found" or not between:
@@ -351,8 +351,8 @@ class _Search:
         self.steps.append(step)
         return step
 
-    def _outcome(self, verdict: Verdict, older: str, newer: str, ratio: Ratio) -> Outcome:
-        return Outcome(
+    def _outcome(self, verdict: Verdict, older: str, newer: str, ratio: Ratio) -> SearchResult:
+        return SearchResult(
             verdict=verdict,
             older=older,
             newer=newer,

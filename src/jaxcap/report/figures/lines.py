@@ -12,7 +12,7 @@ from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import headline
 from jaxcap.report.figures.series import (
-    Series,
+    Lines,
     describe_ends,
     draw_series,
     label_lines,
@@ -67,7 +67,7 @@ def scaling(
     return figure
 
 
-def _spread_at_end(x: str, series: Series) -> str:
+def _spread_at_end(x: str, series: Lines) -> str:
     """Say between which values lines lie at the last place that all of them reach, if there is one."""
     lines = {name: dict(points) for name, points in series.items()}
     shared = set.intersection(*map(set, lines.values()))

@@ -123,16 +123,17 @@ def _named(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[float
         own = [point for point in points if point.group == group]
         xs, ys = [point.intensity for point in own], [point.rate for point in own]
         axes.plot(xs, ys, marker, color=colours[group], label=escape_math(group))
-    best: dict[str, _Point] = {}
-    for point in sorted(points, key=lambda point: point.rate):
-        best[point.name] = point
-    lowest = {n: min(p.rate for p in points if p.name == n) for n in best}
-    for number, (called, point) in enumerate(sorted(best.items(), key=lambda kv: kv[1].intensity)):
+    fastest: dict[str, _Point] = {}
+    for point in sorted(points, key=attrgetter("rate")):
+        fastest[point.name] = point
+    for number, point in enumerate(sorted(fastest.values(), key=attrgetter("intensity"))):
+        same = [other for other in points if other.name == point.name]
+        share, lowest = max(other.share for other in same), min(other.rate for other in same)
         # To the left and to the right by turns, because computations may do as much for each byte.
         left = number % 2 == 1
         axes.annotate(
-            f"{escape_math(called)}\n{point.share:.0%}",
-            (point.intensity, (lowest[called] * point.rate) ** 0.5),
+            f"{escape_math(point.name)}\n{share:.0%}",
+            (point.intensity, (lowest * point.rate) ** 0.5),
             xytext=(-9 if left else 9, 0),
             textcoords="offset points",
             ha="right" if left else "left",

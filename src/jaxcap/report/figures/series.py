@@ -19,7 +19,7 @@ from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 
 #: Points by the name of their line: the position on the x axis, and the estimate there.
-Series = Mapping[str, list[tuple[float, Estimate]]]
+Lines = Mapping[str, list[tuple[float, Estimate]]]
 
 # More lines have their names at their ends, but not their values.
 _MAX_VALUES = 4
@@ -27,7 +27,7 @@ _MAX_VALUES = 4
 _DODGE_PT = 5.0
 
 
-def series_of(results: ResultSet, x: str, estimates: Iterable[Estimate]) -> Series:
+def series_of(results: ResultSet, x: str, estimates: Iterable[Estimate]) -> Lines:
     """Group estimates by line: one for each variant and each value of the other parameters.
 
     Raises
@@ -46,7 +46,7 @@ def series_of(results: ResultSet, x: str, estimates: Iterable[Estimate]) -> Seri
 
 def draw_series(
     axes: Axes,
-    series: Series,
+    series: Lines,
     colours: Mapping[str, str],
     markers: Mapping[str, str] | None = None,
 ) -> None:
@@ -71,7 +71,7 @@ def _beside(axes: Axes, shift: float) -> Transform:
 
 def log_axes(
     axes: Axes,
-    series: Series,
+    series: Lines,
     formatter: Any = None,
     limits: tuple[float, float] | None = None,
 ) -> None:
@@ -82,7 +82,7 @@ def log_axes(
     log_axis(axes.yaxis, low, high, formatter or EngFormatter(unit="s"))
 
 
-def label_lines(axes: Axes, series: Series) -> None:
+def label_lines(axes: Axes, series: Lines) -> None:
     """Name lines at their ends, with their last values if they are few; a single one needs no name."""
     if len(series) < 2:
         return
@@ -97,7 +97,7 @@ def label_lines(axes: Axes, series: Series) -> None:
     label_ends(axes, texts)
 
 
-def describe_ends(x: str, series: Series) -> str:
+def describe_ends(x: str, series: Lines) -> str:
     """List the values at the right end of a plot, to which its lines lead."""
     last = max(position for points in series.values() for position, _ in points)
     estimates = [

@@ -18,7 +18,7 @@ PROCESS: Mapping[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 
 
 
 def getter(value: str | Callable[[Result], Estimate]) -> Callable[[Result], Estimate]:
-    """Return a function for a value that is given as one, or by the name of an attribute."""
+    """Return a function that reads a value from a result, given that function or an attribute's name."""
     return attrgetter(value) if isinstance(value, str) else value
 
 
@@ -26,7 +26,7 @@ def paired(results: ResultSet, over: str) -> list[tuple[Result, Speedup]]:
     """Compare results with a variant, or raise where none took turns with it."""
     pairs = results.paired_speedups(over)
     if not pairs:
-        results.select(variant=over)  # lists the variants, if this is none of them
+        results.select(variant=over)  # if there is no such variant, this says which there are
         raise ResultsError(f"no other variant was measured in turns with {over!r} by a fine clock")
     return pairs
 

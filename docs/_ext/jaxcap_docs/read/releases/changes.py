@@ -101,7 +101,7 @@ def _table(
 
 def second_words(releases: Releases, change: ReleaseChange) -> str:
     """Say what a second recording shows of a change, and whether that is certain."""
-    second = releases.second(change)
+    second = releases.change_in_second_recording(change)
     if second is None:
         return "not measured"
     is_undecided = releases.confirmation(change) == "undecided"
@@ -142,8 +142,9 @@ def then_and_now(directive: SphinxDirective, releases: Releases) -> list[nodes.N
         return [nodes.paragraph(text="Only one release was recorded.")]
     rows = []
     for topic, changes in topics.items():
-        worse = sum(change.is_change and change.ratio > 1 for change in changes)
-        better = sum(change.is_change and change.ratio < 1 for change in changes)
+        own = list(filter(releases.is_own_change, changes))
+        better = sum(change.ratio < 1 for change in own)
+        worse = len(own) - better
         typical = exp(fmean(log(change.ratio) for change in changes))
         counts = map(str, (better, len(changes) - worse - better, worse))
         rows.append((link_to_topic(topic, directive.env), *counts, f"{typical:.2f}"))

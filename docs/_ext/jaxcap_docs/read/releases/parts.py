@@ -67,7 +67,7 @@ def overview(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]
 
 def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
     """Say how far the newest release differs from itself."""
-    compared = [change for change in releases.without_cause if change.p == change.p]
+    compared = [change for change in releases.twin_comparisons if change.p == change.p]
     if not compared:
         return [
             nodes.paragraph(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from docutils import nodes
@@ -14,8 +13,10 @@ from jaxcap.releases import figures
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import ReleaseChange, Series
 from jaxcap.releases.recorded import TOPICS
+from jaxcap.releases.recording.files import EXPERIMENT
 from jaxcap.results.files import slug
 from jaxcap.results.tables import Table
+from jaxcap_docs import page_records, release_records
 from jaxcap_docs.read.elements import note, plot, raw_html, table_node
 from jaxcap_docs.read.releases.addresses import SECTION, links_to_files
 from jaxcap_docs.read.releases.changes import explanations, value_text
@@ -23,13 +24,24 @@ from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
 
 def on_builder_inited(app: Sphinx) -> None:
-    """Write a page for each topic, unless the package is as it was in the last build."""
+    """Write the topics' pages, unless package and recordings are as they were in the last build."""
     folder = Path(app.srcdir, SECTION, "topics")
-    pages = {
+    recordings = page_records.RECORDED.glob(f"*/{EXPERIMENT}/*.json")
+    make_if_changed(
+        app,
+        folder,
+        [*package_files(), *recordings],
+        lambda: write_pages(folder, pages(release_records.recorded())),
+    )
+
+
+def pages(machines: Iterable[Releases]) -> dict[str, str]:
+    """Return a page for each topic, and one for benchmarks that only recordings still have."""
+    recorded = (topic for releases in machines for topic in releases.by_topic())
+    return {
         slug(topic): f"# {topic.capitalize()} by release\n\n```{{releases-topic}} {topic}\n```\n"
-        for topic in TOPICS.values()
+        for topic in dict.fromkeys((*TOPICS.values(), *recorded))
     }
-    make_if_changed(app, folder, package_files(), partial(write_pages, folder, pages))
 
 
 def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nodes.Node]:

@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.report.claims import WORDS
 from jaxcap.results.statistics import CONFIDENCE
 from jaxcap.results.tables import Table
-from jaxcap_docs.build_entry import FILE, Finding, entry_of_build
+from jaxcap_docs.build_entry import FILE, HistoryRow, entry_of_build
 from jaxcap_docs.read.dependencies import note_all_records
 from jaxcap_docs.read.elements import note, raw_html, table_node
 
@@ -31,13 +31,13 @@ class History(SphinxDirective):
         return [nodes.container("", table_node(table), classes=["jaxcap-history"]), raw_html(file)]
 
 
-def _shown(findings: Sequence[Finding]) -> list[Finding]:
+def _shown(findings: Sequence[HistoryRow]) -> list[HistoryRow]:
     """Leave out headlines whose number decides a claim of the same page, which has a row too."""
     claimed = [(f.page, f.interval) for f in findings if f.outcome]
     return [f for f in findings if f.outcome or (f.page, f.interval) not in claimed]
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _row(finding: HistoryRow) -> tuple[str, ...]:
     outcome = WORDS[finding.outcome] if finding.outcome else ""
     if finding.interval is None:
         return finding.text, "", "", outcome

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.experiments import catalogue, linear_algebra
-from jaxcap.experiments.ceilings import CEILINGS
+from jaxcap.experiments import bits, catalogue, linear_algebra
+from jaxcap.experiments.ceilings import CEILINGS, TF32
 from jaxcap.report import figures
 from jaxcap.report.roofline import bottleneck, roofline_fraction
 from jaxcap.results import Cost, Result
@@ -45,7 +45,7 @@ IN_SENTENCE = {
 
 
 class CostedResult(NamedTuple):
-    """A result with the cost of a call, and the dtype of its arithmetic."""
+    """A result with the cost of a call, and the type of numbers that it computes with."""
 
     result: Result
     cost: Cost
@@ -59,7 +59,7 @@ class Rooflines(SphinxDirective):
         """Return plots and tables."""
         note_all_results(self.env)
         content: list[nodes.Node] = []
-        devices: list[tuple[str, Ceilings, list[CostedResult]]] = []
+        devices: list[tuple[str, Ceilings, list[CostedResult], list[str]]] = []
         for machine in page_records.recordings():
             for part in machine.on_each_device(CEILINGS.name):
                 try:
@@ -68,14 +68,16 @@ class Rooflines(SphinxDirective):
                     content.append(note(str(error)))
                 else:
                     kernels = list(_costed_results(machine, ceilings))
-                    devices.append((part.label, ceilings, kernels))
+                    judged = [k for k in kernels if k.dtype in ceilings.flops_per_s]
+                    left_out = _without_roof(ceilings, kernels)
+                    devices.append((part.label, ceilings, judged, left_out))
         rates = [
             kernel.cost.flops / kernel.result.time.value
-            for _, _, kernels in devices
+            for _, _, kernels, _ in devices
             for kernel in kernels
             if kernel.cost.flops > 0
         ]
-        rates += [max(ceilings.flops_per_s.values()) for _, ceilings, _ in devices]
+        rates += [max(ceilings.flops_per_s.values()) for _, ceilings, *_ in devices]
         for device in devices:
             content += self._roofline(*device, rates)
         return content or [note("No ceilings were measured yet.")]
@@ -85,6 +87,7 @@ class Rooflines(SphinxDirective):
         title: str,
         ceilings: Ceilings,
         kernels: Sequence[CostedResult],
+        left_out: Sequence[str],
         rates: Sequence[float],
     ) -> Iterator[nodes.Node]:
         costs = [(kernel.result, kernel.cost) for kernel in kernels]
@@ -108,7 +111,8 @@ class Rooflines(SphinxDirective):
         yield nodes.rubric("", title)
         yield from plot(self, f"roofline-{slug(title)}", figure)
         reasons = [REASONS[limit] for limit in limits]
-        yield table_node(_counts(ceilings, reasons, [share.value for share in shares]))
+        notes = [*_beyond([share.value for share in shares]), *left_out]
+        yield table_node(_counts(ceilings, reasons, notes))
         table = _table_of_shares(kernels, shares, reasons)
         experiments = dict.fromkeys((result.experiment for result, *_ in kernels), "")
         choice = pick("Experiment", "experiment", experiments)
@@ -123,10 +127,9 @@ def _costed_results(machine: Recording, ceilings: Ceilings) -> Iterator[CostedRe
             if name == CEILINGS.name or part.device != ceilings.device:
                 continue
             for result in part.results.select(allocator=part.results[0].allocator):
-                cost, dtype = _cost(result)
-                is_known = cost.flops >= 0 and cost.bytes_moved > 0
-                if is_known and dtype in ceilings.flops_per_s:
-                    yield CostedResult(result, cost, dtype)
+                kernel = _costed(result, ceilings)
+                if kernel.cost.flops >= 0 and kernel.cost.bytes_moved > 0:
+                    yield kernel
 
 
 def _title(result: Result) -> str:
@@ -136,12 +139,20 @@ def _title(result: Result) -> str:
     return fill(known[name].title if name in known else name, 28)
 
 
-def _cost(result: Result) -> tuple[Cost, str]:
+def _costed(result: Result, ceilings: Ceilings) -> CostedResult:
+    """Find the cost of a call and its type of numbers, which has no roof if it can't be told."""
     if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
         with suppress(KeyError, ValueError):  # a file may name a task that this build doesn't know
             task, size = str(result.parameters["task"]), int(result.parameters["size"])
-            return linear_algebra.least_cost(task, size), "float64"
-    return Cost(result.flops or 0.0, result.bytes_moved or 0.0), "float32"
+            return CostedResult(result, linear_algebra.least_cost(task, size), "float64")
+    cost = Cost(result.flops or 0.0, result.bytes_moved or 0.0)
+    if result.experiment == bits.BITS.name:
+        return CostedResult(result, cost, result.variant)  # which is named after its format
+    # By default, JAX multiplies matrices of float32 in TF32 where the device can. A file doesn't say
+    # which calls do so. It makes no difference to those that memory limits in either case.
+    roofs = {"float32", TF32} & ceilings.flops_per_s.keys()
+    is_told = len({ceilings.least_time_s(cost, dtype) for dtype in roofs}) < 2
+    return CostedResult(result, cost, "float32" if is_told else "float32 or TF32")
 
 
 def _finding(limits: Sequence[str]) -> str:
@@ -166,7 +177,16 @@ def _beyond(shares: Sequence[float]) -> list[str]:
     return [note]
 
 
-def _counts(ceilings: Ceilings, reasons: Sequence[str], shares: Sequence[float]) -> Table:
+def _without_roof(ceilings: Ceilings, kernels: Sequence[CostedResult]) -> list[str]:
+    """Say which kernels have no share, if there are any."""
+    counts = Counter(k.dtype for k in kernels if k.dtype not in ceilings.flops_per_s)
+    if not counts:
+        return []
+    listed = ", ".join(f"{count} in {dtype}" for dtype, count in counts.items())
+    return [f"No share is given where no roof of a kernel's own number type is known: {listed}."]
+
+
+def _counts(ceilings: Ceilings, reasons: Sequence[str], notes: Sequence[str]) -> Table:
     """Count kernels by what limits them."""
     limits = [f"{ceilings.bytes_per_s / 1e9:,.0f} GB/s"]
     for dtype, rate in ceilings.flops_per_s.items():
@@ -176,7 +196,7 @@ def _counts(ceilings: Ceilings, reasons: Sequence[str], shares: Sequence[float])
     counts = Counter(reasons)
     rows = [(reason, str(counts[reason])) for reason in REASONS.values() if counts[reason]]
     caption = "What limits the kernels that this machine measured"
-    return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits), *_beyond(shares)])
+    return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits), *notes])
 
 
 def _table_of_shares(

@@ -70,7 +70,7 @@ def _draws(code: ast.Module) -> bool:
 
 def _only_assigns(code: ast.Module, names: Collection[str]) -> bool:
     """Whether a cell does nothing but assign to variables of these names."""
-    return all(
+    return bool(code.body) and all(
         isinstance(statement, ast.Assign) and set(_assigned(statement)) <= set(names)
         for statement in code.body
     )
