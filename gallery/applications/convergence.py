@@ -6,7 +6,8 @@ An optimiser ends with a word: success, or failure. It is tempting to keep the f
 and to throw the others away. How far can you trust the word? This page gives a search data that it
 can't handle, and reads its report. It fits a hundred sensors, and compares what the reports say
 with where the fits ended. Then it looks at a failure that you should take seriously, and at what
-tells it from the others. """
+tells it from the others.
+"""
 
 # %%
 # A problem with a known answer
