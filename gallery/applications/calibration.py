@@ -230,9 +230,10 @@ for dtype in ("float64", "float32"):
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
-# The first line is the error that 64 bits leave, and the second is what you pay for 32. So much for
-# the numbers. Now see what they describe: on the left the readings and the fit, and on the right
-# both of them with the true law subtracted, which magnifies what is left.
+# In 64 bits, the difference is what a search leaves when it is content and stops. In 32, rounding
+# comes on top, and the second line is what you pay for it. So much for the numbers. Now see what
+# they describe: on the left the readings and the fit, and on the right both of them with the true
+# law subtracted, which magnifies what is left.
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 figure, (left, right) = plt.subplots(1, 2)
 for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
@@ -312,8 +313,9 @@ _ = figure.legend(*names, loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Nested circles and lines mean that optimisers took the same step. In the right panel, look where the paths
-# end, and where the cross is that marks the truth. The gap between them is the tilt again.
+# Where circles and lines are nested, the optimisers took the same step. In the right panel, look
+# where the paths end, and where the cross is that marks the truth. The gap between them is the tilt
+# again.
 #
 # What a whole fit costs
 # ----------------------
@@ -338,11 +340,11 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# If your prediction was off, one of two things may have been missing. By differences, each gradient
-# takes one more evaluation for each parameter: two here, and a hundred for a hundred parameters,
-# where :func:`jax.grad` would still need a single pass backwards. And inside JAX, Python has
-# nothing to do between evaluations, which counts while these are short. What speaks against JAX is
-# its first fit, which compiles:
+# If your prediction was off, it may have left out one of two things. With differences, each
+# gradient takes one more evaluation for each parameter: two here, and a hundred for a hundred
+# parameters, where :func:`jax.grad` would still need a single pass backwards. And inside JAX,
+# Python has nothing to do between evaluations, which counts while these are short. What speaks
+# against JAX is its first fit, which compiles:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
@@ -355,11 +357,11 @@ whole_fit = fit_pays.estimate
 print("evaluation:", evaluation)
 
 # %%
-# Which optimiser should fit it? If the table says that all three found the same law, choose by what
-# a fit costs you. SciPy with differences needs nothing but the error. SciPy takes JAX's exact
-# gradient as well, and then needs fewer evaluations. And a whole fit inside JAX was
-# :measured:`whole_fit than SciPy's with differences`, once it was compiled, which has to be paid
-# once for each shape of the parameters and the data.
+# Which optimiser should you take? Where all of them find the same law, choose by what a fit costs.
+# SciPy with differences needs nothing but the error. SciPy takes JAX's exact gradient as well, and
+# then needs fewer evaluations. And a whole fit inside JAX was :measured:`whole_fit than SciPy's
+# with differences`, once it was compiled, which has to be paid once for each shape of the
+# parameters and the data.
 #
 # Don't choose by the cost of one evaluation: on ten thousand readings, a compiled one was
 # :measured:`evaluation than NumPy's`. A fit is also a matter of how many evaluations it takes, and

@@ -3,8 +3,8 @@ Can you believe an optimiser?
 =============================
 
 An optimiser ends with a word: success, or failure. It is tempting to keep the fits that succeeded,
-and to throw the others away. How far can you trust the word? This page hands one search data that
-it can't handle, and reads its report. It fits a hundred sensors, and compares what the reports say
+and to throw the others away. How far can you trust the word? This page gives a search data that it
+can't handle, and reads its report. It fits a hundred sensors, and compares what the reports say
 with where the fits ended. Then it looks at a failure that you should take seriously, and at what
 tells it from the others.
 """
@@ -91,8 +91,9 @@ print("standard deviation of slope and offset:", many_exact.std(axis=0))
 
 # %%
 # Where the distances are far below that scale, a search that "failed" gave a result as useful as
-# any. So why does a search report failure? BFGS only takes a step if the error falls. Pick a sensor
-# whose search failed (the first one if none did), and walk along the last step that it tried:
+# any. So why does a search report failure? BFGS only takes a step if the error falls. Take the
+# first sensor whose search failed, or sensor 0 if none did, and walk along the last step of its
+# search:
 found = many_fits["float32"]
 one = int(np.argmin(found.success))
 data = references.astype("float32"), readings.astype("float32")
@@ -151,8 +152,8 @@ print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
 
 # %%
 # Versions of JAX with `a known fault <https://github.com/jax-ml/jax/issues/16236>`__ give up here,
-# although there is a way down. What tells this failure from the harmless ones is the gradient.
-# Compute it where the search ended, in 64 bits, and see whether it is nearly zero.
+# although there is a way down. To tell such a failure from a harmless one, compute the gradient in
+# 64 bits where the search ended. Near an optimum, it is nearly zero.
 #
 # Don't wait for a repair, since JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with

@@ -233,9 +233,9 @@ for convolve in (convolution.by_xla, convolution.by_patches):
     print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
 
 # %%
-# These are single runs, so look at orders of magnitude only. The two times of a pair are for the
-# same work. Where they are far apart, the loop is to blame, and then that convolution and a scan
-# don't go together.
+# These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
+# work. If they are far apart, the loop makes the difference, and then don't put that convolution
+# into a scan.
 #
 # Which idea pays on this device?
 # -------------------------------
@@ -273,9 +273,9 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-# Which idea did what? Go from the naive loop to Flax's best way in 32 bits, one change at a
-# time. A bar begins at the time before a change and ends at the time after it, so a bar that runs
-# to the right is a change that cost time:
+# Which idea did what? Go from the naive loop to Flax's best way, one change at a time. A bar begins
+# at the time before a change and ends at the time after it, so a bar that runs to the right is a
+# change that cost time:
 _ = figures.waterfall(
     speeds,
     changes={
@@ -422,8 +422,9 @@ for name, accuracy in final.items():
     print(f"{name}: mean {accuracy.mean():.2f} %, {low:.2f} to {high:.2f}")
 
 # %%
-# Where these ranges overlap, the seeds explain as much as the frameworks do, and nobody should
-# report a winner.
+# A seed gives both frameworks the same weights and the same order of images, so compare them seed
+# by seed. Where the sign of the difference changes from one seed to the next, as few seeds as these
+# can't name a winner.
 #
 # Which digits it gets wrong
 # --------------------------
@@ -579,9 +580,9 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 # :measured:`to_torch than PyTorch's best`. (The best of several ways was also lucky, so expect a
 # little less of it next time.)
 #
-# None of the three ideas pays everywhere. Data on the device saves sending images and waiting for
-# losses. A scan saves starting each step from Python. Patches replace convolutions that the device
-# is slow at. Which of these costs your training has depends on the device, so measure before you
-# optimise.
+# None of the three ideas pays everywhere, because each saves something else. With the data on the
+# device, no images have to be sent, and no loss is waited for. With a scan, Python needn't start
+# each step. With patches, there are products in place of convolutions. Which of these costs most
+# depends on the device, so measure before you optimise.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -60,7 +60,8 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 # XLA put it in, because the batch is split and the loss is a mean: the sum over the batch is the
 # one place where a device needs what the others have.
 #
-# Which of the three should you write? It depends on who is to decide about messages.
+# Which of the three should you write? That depends on who should decide about the messages, you or
+# XLA.
 #
 # - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here.
 # - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part
@@ -77,9 +78,8 @@ from jaxcap.mnist import train_flax
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
-# (``P`` and ``NamedSharding`` are the ``jax.P`` and ``jax.NamedSharding`` from above, by other
-# imports. ``put`` does what :func:`jax.device_put` does, even when the devices belong to several
-# processes.)
+# (``P`` is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``. ``put`` does what
+# :func:`jax.device_put` does, even when the devices belong to several processes.)
 #
 # Does the training come out the same?
 # ------------------------------------
@@ -224,10 +224,10 @@ difference = f"{apart:.1e}"
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
 # adds what devices have to tell each other. The training then comes out the same: the losses on
-# this page differed by :measured:`difference` of their value at most. Speed is another matter,
-# which devices that are parts of one CPU can't settle. On this page's machine, :measured:`several`
-# (on a CPU, parts of the same one) were :measured:`at_most than one`. Before you pay for eight
-# devices, time a step on one and on two.
+# this page differed by :measured:`difference` of their value at most. Speed is another matter. On
+# this page's machine, :measured:`several` were :measured:`at_most than one`. If that machine is a
+# CPU, its devices are parts of it, and say nothing about the speed of real ones. Before you pay for
+# eight devices, time a step on one and on two.
 #
 # What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
 # send </tutorials/applications/sharding>`.

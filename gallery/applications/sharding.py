@@ -175,10 +175,10 @@ Source(sharded_step.loss_of_split_weights)
 
 # %%
 # What does that cost? Before the step, each device collects the weights of all others, in an
-# *all-gather*. After it, each needs the sum of the gradients for its own weights only. A
-# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. An
-# all-reduce is one after the other, and each is half of it. So together they should send what a
-# split batch sends. Do they?
+# *all-gather*. After the step, it needs the sum of the gradients, but only for its own weights. A
+# *reduce-scatter* adds up arrays in this way, and gives each device its part of the sum. An
+# all-reduce is a reduce-scatter followed by an all-gather, and each of the two sends half. So the
+# two together should send what a split batch sends. Do they?
 #
 # We ask for them in two ways. One is the function above, with types. The other is written from the
 # view of a single device, for :func:`jax.shard_map`, the successor of :func:`jax.pmap`:
@@ -191,11 +191,11 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 
 # %%
 # The first two lines send the same, because with 512 examples we are where the lines of the figure
-# meet. The last two hold the same arrays, a fraction of what the first one holds, and ask for the
-# same gradient. Yet with types, XLA's program has :measured:`with_types`, and a device sends
-# :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a device sends
-# :measured:`hand_sent`. An all-reduce of which each device keeps only a part sends twice as much as
-# it needs to. For GPUs, XLA has `a pass that replaces it
+# meet. The last two ask for the same gradient and hold the same arrays, a fraction of what the
+# first one holds. But their messages differ. With types, XLA's program has :measured:`with_types`,
+# and a device sends :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a
+# device sends :measured:`hand_sent`. If a device keeps only a part of what an all-reduce gives it,
+# a reduce-scatter would have sent half as much. For GPUs, XLA has `a pass that replaces it
 # <https://github.com/openxla/xla/pull/31030>`__, though `not in every case
 # <https://github.com/openxla/xla/pull/37081>`__. The program above is one for a CPU.
 with_types = by_way[sharded_step.WEIGHTS].words
@@ -233,12 +233,11 @@ for collective in four:
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html>`__ does just that.
 # ``ppermute`` passes an array on, for example to the next device.
 #
-# What does a message cost here?
-# ------------------------------
-# On a machine without several accelerators, eight devices share one CPU, and no message goes
-# through a cable. One thread copies or adds what lies in memory, and the others wait until it is
-# there. So we compare messages with a copy of all eight vectors on one device. What do you expect
-# to see, for short and for long vectors: the waiting or the copying?
+# What does a message cost here? ------------------------------ On a machine without several
+# accelerators, eight devices share one CPU, and no message goes through a cable. One thread copies
+# or adds up what lies in memory, and the other threads wait until it is done. So we compare
+# messages with a copy of all eight vectors on one device. What do you expect to see, for short and
+# for long vectors: the waiting or the copying?
 from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
@@ -304,8 +303,8 @@ by_batch = less_is_faster.estimate
 
 # %%
 # A split batch sends the gradients of all weights, and split units send results for the whole
-# batch. So split the batch if it is large for the network, and the units if the network is large
-# for it. Explicit types show where something has to be sent.
+# batch. So split the batch if the batch is large compared with the network, and the units if the
+# network is large compared with the batch. Explicit types show where something has to be sent.
 #
 # Then read the compiled program. With the same split of the weights, each device had to send
 # :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we did.

@@ -116,15 +116,14 @@ class TestDisturbance:
         assert not make_set(quiet).table().notes
         (note,) = make_set(quiet, left_out).table().notes
         assert note == (
-            "33.3% of the samples are disturbed: "  # 6 of 12 and of 6
-            "other work took more than 5% of the CPU time, or a fixed piece of work took more than "
-            "1.35 times as long as at best. They are left out."
+            "33.3% of the samples were disturbed by other work or by a slow moment of the machine, "
+            "and left out."  # 6 of 12 and of 6
         )
         (note,) = make_set(counted).table().notes
-        assert note.endswith("They count, because some processes have too few without them.")
+        assert note.endswith("They count all the same, because some processes have too few others.")
         counted = counted.model_copy(update={"variant": "op by op"})
         (note,) = make_set(left_out, counted).table().notes
-        assert note.endswith("They are left out where each process has enough without them.")
+        assert note.endswith("and left out where each process has enough others.")
 
     def test_is_seen_by_the_speed_of_the_machine_as_well(self) -> None:
         slowness = (1.35,) * 6 + (1.36,) * 6

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from jaxcap.results.models import DISTURBED_SHARE, SLOW, Result, identity
+from jaxcap.results.models import Result, identity
 from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
@@ -186,16 +186,15 @@ def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
     if all(undisturbed):
         return []
     note = (
-        f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the samples are disturbed: other work "
-        f"took more than {DISTURBED_SHARE:.0%} of the CPU time, or a fixed piece of work took more "
-        f"than {SLOW:g} times as long as at best."
+        f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the samples were disturbed by other work "
+        "or by a slow moment of the machine"
     )
     left_out = {result.leaves_disturbed_out for result in results if result.disturbed_share}
     if left_out == {True}:
-        return [f"{note} They are left out."]
+        return [f"{note}, and left out."]
     if left_out == {False}:
-        return [f"{note} They count, because some processes have too few without them."]
-    return [f"{note} They are left out where each process has enough without them."]
+        return [f"{note}. They count all the same, because some processes have too few others."]
+    return [f"{note}, and left out where each process has enough others."]
 
 
 def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]:
