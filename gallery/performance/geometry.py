@@ -226,12 +226,13 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# Compiled, an operation would have become faster in :measured:`gained` of the :measured:`compared`
-# cases, and slower in :measured:`lost`. Where it becomes slower, the authors of the library were
-# right to hesitate: operation by operation, the library would pay for dispatch again and again, and
-# small matrices don't earn it back. But a single operation is the worst case for JAX, since it
-# leaves nothing to fuse. Algorithms are chains of operations. If a whole chain is compiled, there
-# is one call to pay for, as with the chain of sines on :doc:`the page on small arrays
+# If each size counts by itself, this page compiled :measured:`compared` operations. Of these,
+# :measured:`gained` would have become faster; :measured:`lost` would have become slower. Where
+# operations become slower, the authors of the library were right to hesitate: operation by
+# operation, the library would pay for dispatch again and again, and small matrices don't earn it
+# back. But a single operation is the worst case for JAX, since it leaves nothing to fuse.
+# Algorithms are chains of operations. If a whole chain is compiled, there is one call to pay for,
+# as with the chain of sines on :doc:`the page on small arrays
 # </tutorials/performance/dispatch_overhead>`.
 #
 # The missing conclusion: move what can move as a whole
@@ -273,12 +274,12 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Compiled, a single operation would have become faster for the library in :measured:`gained` of
-# :measured:`compared` cases, and slower in :measured:`lost`. But don't judge JAX by single
-# operations if your program chains them: look for a gain in the longest function that you can
-# compile as a whole. And ask for the table behind a promise. The notebook promised a factor of four
-# without one; on this page's machine, ``svd`` of two hundred rows was :measured:`svd_compiled than
-# NumPy's`.
+# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would have
+# become faster for the library; :measured:`lost` would have become slower. But don't judge JAX by
+# single operations if your program chains them: look for a gain in the longest function that you
+# can compile as a whole. And ask for the table behind a promise. The notebook promised a factor of
+# four without one; on this page's machine, ``svd`` of two hundred rows was :measured:`svd_compiled
+# than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.
