@@ -317,10 +317,10 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # less range, and needs a scale for its gradients.
 #
 # Don't take it for granted that a short format saves time. A product in bfloat16 was
-# :measured:`product_16 than in float32`, and with a float32 result it was :measured:`long_result
-# than with a bfloat16 result`. A training step with its gradient in bfloat16 was
-# :measured:`step_mixed than one in float32`. If such a result surprises you, look for conversions
-# in the compiled program.
+# :measured:`product_16 than in float32`, and with a float32 result it was
+# :measured:`long_result than with a bfloat16 result`. A training step with its gradient in bfloat16
+# was :measured:`step_mixed than one in float32`. If such a result surprises you, look for
+# conversions in the compiled program.
 #
 # Try it yourself in :doc:`exercise 13 </exercises/13_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.

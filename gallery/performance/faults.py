@@ -450,10 +450,11 @@ first_call = ten.only(experiments.PLAIN).first_call
 # because a NaN there often begins as an infinite number in the forward pass. Keep the infinite
 # number from arising, because selecting another one afterwards doesn't help.
 #
-# Which tools could you leave on? A small step that prints was :measured:`printed than the plain
-# one`. Under ``debug_nans`` it was :measured:`under_nans than without`, and with ``checkify``
-# :measured:`checked than without`. If a step is compiled again in each call, each takes as long as
-# its first call did, here :measured:`first_call`, and ``explain_cache_misses`` says why.
+# Which tools could you leave on? A small step that prints was
+# :measured:`printed than the plain one`. Under ``debug_nans`` it was
+# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. If a
+# step is compiled again in each call, each takes as long as its first call did, here
+# :measured:`first_call`, and ``explain_cache_misses`` says why.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_faults>`. Next: :doc:`has JAX become faster
 # </tutorials/performance/releases>`?

@@ -278,8 +278,8 @@ compared = f"{len(verdicts)}"
 # become faster for the library; :measured:`lost` would have become slower. But don't judge JAX by
 # single operations if your program chains them: look for a gain in the longest function that you
 # can compile as a whole. And ask for the table behind a promise. The notebook promised a factor of
-# four without one; on this page's machine, ``svd`` of two hundred rows was :measured:`svd_compiled
-# than NumPy's`.
+# four without one; on this page's machine, ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.
