@@ -4,16 +4,17 @@ How few bits are enough?
 
 JAX stores a number in four bytes, unless you ask for something else. In two bytes, twice as many
 numbers fit into memory, and some devices can compute with them far faster. What do you lose? This
-page looks for the places where short formats break, measures whether they save time on this
-machine, and finds out what it takes to train a network with them.
+page shows where short formats break, measures whether they save time on this machine, and finds out
+what it takes to train a network with them.
 """
 
 # %%
 # Sixteen bits, divided in two ways
 # ---------------------------------
 # A floating-point number has bits for its size, the *exponent*, and bits for its digits, the
-# *fraction*. In 16 bits, more of the one means less of the other. float16 favours the fraction and
-# has about three decimal digits. bfloat16 keeps the exponent of float32, which leaves two:
+# *fraction*. With 16 bits in all, more bits for one mean fewer for the other. float16 favours the
+# fraction, and has about three decimal digits. bfloat16 keeps the exponent of float32, which leaves
+# about two digits:
 import jax
 import jax.numpy as jnp
 
@@ -40,9 +41,10 @@ Table("Bits, and what they can represent", headers, rows)
 
 # %%
 # The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
-# proportion to their size. The proportion depends on the fraction alone, and how long it lasts on
-# the exponent. (At the left end of each line are the *subnormal* numbers, below the smallest of the
-# table. They lose one digit after another until they are 0. float64 would need a larger picture.)
+# proportion to their size. The bits of the fraction set that proportion, and those of the exponent
+# set the range in which it holds. (At the left end of each line in the figure are the *subnormal*
+# numbers, which are smaller than the smallest in the table. They lose one digit after another until
+# they are 0. float64 would need a larger picture.)
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -60,8 +62,8 @@ figures.label_ends(axes)
 
 # %%
 # There are also `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__. They have one
-# digit or less, and one of the two here has no infinity. What becomes of numbers that are too large
-# for it?
+# digit or less, and one of the two here has no infinity. What do they make of numbers that are too
+# large for them?
 x = jnp.array([0.1, 17.0, 300.0, 500.0])
 for name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
     print(f"{name:13}", x.astype(name))
@@ -86,27 +88,28 @@ for name in ("float32", "float16", "bfloat16"):
 # running loss, a counter, a moving average.
 #
 # :func:`jax.numpy.sum` is safer. It adds numbers of 16 bits in a longer format, as the notes on
-# :func:`jax.lax.reduce_sum` say, and rounds at the end. That rescues the digits. But what is the
-# sum of a hundred thousand ones?
+# :func:`jax.lax.reduce_sum` say, and rounds only at the end, so small numbers aren't lost. But what
+# is the sum of a hundred thousand ones?
 for name in ("float32", "float16", "bfloat16"):
     ones = jnp.ones(100_000, name)
     print(f"{name:8} {ones.sum()!s:8} or {ones.sum(dtype='float32')}")
 
 # %%
-# The largest float16 is 65504, and a sum may well be larger than that. Ask for a ``dtype`` that
-# holds it. Overflow can also happen on the way to a modest result. The length of this vector is
+# The largest float16 is 65504, and a sum may well be larger. So ask for a ``dtype`` that can hold
+# the sum. Overflow can also happen on the way to a modest result. The length of this vector is
 # below a thousand:
 x = jnp.full(10, 300, "float16")
 print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 
 # %%
-# The length would fit, but the squares on the way don't. bfloat16 has the range of float32, so this
-# rarely happens there. What it lacks is digits.
+# The length would fit into float16, but the squares that it is computed from don't. bfloat16 has
+# the range of float32, so it rarely overflows. What it lacks is digits.
 #
 # What a product loses, and where
 # -------------------------------
 # Here are two random matrices. bfloat16 can lose their digits twice: when the matrices are rounded,
-# and when the result is. For the second loss there is an argument, which asks for a longer result:
+# and when the result is. You can avoid the second loss by an argument that asks for a longer
+# result:
 from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
 
 matrices = experiments.inputs("product", 500)
@@ -115,10 +118,10 @@ print(jnp.matmul(a, b).dtype)
 print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
 
 # %%
-# We call this *mixed*, and do the same with a sum of a million numbers by its ``dtype``. How much
-# will it help, when all that goes in has been rounded to two digits? Guess a factor. The exact sum
-# comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product
-# in 64 bits from NumPy:
+# The table below calls this *bfloat16 and float32*. It also has a sum of a million numbers, whose
+# longer result we ask for by ``dtype``. How much will a longer result help, when all numbers that
+# go in have been rounded to two digits? Guess a factor. The exact sum comes from `math.fsum
+# <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64 bits from NumPy:
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -137,12 +140,13 @@ rows = [
 Table("Largest relative error", ("format", *exact), rows)
 
 # %%
-# Did you expect the input to limit all that follows? Of many numbers, some are rounded up and others
-# down, and in a sum most of that cancels. The result is rounded once, and nothing cancels that.
-# (The sum in float16 is infinite, for the reason that you saw above.)
+# Did you expect the rounded input to limit the accuracy of the result? When the inputs are rounded,
+# some go up and others down, and in a sum most of these errors cancel. When the result is rounded,
+# there is a single error, and nothing to cancel it. (The sum in float16 is infinite, for the reason
+# that you saw above.)
 #
-# A float32 product has a setting, too, by which a device may multiply with fewer bits. Does this
-# device use its freedom? If not, both settings give the same numbers:
+# A float32 product has a setting, too, which allows a device to multiply with fewer bits. Does this
+# device do so? If not, both settings give the same numbers:
 x = jnp.asarray(matrices[0], FLOAT32)
 fast, exact_32 = (
     jnp.matmul(x, x, precision=p) for p in ("default", "highest")
@@ -155,14 +159,16 @@ print("the same:", bool((fast == exact_32).all()))
 #
 # Is bfloat16 faster here?
 # ------------------------
-# In 16 bits, there are half as many bytes to fetch. But arithmetic gets faster only if the device
-# has instructions for short numbers, and if the compiler uses them. How do you expect the formats
-# to rank in a product of matrices? And what will the longer result cost?
+# In a format of 16 bits, there are half as many bytes to fetch. But arithmetic gets faster only if
+# the device has instructions for short numbers, and if the compiler uses them. How do you expect
+# the formats to rank in a product of matrices? And what will the longer result cost?
 results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
 products
 
 # %%
+# The ratios below compare the formats round by round, so they needn't equal the ratios of the
+# medians above:
 _ = figures.ratios(products, over=FLOAT32, title="Product of two matrices")
 
 # %%
@@ -193,16 +199,15 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
     print(f"{name:20} {program.count(' convert(')} conversions")
 
 # %%
-# Without conversions, the matrices are multiplied as they are. Three conversions are for the two
-# matrices and the result: the compiler has no product of these types, so it makes longer copies,
-# multiplies those, and shortens what comes out. That is all the work of float32, and the
-# conversions on top.
+# Without conversions, the matrices are multiplied as they are. Three conversions mean that the
+# compiler has no product of these types. It makes longer copies of the two matrices, multiplies the
+# copies, and shortens the result. That is all the work of float32, and the conversions on top.
 #
-# It doesn't follow that the processor can't do better. With another type of result, or under
-# another release, XLA may use instructions that were there all along. For CPUs, XLA has a `list of
-# products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that a fast
-# library takes on. On the CPU that we tried, a product in bfloat16 needed conversions under JAX
-# 0.10.2 unless its result was in float32, and none under 0.12.
+# Conversions don't prove that the processor can't do better. With another type of result, or under
+# another release, XLA may use instructions that the processor had all along. For CPUs, XLA has a
+# `list of products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__
+# that a fast library takes on. On the CPU that we tried, a product in bfloat16 needed conversions
+# under JAX 0.10.2 unless its result was in float32, and none under 0.12.
 #
 # Weights that stop moving
 # ------------------------
@@ -213,8 +218,8 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 Source(bits.network, bits.loss, bits.step)
 
 # %%
-# Let a network of 64 units learn what another one computes, in four ways. A solution exists. Which
-# of them will come close to it?
+# Let a network of 64 units learn what another network of that size computes. So there is a
+# solution. Which of these four ways of training will come close to it?
 weights, x, y = bits.problem(64)
 train = jax.jit(bits.losses, static_argnames="steps")
 histories = {}
@@ -236,8 +241,8 @@ figures.label_ends(axes)
 # %%
 # A line that becomes level has stopped: the steps are smaller than half the gap to the next weight,
 # and rounding undoes them all. Master weights collect small steps until they show in the short
-# copy. A rough gradient does less harm, because the next one is computed afresh, wherever the last
-# one has led.
+# copy. A rough gradient does less harm than a rough weight, because the next gradient is computed
+# afresh, from wherever the last step has led.
 #
 # Gradients that vanish
 # ---------------------
@@ -267,7 +272,7 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 #
 # What you get, and what you give
 # -------------------------------
-# This table sets what is lost in each format beside the time that it saves, or costs:
+# What does each format lose, and how much time does it save or cost? The table has both:
 tasks = ("sum", "product", "training step")
 rows = []
 for name in ("float16", BFLOAT16, MIXED):
@@ -306,15 +311,16 @@ stuck = f"{histories[BFLOAT16][-1]:.1g}"
 trained = f"{histories[MIXED][-1]:.1g}"
 
 # %%
-# Two bytes are enough for most numbers, and too few for what adds up. Keep sums and weights in
-# float32: the same training in bfloat16 ended at a loss of :measured:`stuck` with short weights,
-# and of :measured:`trained` with master weights. float16 has more digits but less range, and needs
-# a scale for its gradients.
+# Two bytes are enough for most numbers, but not for totals, to which many small numbers are added.
+# Keep sums and weights in float32: the same training ended at a loss of :measured:`stuck` with
+# weights in bfloat16, and of :measured:`trained` with master weights. float16 has more digits but
+# less range, and needs a scale for its gradients.
 #
-# Don't take the speed for granted. A product in bfloat16 was :measured:`product_16 than in float32`,
-# and with a float32 result it was :measured:`long_result than with a bfloat16 result`. A training
-# step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If you are
-# surprised, look for conversions in the compiled program.
+# Don't take it for granted that a short format saves time. A product in bfloat16 was
+# :measured:`product_16 than in float32`, and with a float32 result it was
+# :measured:`long_result than with a bfloat16 result`. A training step with its gradient in bfloat16
+# was :measured:`step_mixed than one in float32`. If such a result surprises you, look for
+# conversions in the compiled program.
 #
 # Try it yourself in :doc:`exercise 13 </exercises/13_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.

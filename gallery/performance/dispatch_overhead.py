@@ -25,7 +25,7 @@ a_jax, b_jax = jax.device_put((a, b))
 print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 
 # %%
-# So what is there to do besides nine operations? NumPy checks its arguments and calls a C function.
+# So what is there to do besides nine operations? NumPy checks the arguments and calls a C function.
 # JAX looks up the program that it compiled for these shapes and dtypes, hands it to a runtime that
 # could just as well drive eight GPUs, and wraps what comes back in a new array.
 #
@@ -197,8 +197,8 @@ by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# They do, but for rounding. Now guess for NumPy, op by op, and compiled: how many times as long
-# will a hundred sines take as one?
+# Both agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX compiled: how
+# many times as long will a hundred sines take as one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
     chains,
@@ -216,9 +216,9 @@ for variant in chains.variants:
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
-# Read these as prices. Near a hundred, each sine pays for a call of its own. Near one, you pay for
-# a single call, and a sine more or less hardly matters. In between, part of the price is due once,
-# however long the chain is, and the rest for each sine.
+# These ratios are prices. If a ratio is near a hundred, each sine pays for a call of its own. If it
+# is near one, you pay for a single call, and a sine more or less hardly matters. In between, part
+# of the price is due once, however long the chain is, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -237,10 +237,10 @@ Table("A chain of a hundred sines", headers, rows)
 
 # %%
 # It is tempting to read the first column as *dispatch*, and what the second adds to it as
-# *computing*. Don't. NumPy always computes before it returns, and so does JAX on a CPU when there is
-# as little to compute as here. So the first column includes the sines, and is only an upper bound
-# on what dispatching costs.
-# On a GPU the call returns when the kernels are queued, and the rest is waiting for them.
+# *computing*. Don't. NumPy always computes before it returns, and so does JAX on a CPU when there
+# is as little to compute as here. So the first column includes the sines, and is only an upper
+# bound on what dispatching costs. On a GPU, the call returns when the kernels are queued, and the
+# rest is waiting for them.
 #
 # Where JAX overtakes NumPy
 # -------------------------
@@ -282,10 +282,10 @@ Table(
 
 # %%
 # *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
-# approach each other, larger arrays would have helped. If they run side by side, the libraries
-# differ by a factor that no size will change. For a single operation, that factor may be close to
-# 1: there is nothing to fuse, and for a matrix product on a CPU, both sides call code that experts
-# have tuned for years.
+# approach each other, larger arrays might have helped. If they run side by side, the libraries
+# differ by a factor that doesn't depend on the size, at least not at these sizes. For a single
+# operation, that factor may be close to 1: there is nothing to fuse, and for a matrix product on a
+# CPU, both sides call code that experts have tuned for years.
 #
 # Takeaway
 # --------

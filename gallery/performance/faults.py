@@ -3,9 +3,9 @@ Why is it slow, and why is it NaN?
 ==================================
 
 A debugger can't step through a compiled function, and Python's ``print`` sees none of its numbers.
-JAX has tools that look inside. This page takes a training step that is slow, that returns NaN, and
-that is compiled too often, and finds each fault with a tool made for it. Then it measures what the
-tools cost. Which of them could you leave on?
+JAX has tools that look inside. This page takes a training step that is slow, returns NaN, and is
+compiled too often, and finds each fault with a tool made for it. Then it measures what the tools
+cost. Which of them could you leave on?
 """
 
 # %%
@@ -21,8 +21,8 @@ from jaxcap.report.source import Source
 Source(placement.distances, placement.stress, placement.step)
 
 # %%
-# (The names in :func:`jax.named_scope` don't change what is computed. They will come in handy for
-# the profile.) Our limit is the median of all errors. Here are three steps:
+# (The names in :func:`jax.named_scope` don't change what is computed. The profile below uses them.)
+# Our limit is the median of all errors. Here are three steps:
 from functools import partial
 
 import jax
@@ -47,7 +47,7 @@ for _ in range(3):
 # -----------------------
 # Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
 # :class:`jax.profiler.TraceAnnotation` adds a note of your own. Wait for the results before the
-# block ends, or the work that you are after may come after it:
+# block ends, or the profile may end before the work that you want to see:
 def record(step, folder):
     """Write a profile of ten steps into a folder."""
     with jax.profiler.trace(folder):
@@ -58,8 +58,8 @@ def record(step, folder):
 
 # %%
 # You would usually look at such a file in `XProf or in Perfetto
-# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But it is
-# data, and ``ProfileData`` reads it:
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But you can
+# also read its data in Python, with ``ProfileData``:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -90,21 +90,20 @@ rows = [
 Table("Lines of the profile", ("line", "operations", "all events"), rows)
 
 # %%
-# On a CPU, each line is a thread. The one named after the program that you started is Python's: our
-# notes are there, calls of functions, and the waiting. Other threads run the operations of compiled
-# programs. Still others may help with a large operation, but leave no note of which. (On a GPU,
-# there are lines for the device as well, and the code below reads them. Operations that XLA submits
-# together, as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__
-# from those.)
+# On a CPU, each line is a thread. The line named after the program that you started belongs to
+# Python: it has our notes, calls of functions, and the waiting. Other threads run the operations of
+# compiled programs. Still others may help with a large operation, but leave no note of which. (On a
+# GPU, there are lines for the device as well, and the code below reads them. Operations that XLA
+# submits together, as a *command buffer*, `may be missing
+# <https://github.com/openxla/xprof/issues/3070>`__ from those.)
 #
 # Names lead back to the code
 # ---------------------------
-# An operation of the compiled program has a name that the compiler gave it, which doesn't tell you
-# the line of Python it came from. A ``TraceAnnotation`` inside of ``step`` wouldn't help, because
-# Python enters and leaves it while JAX traces (`people have wondered
-# <https://github.com/jax-ml/jax/issues/12381>`__ where theirs went). But the names of
-# :func:`jax.named_scope` become part of the program, and survive its compilation. These operations
-# compute the limit:
+# The compiler gives each operation a name, which doesn't tell you the line of Python that it came
+# from. A ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and leaves it
+# while JAX traces (`people have wondered <https://github.com/jax-ml/jax/issues/12381>`__ where
+# theirs went). But the names of :func:`jax.named_scope` become part of the program, and survive its
+# compilation. These operations compute the limit:
 import re
 
 
@@ -120,9 +119,9 @@ for operation, source in sources(step).items():
         print(f"{operation:23} {source}")
 
 # %%
-# ``jvp`` marks the forward pass of a gradient, and ``transpose`` the backward pass. A fusion has
-# one name for all that is in it. With these names, the profile can be sorted by the parts of
-# ``stress`` and ``step``:
+# ``jvp`` marks the forward pass of a gradient, and ``transpose`` the backward pass. A fusion, which
+# merges several operations, has one name for all of them. By these names, we can sort the profile
+# into the parts of ``stress`` and ``step``:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
@@ -140,8 +139,9 @@ def timeline(step):
 
 
 # %%
-# All that we want of the limit is how large an error usually is, and the mean says that, too. Would
-# it be quicker? The table adds up the operations of each part, each by its median over ten steps:
+# The limit only has to say how large an error usually is. The mean says that, too. Is it quicker to
+# compute than the median? The table adds up the operations of each part, each by its median over
+# ten steps:
 timelines = {
     "median": timeline(step),
     "mean": timeline(jax.jit(partial(placement.step, stress=by_mean))),
@@ -170,6 +170,9 @@ columns = ("part", *(f"limit by {limit}" for limit in timelines))
 Table("Operations of a step, in ms", columns, rows)
 
 # %%
+# Both columns compute the same ``distances``. If the two times for this part differ, other work got
+# in the way of one profile: a profile is a single look, and has no interval. The figure shows when
+# each operation ran:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -193,13 +196,13 @@ _ = figure.legend(loc="outside lower center", ncols=4)
 # %%
 # With the median, the part that took longest was :measured:`slowest`. Was that your guess? To find
 # the middle of an array, :func:`jax.numpy.median` sorts it, which is why there was a sort among the
-# operations above. A sort compares each number with many others, and a root or a loss looks at it
-# once. If another part took longest, this device is quick at sorting. In a gap between the bars,
-# the device waits for Python to make the next call.
+# operations of ``limit``. A sort compares each number with many others, whereas a root or a loss
+# looks at each number once. If another part took longest, this device is quick at sorting. In a gap
+# between the bars, the device waits for Python to make the next call.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------
-# Now for the NaN. Two prints watch the same number. Which of them shows it?
+# The second fault is the NaN. Here, two prints watch the value of the step. Which of them shows it?
 @jax.jit
 def watched(positions, table):
     moved, value = step(positions, table)
@@ -214,13 +217,13 @@ for _ in range(3):
 jax.effects_barrier()
 
 # %%
-# Python prints once, while JAX traces, and all it has then is a stand-in. :func:`jax.debug.print`
-# becomes part of the program, and prints in every call. Its first line is an important hint: the
-# stress of the first step was still a number, but the points that came out of this step gave NaN.
-# In between is the gradient.
+# Python prints once, while JAX traces, when it has only a stand-in for the number.
+# :func:`jax.debug.print` becomes part of the program, and prints in every call. Its first line is
+# an important hint. The stress of the first step was still a number, but the points that this step
+# returned gave NaN. Between the stress and the new points, the step computes the gradient.
 #
-# Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When there
-# is one, it `runs the function again, operation by operation
+# Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When it
+# finds one, it `runs the function again, operation by operation
 # <https://docs.jax.dev/en/latest/debugging/flags.html>`__, and raises an error at the first that
 # returns NaN:
 import traceback
@@ -240,22 +243,22 @@ def blame(infinities):
 blame(infinities=False)
 
 # %%
-# It was a multiplication, but which? Nobody wrote it down: it belongs to the backward pass of the
-# gradient, so all that the traceback has to offer is the line that asks for the gradient. There is
-# more to find, because a NaN often starts out as an infinity. Let :obj:`jax.debug_infs` look for
-# one as well:
+# It was a multiplication, but which? Nobody wrote it: it belongs to the backward pass of the
+# gradient, so the traceback can only show the line that asks for the gradient. But a NaN often
+# starts out as an infinity, so let :obj:`jax.debug_infs` look for infinities as well:
 blame(infinities=True)
 
 
 # %%
-# There is the line. The derivative of a square root divides by the root, and JAX computes it in the
-# forward pass. Each point is at a distance of zero from itself, where that derivative is infinite.
-# In the backward pass it is multiplied by zero, and infinity times zero is NaN.
+# This is the line to mend. The derivative of a square root divides by the root, and JAX computes
+# this derivative in the forward pass. Each point is at a distance of zero from itself, where the
+# derivative is infinite. In the backward pass, it is multiplied by zero, and infinity times zero is
+# NaN.
 #
 # ``where`` selects too late
 # --------------------------
-# The obvious repair is to take roots only of what is larger than zero. Does that help? And what
-# about the second function?
+# The obvious repair is to take roots only of numbers above zero. Does that help? And does the
+# second function, ``safe_distances``, do better?
 def with_where(positions):
     offsets = positions[:, None] - positions
     squares = (offsets**2).sum(axis=-1)
@@ -274,12 +277,13 @@ for distances in (placement.distances, with_where, placement.safe_distances):
     )
 
 # %%
-# ``where`` computes both sides before it selects. Going back, the side that wasn't selected gets a
-# zero, which meets the infinite derivative again. ``safe_distances`` therefore puts a harmless
-# number under the root first, so that no infinity arises. JAX's FAQ has `the same trick for a
-# logarithm <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
+# ``where`` computes both sides before it selects. In the backward pass, the side that wasn't
+# selected gets a zero, which is multiplied by the infinite derivative again. ``safe_distances``
+# therefore puts a harmless number under the root first, so that no infinity arises. JAX's FAQ has
+# `the same trick for a logarithm
+# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
 #
-# With safe distances and the mean, the points move, and the stress falls:
+# With safe distances, and with the mean as the limit, the points move, and the stress falls:
 mended = jax.jit(placement.step)
 positions = start
 for number in range(301):
@@ -304,8 +308,8 @@ calls = {
 }
 
 # %%
-# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. The full text
-# also says where; we print the heart of it:
+# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. The full
+# message also says where; we print only the reason:
 import logging
 
 REASON = r"never seen function|re-defined repeatedly|at \w+, now .+ and before [^h\s]+"
@@ -328,17 +332,17 @@ with jax.explain_cache_misses(True):
 logger.handlers = before
 
 # %%
-# One call had nothing to explain: the program takes any number of the same type. A Python number
-# has a *weak* type, which `gives way to that of the array
-# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and one of NumPy's has a type
-# of its own, so each needs a program. And every time that the last line runs, it makes a new
-# lambda. JAX's guide to `slow compilation
+# The call with ``another number`` has no reason below it, because it didn't compile: the program
+# takes any number of the same type. A Python number has a *weak* type, which `gives way to that of
+# the array <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and a number of
+# NumPy's has a type of its own, so each of them needs a program. And the last call makes a new
+# lambda every time that it runs. JAX's guide to `slow compilation
 # <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
 # for changing shapes.
 #
-# A related fault tends to surface far from its cause. What is traced stands for a number only as
-# long as JAX traces. This function keeps it for later:
+# A related fault tends to surface far from its cause. A traced value stands for a number only as
+# long as JAX traces. This function keeps one for later:
 from textwrap import fill
 
 kept = []
@@ -357,16 +361,17 @@ except jax.errors.UnexpectedTracerError as error:
     print(fill(str(error).splitlines()[0], 70))
 
 # %%
-# The message goes on, and names the line in which the value was made. With
-# :obj:`jax.check_tracer_leaks`, the call itself would have raised an error. If you want to keep a
-# value, return it.
+# The rest of the message names the line in which the value was made. With
+# :obj:`jax.check_tracer_leaks`, the call of ``remembering`` would have raised an error itself. If
+# you want to keep a value, return it.
 #
 # What do the tools cost?
 # -----------------------
 # A last guess: how many times as long does a step take if it prints one number? We compare a plain
-# step with three that are watched. One prints, but nobody gets to read it. One runs under
-# ``debug_nans``. Into the third, :func:`~jax.experimental.checkify.checkify` has built checks for
-# NaN, whose outcome the step returns. (They could also check `indices or your own conditions
+# step with three that are watched. The first prints a number, which nobody gets to read. The second
+# runs under ``debug_nans``. The third has checks for NaN, built in by
+# :func:`~jax.experimental.checkify.checkify`, and returns what they found. (Such checks can also
+# look at `indices or your own conditions
 # <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step:
 from jaxcap.experiments import faults as experiments
 
@@ -388,8 +393,8 @@ _ = figures.scaling(
 
 # %%
 # To print, a program calls back into Python, hands over the number, and goes on when Python is
-# done. That should matter less to a longer step, so look at whether the lines approach each other
-# to the right. At the left end, the table also has the step with ``checkify``:
+# done. A longer step should feel this less. If so, the lines approach each other to the right. For
+# the shortest step, at the left end, the table also has the step with ``checkify``:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -408,8 +413,8 @@ printing_costs
 # %%
 # The two ways to look for NaN differ in what they look at. ``debug_nans`` leaves the program alone,
 # and waits for each result to look at it. ``checkify`` makes another program, with a check for each
-# operation, so compare the first calls as well. In return it sees a NaN that is gone from the
-# result. Which is cheaper?
+# operation, so compare the first calls as well. In return, ``checkify`` sees a NaN that no longer
+# shows in the result. Which of the two is cheaper?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
     "jax.debug_nans",
@@ -420,19 +425,18 @@ checks_cost = claim(
 checks_cost
 
 # %%
-# And the profiler? To open and close a trace around a single step, and to write its file, takes
-# this:
+# What does the profiler cost? The table has a single step with a trace around it, which is opened,
+# closed and written to a file:
 once = results.select(tools=experiments.ONCE)
 once
 
 # %%
-# All of that is paid once for a trace, so record several steps in one.
+# Most of this cost is paid once for each trace, so record several steps in one trace.
 #
 # Takeaway
 # --------
 in_median = {part: both[0] for part, both in took_ms.items()}
 slowest = max(in_median, key=in_median.get)
-share = f"{in_median[slowest] / sum(in_median.values()):.0%}"
 printed = printing_costs.estimate
 under_nans = ten.speedup(experiments.NANS, over=experiments.PLAIN)
 checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
@@ -440,17 +444,17 @@ first_call = ten.only(experiments.PLAIN).first_call
 
 # %%
 # To find what is slow, record a profile, and name the parts of your code with
-# :func:`jax.named_scope`: of this step's time, :measured:`share` went to the part
-# :measured:`slowest`.
+# :func:`jax.named_scope`. In this step, the part that took longest was :measured:`slowest`.
 #
-# To find where a NaN begins, use ``debug_nans``. If it points into a gradient, add ``debug_infs``:
-# the cause is then an infinite number in the forward pass. Keep that number from arising, because
-# selecting another one afterwards doesn't help.
+# To find where a NaN begins, use ``debug_nans``. If it points into a gradient, add ``debug_infs``,
+# because a NaN there often begins as an infinite number in the forward pass. Keep the infinite
+# number from arising, because selecting another one afterwards doesn't help.
 #
-# A small step that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
-# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. A
-# step that is compiled again in each call takes as long as its first call did each time, which was
-# :measured:`first_call` here. ``explain_cache_misses`` says why it compiles.
+# Which tools could you leave on? A small step that prints was
+# :measured:`printed than the plain one`. Under ``debug_nans`` it was
+# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. If a
+# step is compiled again in each call, each takes as long as its first call did, here
+# :measured:`first_call`, and ``explain_cache_misses`` says why.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_faults>`. Next: :doc:`has JAX become faster
 # </tutorials/performance/releases>`?

@@ -3,9 +3,9 @@ Should a geometry library move to JAX?
 ======================================
 
 The authors of a library for geometry once asked this in a notebook. They timed single operations on
-small arrays, and in most of them NumPy was far ahead. The notebook ends with the heading
-*Conclusion*, and nothing below it. This page repeats the tables with a clock that waits, checks the
-sentences in which the notebook sums them up, and fills in the conclusion.
+small arrays, and in most of them NumPy was far ahead. Then comes the heading *Conclusion*, with
+nothing below it. This page repeats their tables with a clock that waits for results, checks the
+sentences that sum them up, and writes the conclusion.
 """
 
 # %%
@@ -15,7 +15,8 @@ sentences in which the notebook sums them up, and fills in the conclusion.
 # notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
 # use a GPU, and it computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever
 # device there is. What speaks against JAX is :doc:`the price of a call
-# </tutorials/performance/dispatch_overhead>`, due for five numbers as for a million.
+# </tutorials/performance/dispatch_overhead>`, which is due for five numbers as well as for a
+# million.
 #
 # The experiment is the one of :doc:`why JAX is slow on small arrays
 # </tutorials/performance/dispatch_overhead>`, now with all four of its operations. Each is computed
@@ -66,10 +67,10 @@ title = "Time on JAX's arrays, over that on NumPy's"
 Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
-# Not quite. In the notebook's own tables, NumPy's ratio lies in that range and autograd's below it.
-# Of JAX's two ratios, one is near a third and the other near two thirds. This happens to all of us:
-# we sum up a table by the number that pleased us most. So print the table as well. (The column
-# *now* shows whether the summary would be right today.)
+# The notebook's own tables don't quite say so. NumPy's ratio lies in that range, but autograd's
+# lies below it. Of JAX's two ratios, one is near a third and the other near two thirds. This
+# happens to all of us: we sum up a table by the number that pleased us most. So print the table as
+# well. (The column *now* shows whether the summary would be right today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
@@ -106,8 +107,8 @@ experiments.tabulate(results, "einsum")
 # eig, where LAPACK does the work
 # -------------------------------
 # The eigenvalues of a general matrix take real work, and the more of it there is, the less dispatch
-# should count. NumPy calls LAPACK for this. And JAX? The program that it compiles names the
-# routine:
+# should count. NumPy calls LAPACK for this. What does JAX call? The program that it compiles names
+# the routine:
 import re
 
 matrix = jnp.asarray(dispatch.inputs("eig", size=10)[0])
@@ -133,8 +134,9 @@ print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
 experiments.tabulate(results, "eig")
 
 # %%
-# Compare the five columns in the first row, and then in the last. Where they have come closer,
-# LAPACK has taken over from dispatch. The same, drawn for JAX's arrays:
+# Compare the five columns in the first row of *its own* arrays, and then in the last. If the
+# columns have come closer, LAPACK has taken over from dispatch. The figure shows the same for JAX's
+# arrays:
 from jaxcap.report import figures
 
 eig = results.select(operation="eig", arrays="JAX")
@@ -159,9 +161,9 @@ solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
-# On a CPU that is LAPACK's ``gesdd``, and so it is for NumPy. That leaves two differences:
-# dispatch, and who built the LAPACK. NumPy brings its own as part of OpenBLAS, and JAX borrows
-# SciPy's. So where would a factor of four come from?
+# On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. That leaves two differences: dispatch,
+# and who built the LAPACK. NumPy brings its own as part of OpenBLAS, and JAX borrows SciPy's. So
+# where would a factor of four come from?
 experiments.tabulate(results, "svd")
 
 # %%
@@ -179,9 +181,9 @@ four_times_quicker = claim(
 four_times_quicker
 
 # %%
-# Whatever the verdict is here, it proves nothing about the notebook. Its sentence may have been
-# right on another device, or for matrices of another size, and it names neither. A sentence without
-# its table can't be checked, only measured again.
+# Whatever the verdict on ``svd`` is here, it proves nothing about the notebook, whose sentence may
+# have been right on another device, or for matrices of another size. It names neither. A sentence
+# without its table can't be checked, only measured again.
 #
 # Is ``solve`` slower when it is compiled?
 # ----------------------------------------
@@ -192,8 +194,8 @@ four_times_quicker
 Source(dispatch.solve_and_reduce)
 
 # %%
-# One step of this is expensive, and both libraries leave it to compiled code. What is left for
-# ``jit`` to save?
+# The expensive step is the solution of the system, which both libraries leave to compiled code.
+# What is left for ``jit`` to save?
 systems = experiments.SOLVE.run(budget_s=0.05)
 systems
 
@@ -201,17 +203,16 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Not much. ``jit`` can fuse the weighting, which is cheap beside the solution. If JAX is behind at
-# every size, it pays for something else: on small systems for the call, and on larger ones for
-# handing the work to other threads or for a slower routine. Which of these two, we haven't
-# measured. (If a note below the first table says that processes were *in different modes*, the same
+# ``jit`` can't save much here. It can fuse the weighting, which is cheap beside the solution. If
+# JAX is behind at every size, it pays for something else. On small systems, that is the call. On
+# larger ones, it may be the hand-over to other threads, or a slower routine; we haven't measured
+# which. (If a note below the first table says that processes were *in different modes*, the same
 # call took quite different times in different processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------
-# That was the evidence, so let us count. Compared with autograd, from which the library would move,
-# how often would a single operation become faster, and how often slower? In each comparison, a
-# library has arrays of its own:
+# Now let us count. If the library moved from autograd to JAX, how often would a single operation
+# become faster, and how often slower? In each comparison, both have arrays of their own:
 own = results.select(arrays="its own")
 today = "autograd" if "autograd" in results.variants else "NumPy"
 rows = []
@@ -225,20 +226,23 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# If *slower* has the higher count, the authors of the library were right to hesitate: operation by
-# operation, it would pay for dispatch again and again, and small matrices don't earn it back. But a
-# single operation is the worst case for JAX, since it leaves nothing to fuse. Algorithms are chains
-# of operations. If a whole chain is compiled, there is one call to pay for, as with the chain of
-# sines on :doc:`the page on small arrays </tutorials/performance/dispatch_overhead>`.
+# If each size counts by itself, this page compiled :measured:`compared` operations. Of these,
+# :measured:`gained` would have become faster; :measured:`lost` would have become slower. Where
+# operations become slower, the authors of the library were right to hesitate: operation by
+# operation, the library would pay for dispatch again and again, and small matrices don't earn it
+# back. But a single operation is the worst case for JAX, since it leaves nothing to fuse.
+# Algorithms are chains of operations. If a whole chain is compiled, there is one call to pay for,
+# as with the chain of sines on :doc:`the page on small arrays
+# </tutorials/performance/dispatch_overhead>`.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------
 # Suppose that the library's users run long loops over many small matrices, such as a mean of
 # thousands of rotations. Then moving has a chance to pay: ``jit`` around the loop and ``vmap`` over
-# the matrices turn many calls into one. Gradients and GPUs come along in any case. How much it
-# pays, this page hasn't measured, so time your own loop before you decide. Here is a step of such a
-# loop. It finds the orthogonal matrix that is nearest to a given one, and is written for a single
-# matrix:
+# the matrices turn many calls into one. Gradients and GPUs come along in any case. This page hasn't
+# measured how much such a move pays, so time your own loop before you decide. Here is a step of
+# such a loop. It finds the orthogonal matrix that is nearest to a given one, and is written for a
+# single matrix:
 
 
 @jax.jit
@@ -255,10 +259,10 @@ off = found @ found.mT - jnp.eye(3)
 print(found.shape, f"off by {float(abs(off).max()):.1e} at most")
 
 # %%
-# All thousand took one call. But suppose that your users call one function on one small matrix at a
-# time. Then the price of a call is all that they will notice, so let the rows of your size in the
-# tables above decide. And if you can't tell which users you have, keep NumPy's interface in
-# between, so that the same code runs on either.
+# All thousand matrices took one call. But suppose that your users call one function on one small
+# matrix at a time. Then the price of a call is all that they will notice. In that case, let the
+# tables above decide, by the rows for matrices of that size. And if you can't tell which users you
+# have, keep NumPy's interface in between, so that the same code runs on either.
 #
 # Takeaway
 # --------
@@ -270,11 +274,12 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Don't judge a library by single operations if your program chains them. Of the
-# :measured:`compared` that this page compiled, the library would have gained with
-# :measured:`gained` and lost with :measured:`lost`. Look for a gain where there can be one: in the
-# longest function that you can compile as a whole. The notebook promised a factor of four, and on
-# this page's machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
+# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would have
+# become faster for the library; :measured:`lost` would have become slower. But don't judge JAX by
+# single operations if your program chains them: look for a gain in the longest function that you
+# can compile as a whole. And ask for the table behind a promise. The notebook promised a factor of
+# four without one; on this page's machine, ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

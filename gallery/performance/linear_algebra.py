@@ -211,13 +211,13 @@ for name in names:
 Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
-# Where the last column is closer to 1, part of the gap lies between a machine's good moments and
-# its usual ones. What is left may be due to the company: here all libraries take turns, on a CPU
-# each with threads of its own on the same cores, and the limits were measured without PyTorch. We
-# haven't tried it without PyTorch here, so we don't know.
+# If the last column is closer to 1, part of the gap is the difference between the machine's best
+# moments and its usual ones. What is left may be PyTorch's doing. It takes part here, with threads
+# of its own on the same cores if the device is a CPU, and it took no part when the limits were
+# measured. We haven't repeated the experiment without it, so we don't know.
 #
-# Such shares are usually drawn as a *roofline*. Under its slope a task is limited by memory, and
-# under its flat part by arithmetic:
+# A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
+# task under its flat part by arithmetic:
 product = results.only("JAX", task="product")
 device = product.device
 results_and_costs = [
@@ -251,9 +251,9 @@ print(f"{shown:.3g} times the limit without waiting")
 print(f"{share_of_limit(product).short} times the limit with waiting")
 
 # %%
-# No computation can be far above its limit. If the first line is, that clock has given itself away.
-# The test works for other people's numbers, too: when somebody reports the time of a product, count
-# its operations.
+# No computation can be far above its limit. If the first line is, the clock stopped too early. You
+# can test other people's numbers in the same way: when somebody reports the time of a product,
+# count its operations.
 #
 # What 32 bits and fewer give up
 # ------------------------------
@@ -287,10 +287,10 @@ for setting in ("highest", "high", "default"):
     print(f"{setting:8} {error(found):.1e}")
 
 # %%
-# Three equal numbers mean that the setting makes no difference on this device, which is usual on
+# If the three numbers are equal, the setting makes no difference on this device, which is usual on
 # CPUs. On a GPU whose tensor cores know TF32, as NVIDIA's do since the A100, the default should
-# show its error. But you need no such GPU to see the error, only to get the speed. Round the input
-# to 10 bits, and multiply in float32. The same works for bfloat16, which keeps 7.
+# show its error. You need such a GPU to get the speed, but not to see the error: round the input to
+# 10 bits, and multiply in float32. The same works for bfloat16, which keeps 7.
 for name, bits in ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
     errors[f"rounded to {name}"] = error(
@@ -310,8 +310,8 @@ axes.set_xlabel("largest relative error (lower is better)")
 _ = axes.set_title("What a format costs in accuracy")
 
 # %%
-# That is the price. What do you get for it? The experiment on limits made its products in several
-# formats, so their speeds are there already:
+# These errors are the price of fewer bits. What do you get for it? The experiment on limits
+# multiplied matrices in several formats, so their speeds are already known:
 formats = limits.select(
     variant="JAX", limit="product", device=device.platform
 )
@@ -327,8 +327,8 @@ Table(f"Products by JAX on {device}", headers, rows)
 
 # %%
 # A product forgives rounding. An inverse may not, because it can multiply a rounding error by as
-# much as the condition number of the matrix. Inverted in 32 bits and in 64, how far is our matrix
-# from passing the test with the identity?
+# much as the condition number of the matrix. Let our matrix take the test with the identity again,
+# inverted in 32 bits and in 64. How far off is the product of the matrix and its inverse?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 inverse_32 = float(linalg.offsets_from_identity(as_numpy(identity)).max())
@@ -343,13 +343,11 @@ reached = share_of_limit(product)
 tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 
 # %%
-# On this page's machine, JAX's product in float64 was :measured:`against_numpy than NumPy's`, and a
-# typical call reached :measured:`reached` of the limit. Only the second number says how much is
-# missing. The table of best calls shows how much of that a good moment of the machine makes up for;
-# what is left, we haven't explained. Fewer bits may gain more, at a price: rounding the input to
-# TF32 multiplied the error of float32 by :measured:`tf32_error`, so know whether you can afford it.
-# And check what you time. Test a result by a property that it must have, and by its largest
-# deviation instead of the mean. Test a time by the limit of the device.
+# On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the
+# limit, and was :measured:`against_numpy than NumPy's`. Only the first of these numbers says how
+# much is missing. Fewer bits may be faster, but they cost accuracy: rounding the input to TF32
+# multiplied the error of float32 by :measured:`tf32_error`. And check what you time: a result by
+# the largest deviation from a property that it must have, and a time by the limit of the device.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -3,17 +3,17 @@ Will it fit into memory?
 ========================
 
 A program that runs out of memory usually does so late, when the data are loaded and everything is
-compiled. You can know before. This page asks the compiler how much memory a gradient needs, and
-checks the answer against what a process really takes. Then it lets the gradient remember less and
-compute some numbers twice. How much memory does that save, and what does it cost in time?
+compiled. But you can know beforehand. This page asks the compiler how much memory a gradient needs,
+and checks the answer against what a process really takes. Then it lets the gradient remember less
+and compute some numbers twice. How much memory does that save, and what does it cost in time?
 """
 
 # %%
 # Ask the compiler
 # ----------------
 # Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
-# ``tanh``, and multiplies by another matrix. (``checkpoint_name`` gives the first product a name. A
-# section below asks for the product by it.)
+# ``tanh``, and multiplies by another matrix. (``checkpoint_name`` gives the first product a name,
+# by which a section below asks for it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -74,9 +74,9 @@ def remembered(layer):
 remembered(memory.layer)
 
 # %%
-# It remembers the batch, the two matrices, which are there anyway, and two arrays of what lies
-# between the matrices. You would expect each layer to add such a set, so that the temporaries grow
-# by the same amount with each:
+# The gradient of a layer remembers the batch, the two matrices, which are there anyway, and two
+# arrays that were computed between the matrices. You would expect each layer to add as much to the
+# temporaries:
 numbers_of_layers = (4, 16, 32, 64)
 temporaries = {
     name: [analysis(f, n).temp_size_in_bytes for n in numbers_of_layers]
@@ -97,8 +97,8 @@ axes.set(title="What a stack of layers needs while it runs", ylim=0)
 figures.label_ends(axes)
 
 # %%
-# Does the gradient's line rise by what a layer remembers? The matrices are arguments, so that
-# leaves the batch, and the two arrays between the matrices:
+# Does the gradient's line rise by what a layer remembers? The matrices are arguments, and don't
+# count as temporaries. The batch and the two arrays between the matrices do:
 first, *_, last = temporaries["gradient"]
 rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
 inputs, _, _, *between = remembered(memory.layer)
@@ -108,17 +108,17 @@ print(f"a layer adds {rise / 1e6:.2f} MB, and remembers {kept / 1e6:.2f} MB")
 # %%
 # What does the process take?
 # ---------------------------
-# An analysis is a plan. What did the process take in the end? The operating system (on a GPU, JAX)
-# remembers the most memory that a process has held so far. That number never falls, so a large call
-# hides all smaller ones after it. Each call therefore gets a fresh process, in which this function
-# runs:
+# An analysis is a plan. How much memory does the process take when it runs? The operating system
+# keeps a record of the most that a process has ever held; on a GPU, JAX does. This record never
+# falls, so a large call hides all smaller ones after it. Each call therefore gets a fresh process,
+# in which this function runs:
 from jaxcap.measure import peak
 
 Source(peak.growth)
 
 # %%
-# Let two gradients run, of a batch so large that little else in the process matters. The second is
-# the subject of the next section:
+# Let two gradients run, with a batch so large that little else in the process matters. The second
+# gradient is the subject of the next section:
 from jaxcap.experiments import memory as experiments
 from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
 
@@ -144,14 +144,14 @@ Table("Temporaries and results of one call", columns, rows)
 
 # %%
 # The operating system also counts what the runtime and its threads touch meanwhile. The compiler
-# knows nothing of that, so expect the second number to be somewhat larger. If it is no more than
-# that, the analysis is a number that you can plan with.
+# knows nothing of that, so expect the second number to be somewhat larger. If it is only a little
+# larger, you can plan with the analysis.
 #
 # Remember less, and compute it again
 # -----------------------------------
 # :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. In the
-# backward pass, as much of the function runs again as it takes to recover the rest. A *policy* lets
-# you choose what else to remember, such as the product that got a name in ``layer``:
+# backward pass, the function runs again to recover the rest. A *policy* lets you choose what else
+# to remember, such as the product that got a name in ``layer``:
 only_product = jax.checkpoint_policies.save_only_these_names("product")
 with_product = jax.checkpoint(memory.layer, policy=only_product)
 print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
@@ -173,9 +173,10 @@ expected, *others = [way()[0] for way in ways.values()]
 max(float(abs(other - expected).max()) for other in others)
 
 # %%
-# They do, to the rounding of 32-bit numbers. Now guess again. For each layer, a plain gradient
-# multiplies matrices six times: twice in the forward pass, and four times in the backward pass. A
-# checkpoint repeats the first of these products, and ``tanh``. What will that do to the time?
+# The four gradients agree, to the rounding of 32-bit numbers. Now guess again. For each layer, a
+# plain gradient multiplies matrices six times: twice in the forward pass, and four times in the
+# backward pass. A checkpoint repeats the first of these products, and ``tanh``. What will that do
+# to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
@@ -221,8 +222,8 @@ recomputing_costs
 
 # %%
 # Why might more work take less time? Because memory has a price, too. When a process on a CPU first
-# touches a page of memory, the operating system has to clear and map it. That is called a page
-# fault:
+# touches a page of memory, the operating system has to clear and map the page. This is called a
+# page fault:
 import mmap
 
 for name in order:
@@ -231,23 +232,24 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# If that comes near the temporaries, each call gets all its memory from the operating system, and
-# gives it back. On Linux, ``malloc`` does so with blocks above a threshold, which `adapts to a
-# program but stays below a maximum <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. It
-# keeps smaller blocks for the next call. A gradient that remembers less may therefore save the page
-# faults as well, and whether it comes out ahead depends on the size. (:doc:`Mistake 9 of timing
-# </tutorials/performance/timing>` has more on that. For this page we have left ``malloc`` alone, as
-# your programs do.)
+# If a call has about as many megabytes of new pages as of temporaries, it gets all this memory from
+# the operating system, and gives it back at the end. On Linux, ``malloc`` treats blocks above a
+# threshold in this way; the threshold `adapts to a program but stays below a maximum
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. Smaller blocks are kept for the next
+# call. A gradient that remembers less may therefore save the page faults as well, and whether it
+# comes out ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>`
+# has more on page faults. On this page, ``malloc`` does what it does in your programs.)
 #
 # Did the compiler comply?
 # ------------------------
-# A checkpoint around everything runs the whole forward pass once more, right before the backward
-# pass, and this time all of it has to be remembered. JAX's documentation `warns of that
+# A checkpoint around everything saves nothing. Before the backward pass, the whole forward pass has
+# to run, and all of it has to be remembered, just as without a checkpoint. (If you ask for the
+# value as well, the forward pass even runs twice.) JAX's documentation `warns of that
 # <https://docs.jax.dev/en/latest/301/remat.html>`__: wrap the parts, not the whole.
 #
-# There is another way to save nothing. Write the same stack as a Python loop, and the compiler sees
-# all its layers at once. Count how often JAX asks for ``tanh``, and how often the compiled program
-# computes it:
+# A checkpoint around each layer may save nothing, either. Write the same stack as a Python loop,
+# and the compiler sees all its layers at once. Count how often JAX asks for ``tanh``, and how often
+# the compiled program computes it:
 import re
 from functools import partial
 
@@ -262,20 +264,21 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
     print(f"{name:6} {asked:2} asked, {done:2} done, {size:.2f} MB")
 
 # %%
-# If the second line asks for twice as many as the first, and does no more, the compiler has noticed
-# that it was asked for the same thing twice. It reuses the first result, as it should in any other
-# program, and the checkpoint saves nothing. JAX tries to prevent that by a barrier between the two
-# (``prevent_cse`` of :func:`jax.checkpoint`). But the compiler for a device decides what becomes of
-# the barrier, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__ where their
-# savings were.
+# If the second program asks for twice as many as the first, and does no more, the compiler has
+# noticed that it was asked for the same ``tanh`` twice. It reuses the first result, as it should in
+# any other program, and the checkpoint saves nothing. JAX tries to prevent this by a barrier
+# between the two computations (``prevent_cse`` of :func:`jax.checkpoint`). But the compiler for a
+# device decides what becomes of the barrier, and `people wondered
+# <https://github.com/jax-ml/jax/issues/19822>`__ where their savings were.
 #
-# With ``scan``, as above, the two are in different loops. Whichever you write, ask for the
-# temporaries before you trust a checkpoint.
+# In a ``scan``, as above, the two computations are in different loops, so the compiler doesn't see
+# that they are the same. Whether you write a scan or a loop, ask for the temporaries before you
+# trust a checkpoint.
 #
 # The largest stack that fits
 # ---------------------------
-# How many layers fit into a gigabyte? Two analyses tell what a layer adds, and two more check the
-# forecast:
+# How many layers fit into a gigabyte? Two analyses tell us what a layer adds, and two more check
+# the forecast:
 limit = 1e9
 
 
@@ -299,7 +302,8 @@ for name in (EVERYTHING, INPUTS):
 
 
 # %%
-# Nothing of this size has been allocated. You can find the largest batch in the same way.
+# To find this out, no array of that size had to be made. You can find the largest batch in the same
+# way.
 #
 # Lend an argument to the result
 # ------------------------------
@@ -317,7 +321,7 @@ print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
 # %%
-# The old array is gone then. JAX knows, and says so if you use it:
+# After the call, the donated array is gone. JAX knows this, and says so if you use the array:
 slopes = jax.tree.map(jnp.ones_like, stack)
 lower = donating(stack, slopes)
 print("deleted:", stack[0].is_deleted(), slopes[0].is_deleted())
@@ -343,8 +347,9 @@ print("deleted:", x.is_deleted())
 #
 # What other releases plan
 # ------------------------
-# A plan depends on the compiler that makes it. Our :doc:`recordings of JAX's releases
-# </releases/index>` include the temporaries of a gradient through an attention layer:
+# A plan depends on the compiler that makes it. Does it change with a release? Our :doc:`recordings
+# of JAX's releases </releases/index>` include the temporaries of a gradient through an attention
+# layer:
 from jaxcap.releases.figures import course, finding
 from jaxcap.releases.recorded import recorded
 
@@ -355,9 +360,9 @@ own = [change for change in releases.changes if change.series is attention]
 _ = course(attention, own, releases.names)
 
 # %%
-# The line begins with the first release that reported temporaries on that machine. What became of
-# them: :measured:`by_releases`. If a program of yours no longer fits after an update, compare the
-# analyses of both releases: they don't scatter as times do, and need no large machine.
+# The line begins with the first release that reported temporaries on that machine. In short, it
+# shows this: :measured:`by_releases`. If a program of yours no longer fits after an update, compare
+# the analyses of both releases: unlike times, they don't scatter, and they need no large machine.
 #
 # Takeaway
 # --------
@@ -369,16 +374,16 @@ compared = recomputing_costs.estimate
 fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 
 # %%
-# Ask before you run: ``jax.jit(f).lower(...).compile().memory_analysis()`` takes shapes without
-# numbers. Arguments, results and temporaries together are what the call needs.
+# To know before you run, ask ``jax.jit(f).lower(...).compile().memory_analysis()``, which needs
+# shapes but no numbers. A call takes the arguments, results and temporaries together.
 #
 # Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
-# remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. The one
-# with checkpoints was :measured:`compared than the one without`. A gigabyte holds the gradient of
-# :measured:`fit_plain` layers, or with checkpoints of :measured:`fit_thrifty`.
+# remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. With
+# these checkpoints, it was :measured:`compared than without`. A gigabyte holds the gradient of
+# :measured:`fit_plain` layers without checkpoints, or of :measured:`fit_thrifty` with them.
 #
-# Then check that a checkpoint has saved something. One around the whole function saves nothing, and
-# a compiler may undo one around a part. Donate arguments that you don't need any more.
+# Check that a checkpoint has saved something, because one around the whole function saves nothing,
+# and a compiler may undo one around a part.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`why is it slow, and
 # why is it NaN </tutorials/performance/faults>`?

@@ -2,20 +2,21 @@
 How far to trust these numbers
 ==============================
 
-This site puts an interval beside its timings and a verdict beside its comparisons. Who says that
-they are right? You can find out, by asking questions to which you know the answer. How often does a
-verdict raise a false alarm? How often does an interval miss the next measurement? And do the usual
-tools do better in the same time? (You will learn little about JAX here. If you take our intervals
-on trust, read the takeaway and go on to the next page.)
+This site puts an interval beside its timings and a verdict beside its comparisons. Are they right?
+To find out, ask questions to which you know the answer. How often does a verdict raise a false
+alarm? How often does an interval miss the next measurement? And do the usual tools do better in the
+same time? (You will learn little about JAX here. If you take our intervals on trust, read the
+takeaway and go on to the next page.)
 """
 
 # %%
 # What is the verdict on a call and the same call?
 # ------------------------------------------------
 # Normally you compare two functions because you don't know which is faster, and so you can't tell
-# whether the verdict is right. But here is a pair for which everybody knows: a call, and the same
-# call. We take kernels of all kinds, from a scalar product to a system of equations. Each of them
-# gets two names, ``A`` and ``B``, and is compared with itself as if these were two functions.
+# whether the verdict is right. But here is a pair for which everybody knows the answer: a call, and
+# the same call. We take kernels of all kinds, from a scalar product to a system of equations. Each
+# kernel gets two names, ``A`` and ``B``, and is compared with itself as if these were two
+# functions.
 from jaxcap.experiments.precision import PRECISION
 
 twice = PRECISION.run(budget_s=0.02)
@@ -25,14 +26,15 @@ twice.speedups(over="A")
 # There are two right verdicts. *Undecided* says that the interval is too wide to tell. *No faster*
 # says more, namely that what difference there may be is too small to matter. (In code, ``verdict``
 # is ``"undecided"`` for both.) If a verdict is *faster* or *slower*, it is a false alarm. How many
-# are there?
+# false alarms are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
-# Before you praise a low number: a tool whose intervals run from zero to infinity would never raise
-# an alarm either. So we also ask for something harder. The whole interval has to be close to 1:
+# A low number proves little by itself, because a tool whose intervals run from zero to infinity
+# would never raise an alarm either. So we also ask for something harder: the whole interval has to
+# be close to 1.
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -47,15 +49,15 @@ as_fast
 # %%
 # Four tools, asked the same questions
 # ------------------------------------
-# One build asks too few questions to judge anybody by. Even a perfect interval with a confidence of
-# 0.95 is wrong once in twenty times. So we repeated what you see above many times, first on a quiet
-# machine, and then with one of its cores kept busy by another process.
+# One build asks too few questions to judge a tool by. Even a perfect interval with a confidence of
+# 0.95 is wrong once in twenty times. So we repeated the comparison above many times, first on a
+# quiet machine, and then while another process kept one of its cores busy.
 #
 # Three other tools got the same questions and the same time, each used as its documentation
 # recommends. ``timeit`` prints the best of several repeats. PyTorch's ``Timer`` gives the median
 # and the quartiles of its blocks. And pyperf gives the mean and the standard deviation over several
 # processes, and compares them with a t-test. It starts new processes for every function, so in the
-# time in which the others answered all questions, it could answer one.
+# time in which the other tools answered all questions, pyperf could answer one.
 #
 # An audit of this kind takes far too long for a build. So the numbers from here on were recorded,
 # on the machine and on the day that the tables name:
@@ -70,8 +72,8 @@ reliability.table_of_verdicts(audit)
 # give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) A
 # tool that never sees a difference raises no false alarm either. So the next column has a case with
 # a difference, the wave op by op and compiled: how often was it found? Read the two columns
-# together, because caution has a price. The *spread* is the standard deviation of the speed-up of
-# the wave, from run to run.
+# together, because caution has a price. The *spread* is how much the speed-up of the wave varied
+# from run to run, as a standard deviation.
 #
 # The dashed line marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -103,14 +105,14 @@ _ = figure.legend(loc="outside right center")
 
 # %%
 # This site's own verdicts were false in :measured:`alarms` of the cases on the quiet machine, and
-# in :measured:`alarms_when_busy` with one core busy. The other tools are careful, too. So how can
-# one of them see a difference between a call and itself?
+# in :measured:`alarms_when_busy` with one core busy. The authors of the other tools are careful,
+# too. So how can a tool see a difference between a call and itself?
 #
 # Suppose it times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow each
 # other agree well, because the machine hardly changes in between. But by the time it is ``B``'s
 # turn, the machine may have changed, and then you are comparing two moments instead of two calls. A
-# new process changes even more, since it lays out its memory anew. That is why ``A`` and ``B`` take
-# turns on this site, and why its intervals come from several processes.
+# new process changes even more, since it lays out its memory anew. For these reasons, ``A`` and
+# ``B`` take turns on this site, and its intervals come from several processes.
 #
 # Will the next run agree?
 # ------------------------
@@ -125,11 +127,11 @@ reliability.table_of_intervals(audit)
 # cases, and the next ratio of two times in :measured:`next_ratio`.
 #
 # In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
-# or a standard deviation beside their number, and their readers go by that when they decide whether
-# two numbers differ.
+# or a standard deviation beside their number, and their readers use these to decide whether two
+# numbers differ.
 #
-# Here is one question as each tool answered it, run by run, on the quiet machine. Pick a panel, and
-# see whether each interval contains the dot of the run after it:
+# The figure shows how each tool answered one question, run by run, on the quiet machine. Pick a
+# panel, and see whether each interval contains the dot of the next run:
 figure, panels = plt.subplots(
     1, len(TOOLS), figsize=(6, 3), sharex=True, sharey=True
 )
@@ -145,29 +147,29 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Each dot outside the interval before it is a surprise for somebody who trusted that interval. But
-# where the panels differ in height, don't hold it against any tool. They don't time quite the same
-# thing, because this site :doc:`holds the memory allocator still </measuring>`. Under the other
-# tools, the memory of a large array may go back to the system after each call, to be fetched again
-# for the next.
+# Each dot outside the interval of the run before is a surprise for somebody who trusted that
+# interval. But if the panels show speed-ups of different sizes, that is no tool's fault. The tools
+# don't time quite the same thing, because this site :doc:`holds the memory allocator still
+# </measuring>`. Under the other tools, the memory of a large array may go back to the system after
+# each call, to be fetched again for the next.
 #
 # What no interval can promise
 # ----------------------------
 # The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
 # and the neighbours on the machine will be different, and nothing measured today says how much that
-# matters. What we can see is how much changes within minutes: in part between the processes of one
-# run, and in part between runs.
+# matters. What we can see is how much changes within minutes, between the processes of one run and
+# between runs:
 reliability.table_of_deviations(audit)
 
 # %%
-# The differences between runs can't be seen from inside a run, however many processes it has. So
-# each interval on this site is made wider, by what is in the column *intervals allow for*. If your
-# machine's runs differ by more than that, its times will miss their intervals more often than the
-# table of intervals says. Its speed-ups should miss them less, because what slows down one side
-# usually slows down the other.
+# A run can't see how much it differs from other runs, however many processes it has. So each
+# interval on this site is made wider, by the amount in the column *intervals allow for*. The more
+# your machine's runs differ beyond that, the more often its times may miss their intervals.
+# Speed-ups should miss theirs less often, because what slows down one side usually slows down the
+# other.
 #
 # And an interval says nothing about another machine, another version of a library, or another size.
-# That is why each page tells you on what it was measured.
+# So each page tells you on what it was measured.
 #
 # Repeat the audit
 # ----------------
@@ -192,14 +194,13 @@ next_time = str(reliability.next_inside(times))
 next_ratio = str(reliability.next_inside(speedups))
 
 # %%
-# How far can you trust a verdict on this site? In this build, a matrix product was
-# :measured:`as_itself than itself`. In the audit, on a quiet machine, a verdict saw a difference in
-# :measured:`alarms` of the cases that had none, and saw the difference that there was in
-# :measured:`found` of the runs. And an interval? It contained the time of the next run in
-# :measured:`next_time` of cases. That holds for minutes, on one machine. If a decision depends on a
-# number, measure it again, on another day.
+# In the audit, on a quiet machine, verdicts of this site raised a false alarm in :measured:`alarms`
+# of the cases without a difference, and found the difference in :measured:`found` of the runs that
+# had one. The time of the next run lay inside its interval in :measured:`next_time` of cases. In
+# this build, a matrix product was :measured:`as_itself than itself`. All this holds for minutes, on
+# one machine, so if a decision depends on a number, measure it again, on another day.
 #
-# Some mistakes no interval can show, because they hit every repeat alike: see :doc:`how to time JAX
-# </tutorials/performance/timing>`. The rules behind all this are in :doc:`how we
-# measure </measuring>`. Next: from the precision of timings to that of numbers, and the question
-# :doc:`how few bits are enough </tutorials/performance/bits>`.
+# No interval shows a mistake that hits every repeat alike: for those, see :doc:`how to time JAX
+# </tutorials/performance/timing>`. :doc:`How we measure </measuring>` has the rules behind our
+# intervals. Next: from the precision of timings to that of numbers, and the question :doc:`how few
+# bits are enough </tutorials/performance/bits>`.

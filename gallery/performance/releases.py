@@ -5,15 +5,15 @@ Has JAX become faster?
 Time a program under an old release and under today's, and one of the two numbers will be larger.
 Did JAX change, or did you see noise? This page compares dozens of releases. It finds out how
 different a release can look from *itself*, why a long list of comparisons contains regressions that
-never happened, and what is left once both are taken care of.
+never happened, and which changes are left when both are taken into account.
 """
 
 # %%
 # Two numbers don't answer it
 # ---------------------------
 # Measuring dozens of releases takes hours, so this page reads a recording that was made earlier:
-# small programs, each run in fresh processes under every release that could still be installed. The
-# releases took turns on one machine.
+# small programs, each of which ran in fresh processes under every release that could still be
+# installed. The releases took turns on one machine.
 from jaxcap.releases.recorded import recorded
 
 releases = recorded()
@@ -85,7 +85,8 @@ _ = axes.legend(loc="upper left")
 # ----------------------------
 # A difference means something only if it is large compared with the spread *within* a release. Each
 # process contributes one number, its median time. Welch's t-test then asks: if nothing had changed,
-# how often would two groups of numbers come out this far apart? That probability is the *p-value*.
+# how often would two groups of numbers come out this far apart, or farther? That probability is the
+# *p-value*.
 from scipy.stats import ttest_ind
 
 
@@ -120,18 +121,19 @@ share = f"{alarms / max(len(by_chance), 1):.1%}"
 print(f"{alarms:,} false alarms in {len(by_chance):,} comparisons, {share}")
 
 # %%
-# A share of five per cent or less keeps the promise. (With groups as small as these, Welch's test
-# tends to be cautious, and the share may be lower.) But what was promised is a rate of errors, and
-# not that there are none. And each new release brings as many comparisons as there are programs.
+# The test keeps its promise if the share is five per cent or less. (With groups as small as these,
+# Welch's test tends to be cautious, and the share may be lower.) But the promise is only that
+# errors are rare, not that there are none, and each new release brings as many comparisons as there
+# are programs.
 #
 # Many comparisons need a correction
 # ----------------------------------
 # Now compare each release with the one before it, for every program. In some of these pairs
-# something changed, and in others nothing did. Their p-values show how many there are of each kind.
-# Where nothing changed, p-values are spread evenly between 0 and 1, which is another way to state
-# the promise of the test. Where something did, they pile up near 0. (For the releases, each p-value
-# is the larger one of two tests, as :doc:`the rules </releases/noise>` ask. That pushes their even
-# part a little to the right.)
+# something changed, and in others nothing did. The p-values show how many pairs there are of each
+# kind. Without a change, p-values are spread evenly between 0 and 1, which is another way to state
+# the promise of the test. With a change, they pile up near 0. (For the releases, we take the larger
+# p-value of two tests, as :doc:`the rules </releases/noise>` ask, so the even part of their line
+# rises a little to the right.)
 steps = [step for step in releases.steps if not step.series.is_exact]
 observed = [step.p for step in steps]
 
@@ -149,9 +151,9 @@ _ = axes.legend()
 
 # %%
 # The even part doesn't stop at 0.05. So if you list every pair with a p-value below 0.05, you list
-# the real changes along with a twentieth of all the pairs that didn't change. Benjamini and
-# Hochberg's correction takes all p-values together, and asks for smaller ones, until only one entry
-# in twenty is expected to be on the list by chance:
+# those real changes that the test can see, along with about a twentieth of all the pairs that
+# didn't change. Benjamini and Hochberg's correction looks at all p-values together, and lowers the
+# limit until only one entry in twenty is expected to be on the list by chance:
 from scipy.stats import false_discovery_control
 
 p_values = np.nan_to_num(observed, nan=1.0)
@@ -162,7 +164,7 @@ print(f"{np.sum(corrected <= 0.05):,} after the correction")
 
 # %%
 # The correction has a price: small changes that are real drop off the list together with the false
-# ones. A pair that isn't listed may have changed all the same, by too little for a handful of
+# ones. A pair that isn't listed may have changed all the same, but by too little for a handful of
 # processes to show it.
 #
 # Two speeds under one release
@@ -183,19 +185,19 @@ own = [change for change in releases.changes if change.series is restless]
 _ = course(restless, own, releases.names)
 
 # %%
-# Look for a release whose dots form two clusters. There, a process is either fast or slow from
-# start to end, and the release has no say in which. What decides may be where the arrays lie in
-# memory, or which threads share a core. With bad luck, one release gets only slow processes and the
-# next only fast ones, and the test sees a change. So a program like this has to pass one more
-# check: every process of one release must be faster than all processes of the other.
+# Look for a release whose dots form two clusters. Under such a release, a process is either fast or
+# slow from start to end, and the release doesn't decide which. The place of the arrays in memory
+# may decide, or which threads share a core. With bad luck, one release gets only slow processes and
+# the next only fast ones, and the test sees a change. So a change of such a program has to pass one
+# more check: every process of one release must be faster than all processes of the other.
 #
 # Measure the largest changes twice
 # ---------------------------------
 # A list of the *largest* changes has a bias of its own. To get to the top, a change has to be
 # large, and a little luck helps. Statisticians call this the winner's curse. The cure is to measure
-# the top of the list a second time and to believe the second number, for which nobody picked a
-# winner. The smaller a change is, the more of it may have been luck, so compare the two columns.
-# Each row is a change from one release to the next:
+# the top of the list a second time, and to believe the second number, because nobody picked a
+# winner by it. The smaller a change is, the more of it may have been luck. Each row of the table is
+# a change from one release to the next. How far do the two recordings agree?
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
@@ -206,8 +208,8 @@ columns = ("program", "release", "first recording", "second recording")
 Table("The largest changes from one release to the next", columns, rows)
 
 # %%
-# Does one release come up again and again? Then look for a cause that its changes share. Two such
-# causes are known. In 0.11.1, `loops that write single elements rewrote their whole array
+# If one release comes up again and again, look for a cause that its changes share. Two such causes
+# are known. In 0.11.1, `loops that write single elements rewrote their whole array
 # <https://github.com/jax-ml/jax/issues/40101>`__, and 0.11.2 mended that. And by `JAX's list of
 # changes <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in 0.4.32.
 # That release was withdrawn, so its changes show up in 0.4.33. Here is the change at the top of the
@@ -219,9 +221,9 @@ _ = course(largest, own, releases.names)
 # %%
 # So, has it?
 # -----------
-# Back to the question in the title. Each dot is a program. Left of the line, it takes less time
-# under the newest release than under the oldest. It is grey if the difference is uncertain, or
-# below ten per cent. (A program whose memory was counted has no time, and no dot.)
+# Back to the question in the title. Each dot is a program. A program whose dot is left of the line
+# takes less time under the newest release than under the oldest. The dot is grey if the difference
+# is uncertain, or below ten per cent. (A program whose memory was counted has no time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
 topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
 faster = [pair for pair in pairs if pair.is_change and pair.ratio < 1]
@@ -246,10 +248,10 @@ axes.xaxis.set_major_formatter("{x:g}")
 # sphinx_gallery_thumbnail_number = 5
 
 # %%
-# Where blue and orange dots share a row, there is no single answer even for one kind of program. So
-# ask about your own. ``jaxcap bisect`` takes a function and two releases, installs what it needs in
-# between, and finds the release that changed the function's speed. ``jaxcap releases record``
-# repeats the recording behind this page on your machine.
+# Where a row has both blue dots and orange ones, there is no single answer even for one kind of
+# program. So ask about your own program. ``jaxcap bisect`` takes a function and two releases,
+# installs releases in between, and finds the one that changed the function's speed. ``jaxcap
+# releases record`` repeats the recording behind this page on your machine.
 #
 # Takeaway
 # --------
@@ -260,10 +262,10 @@ many = f"{len(steps):,}"
 # %%
 # It depends on your program. Of :measured:`count`, :measured:`less_time` take less time under the
 # newest release than under the oldest, and :measured:`more_time` take more. For the others, the
-# difference is uncertain, or below a tenth. We made :measured:`many` comparisons from one release
-# to the next, so a test that raises one false alarm in twenty had plenty of opportunity. Before you
-# report a regression, measure each release in several processes, and one release twice. Look for
-# two speeds. Then measure what you found once more.
+# difference is uncertain, or below a tenth. A test that raises one false alarm in twenty has plenty
+# of opportunity in the :measured:`many` comparisons from one release to the next. So before you
+# report a regression, measure each release in several processes, and one release twice. Check that
+# no program runs at two speeds under one release, and then measure what you found once more.
 #
 # :doc:`/releases/index` has all programs under all releases, and :doc:`/releases/noise` the rules
 # for what counts as a change. :doc:`How far to trust these numbers

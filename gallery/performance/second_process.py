@@ -4,9 +4,9 @@ What does a program pay before its first result?
 
 You change a line, run the script again, and wait. Python starts, JAX is imported, and what the last
 run compiled is compiled once more. This page takes that wait apart in fresh processes, and finds
-out how much of it a second process can skip. Two more settings are fixed when a process starts: how
-many threads compute, and how hard the compiler tries. The second half of the page tests which of
-them do what they say.
+out how much of it a second process can skip. Two more choices are often made when a process starts:
+how many threads compute, and how hard the compiler tries. The second half of the page tests which
+settings for them do what they say.
 """
 
 # %%
@@ -19,8 +19,8 @@ from jaxcap.report.source import Source
 Source(network.loss)
 
 # %%
-# A fresh process computes it once. It notes the time when Python runs, when JAX has been imported,
-# and when JAX has found its devices. Then it traces, lowers and compiles the gradient, as
+# A fresh process computes this gradient once. It notes the time when Python runs, when JAX has been
+# imported, and when JAX has found its devices. Then it traces, lowers and compiles the gradient, as
 # :doc:`the page on loops </tutorials/transformations/loops>` explains, and runs it:
 from jaxcap.measure import start_up
 
@@ -39,8 +39,8 @@ for stage, seconds in stages.items():
     print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * share}")
 
 # %%
-# The next run of the script pays for all of this again. JAX has two ways to save some of it for the
-# next process.
+# The next run of the script pays for all these stages again. JAX has two ways to spare the next
+# process some of them.
 #
 # A cache on disk, with a threshold
 # ---------------------------------
@@ -71,7 +71,7 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 #
 # A program in a file
 # -------------------
-# You can also compile *ahead of time*, without calling the function, and save what you get.
+# You can also compile *ahead of time*, without calling the function, and save the compiled program.
 # JAX has `an experimental module
 # <https://docs.jax.dev/en/latest/jax.experimental.serialize_executable.html>`__ for that:
 import pickle
@@ -87,10 +87,10 @@ print(f"{size:,} bytes")
 
 # %%
 # A compiled program fits one kind of device and one release of JAX. :func:`jax.export.export` stops
-# before that, and returns a function that is traced and lowered. It can be `saved as well
-# <https://docs.jax.dev/en/latest/501/export.html>`__, for other machines and later releases, which
-# have to compile it. They need neither your Python code nor the modules that it imports. Do all
-# three compute the same gradient?
+# before it compiles, and returns a function that is traced and lowered. You can `save that function
+# as well <https://docs.jax.dev/en/latest/501/export.html>`__, for other machines and later
+# releases. They have to compile it, but need neither your Python code nor the modules that it
+# imports. Do the compiled program and the exported function compute the same gradient as ``jit``?
 import numpy as np
 from jax import export
 
@@ -103,9 +103,9 @@ for way in (program, exported.call):
 # %%
 # What each of them saves
 # -----------------------
-# Now for the comparison. One process finds nothing, one finds its program in the cache, and one
-# loads it from the file. Which stages will get shorter, and how much of the wait will be left? Each
-# gets several processes, in random order:
+# Now compare three starts. One finds nothing saved, one finds its program in the cache, and one
+# loads it from the file. Which stages will get shorter, and how much of the wait will be left? We
+# start several processes of each kind, in random order:
 without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
 ways = {
     "nothing saved": (None, without_cache),
@@ -161,17 +161,18 @@ Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
 # The cache can take the place of ``compile``, and of nothing else. JAX looks a program up by its
-# text, so it has to trace and lower the function first. The file takes the place of all three
-# stages, but you have to know which program you want, and to save it again when the function
-# changes.
+# text, so it has to trace and lower the function first. The file takes the place of ``trace``,
+# ``lower`` and ``compile``, but you have to know which program you want, and to save it again when
+# the function changes.
 #
-# If ``compile`` didn't get shorter, XLA may have refused what it found. It checks that the CPU has
-# all the features of the one that it compiled for, and `for some Intel CPUs that fails even where
-# the program was compiled <https://github.com/jax-ml/jax/issues/38445>`__, because two preferences
-# are counted as features.
+# If ``compile`` didn't get shorter, XLA may have refused the saved program. It checks that the CPU
+# has all the features of the CPU that it compiled for. `Some Intel CPUs fail this check even on the
+# machine that compiled the program <https://github.com/jax-ml/jax/issues/38445>`__, because two
+# preferences are counted as features.
 #
-# Neither way saves the import, and nothing in JAX could: it comes first. If it takes most of the
-# time that is left, start fewer processes, and let each do more.
+# Neither the cache nor the file saves the import, and nothing in JAX could, because the import
+# comes first. If it takes most of the time that is left, start fewer processes, and let each do
+# more.
 #
 # How many threads compute?
 # -------------------------
@@ -183,17 +184,17 @@ from jaxcap.measure import threads
 Source(threads.at_work)
 
 # %%
-# Fresh processes use it to count the threads that share a matrix product, and those that share
-# ``tanh``. People limit them in four ways. The first asks the operating system, as the command
-# ``taskset`` does:
+# Fresh processes use this function to count the threads that share a matrix product, and those that
+# share ``tanh``. People limit threads in four ways. The first, ``sched_setaffinity``, asks the
+# operating system, as the command ``taskset`` does:
 Source(threads.usage_on_one_core)
 
 # %%
-# The second is a variable that `XLA reads
+# The second is ``PJRT_NPROC``, a variable that `XLA reads
 # <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
-# threads. The third is a flag that has been `recommended since 2019
-# <https://github.com/jax-ml/jax/issues/743>`__, and the fourth a setting that other libraries obey.
-# Which of them will work?
+# threads. The third is ``--xla_cpu_multi_thread_eigen``, a flag that has been `recommended since
+# 2019 <https://github.com/jax-ml/jax/issues/743>`__. The fourth is ``OMP_NUM_THREADS``, a variable
+# that other libraries obey. Which of the four will work?
 FLAG = "--xla_cpu_multi_thread_eigen=false"
 limits = {
     "none": (threads.usage, {}),
@@ -223,27 +224,27 @@ title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
-# A limit has worked if a single thread computes. The column *all* may count more, which wait, or
-# compile. Where several threads still share a call, the limit did nothing, and that can change with
-# a release: XLA's runtime for CPUs has been replaced since people began to recommend the flag. Only
-# the first limit doesn't depend on XLA, and JAX's developers `recommended it
+# A limit works if only one thread computes. (The column *all* also counts threads that wait or
+# compile.) If several threads still share a call, the limit did nothing. Which limits work can
+# change with a release: XLA's runtime for CPUs has been replaced since people began to recommend
+# the flag. Only the first limit doesn't depend on XLA, and JAX's developers `recommended it
 # <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If several threads share hardly more
-# than one core, other work on the machine kept the rest.)
+# than one core, other work took the rest of the machine.)
 #
 # A wrong flag ends the process
 # -----------------------------
-# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. Its flags are
-# spelled as in America. What does it say to a British one?
+# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. Its flags have
+# American spelling. What does it say to a British one?
 try:
     fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
 except fresh.FreshProcessError as error:
     print(str(error).partition("] ")[2])
 
 # %%
-# The process ended there, without an exception. If a release renames or drops a flag, programs that
-# set it stop working. For most flags there is a better place. :func:`jax.jit` `takes them for one
-# function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, and raises an exception,
-# which you can handle:
+# XLA ended the process at once, without an exception. So if a release renames or drops a flag,
+# programs that set it stop working. Most flags have a better place: :func:`jax.jit` `takes them for
+# one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. If it doesn't know a
+# flag, it raises an exception, which you can handle:
 british = {"xla_cpu_enable_fast_maths": True}
 try:
     jax.jit(jax.nn.gelu, compiler_options=british)(1.0)
@@ -254,8 +255,8 @@ except jax.errors.JaxRuntimeError as error:
 # What do the options change?
 # ---------------------------
 # Here are three that people try. *Fast maths* lets the compiler calculate as if numbers had no
-# rounding, the second turns off the optimisations of LLVM, which writes the machine code, and the
-# third is the flag from above:
+# rounding. The second option turns off the optimisations of LLVM, which writes the machine code.
+# The third is the flag that was recommended for threads:
 from jaxcap.experiments import compiler_options as experiments
 
 for name, options in experiments.OPTIONS.items():
@@ -291,8 +292,9 @@ optimising_pays = claim(
 optimising_pays
 
 # %%
-# The column *first call* has what the optimisations cost. If you run a large program only once, to
-# see whether it works, you may prefer it compiled badly and soon.
+# The column *first call* of the table shows how much time the optimisations take. If you run a
+# large program only once, to see whether it works, you may prefer that it compiles soon and runs
+# slowly.
 #
 # Fast maths may change results. With one more option, the compiler for CPUs takes it for granted
 # that there is no NaN:
@@ -308,8 +310,9 @@ print(jnp.isnan(nan))
 print(jax.jit(jnp.isnan, compiler_options=trusting)(nan))
 
 # %%
-# Flags come and go. When XLA's new runtime made some loops slow, `people went back to the old one
-# <https://github.com/jax-ml/jax/issues/26145>`__ with a flag. Does this release still know it?
+# Flags come and go. When XLA's new runtime made some loops slow, `people went back to the old
+# runtime <https://github.com/jax-ml/jax/issues/26145>`__ with a flag. Does this release still know
+# that flag?
 old_runtime = {"xla_cpu_use_thunk_runtime": False}
 try:
     print(jax.jit(jnp.sum, compiler_options=old_runtime)(nan))
@@ -333,9 +336,9 @@ now = slower[0] if slower else None
 _ = course(start, changes, releases.names, regression=now)
 
 # %%
-# In short, they show this: :measured:`by_releases`. A start reads many files. Whether these are
-# still in memory depends on what else the machine has read since, so starts scatter more than calls
-# do, and a small change can hide in that.
+# In short, the recordings show this: :measured:`by_releases`. A start reads many files. Whether
+# these files are still in memory depends on what else the machine has read since, so starts scatter
+# more than calls do, and the scatter can hide a small change.
 #
 # Takeaway
 # --------
@@ -355,15 +358,14 @@ by_releases = finding(start, changes, now)
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
-# :measured:`imported` of that for the import. A process with its program in the cache was
-# :measured:`cached than one with nothing saved`, and a process that loaded it from a file was
-# :measured:`loaded than one with nothing saved`. A cache can save compilation, a file tracing and
-# lowering as well, and nothing saves the import. Set the cache's threshold to 0 if your programs
-# are small.
+# :measured:`imported` of that for the import. With its program in the cache, it was
+# :measured:`cached than without`, and with the program in a file, it was
+# :measured:`loaded than without`. A cache can save compilation, and a file tracing and lowering as
+# well, but nothing saves the import. If your programs are small, set the cache's threshold to 0.
 #
-# To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset``, before it
-# imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure them. On this page's
-# machine, ``gelu`` with fast maths was :measured:`fast than by default`, and without LLVM's
+# To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset`` before it
+# imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure what they do: on this
+# page's machine, ``gelu`` with fast maths was :measured:`fast than by default`, and without LLVM's
 # optimisations it was :measured:`unoptimised than by default`.
 #
 # Try it yourself in :doc:`exercise 10 </exercises/10_second_process>`. Next: :doc:`should a

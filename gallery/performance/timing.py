@@ -100,7 +100,9 @@ pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you.
+# The table keeps the *first call* in a column of its own, and so should you. (The stopwatch ran
+# once, in a process that had emptied all of JAX's caches. So its ten calls may add up to more than
+# the first call of the table and nine later ones.)
 #
 # The opposite mistake is easier to miss: you want to time the compiler, and get a call that doesn't
 # compile. JAX keeps each compiled program under the function it came from, whichever wrapper
@@ -348,7 +350,8 @@ pairs["timing the allocator"] = wrong_s, right_s
 # mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row. A
 # single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
 # isn't a time. (The picture divides two medians. The sentences above quote the median of the ratios
-# within rounds, which may differ in the last digit.)
+# within rounds, and other pages quote measurements of their own, so expect such factors to agree
+# roughly, and not in every digit.)
 off_by = max(max(w / r, r / w) for w, r in pairs.values())
 off_in_words = Estimate.from_runs([[off_by]]).short
 _ = figures.dumbbell(
