@@ -308,10 +308,12 @@ sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 # %%
 # An update copies the array, unless JAX compiles the update and nobody can look at the old array
 # any more. So donate the arrays that you replace, and in a loop, change an array by a single
-# update: for the largest array here, donating was :measured:`donation than keeping it`, and one
+# update. For the largest array here, donating was :measured:`donation than keeping it`, and one
 # update for each swap was :measured:`single_update than two`. To see a copy before you have run
-# anything, ask ``memory_analysis``. And to sum by group, use ``.at[].add`` or ``segment_sum``: with
-# a thousand groups, that was :measured:`by_scatter than a product`.
+# anything, ask ``memory_analysis``.
+#
+# To sum by group, use ``.at[].add`` or ``segment_sum``: with a thousand groups, that was
+# :measured:`by_scatter than a product`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -402,7 +402,7 @@ module = ten.speedup(MODULE, over=SPLIT)
 
 # %%
 # Pack parameters so that they are easy to read: in dicts, registered classes or modules. Then count
-# the arrays, because JAX looks at each of them in each call: a step with a thousand arrays was
+# the arrays, because JAX looks at each of them in each call. A step with a thousand arrays was
 # :measured:`thousand_leaves than with the same numbers in one`, and nested in dicts it was
 # :measured:`nested than in a list`. A module is taken apart in Python as well: with ten layers,
 # ``nnx.jit`` was :measured:`module than jax.jit of a split state`. If your steps are short, stack

@@ -176,9 +176,9 @@ seen_by("pyright")
 # %%
 # Compare the two rows of each pair. With the typed functions, arguments and results keep their
 # types, names and defaults. A gradient has the type of the argument that you differentiate with
-# respect to: an array for an array, a dictionary for a dictionary, a pair for two of them. Only
-# this argument loses its name, because JAX differentiates with respect to positions. And ``Jitted``
-# is a function that also has the methods of compiled functions, such as ``lower``.
+# respect to: an array for an array, a dictionary for a dictionary, a pair for two of them. Only the
+# name of this argument is gone, because JAX differentiates with respect to positions. And
+# ``Jitted`` is a function that also has the methods of compiled functions, such as ``lower``.
 #
 # A checker finds only what the types still say
 # ---------------------------------------------
