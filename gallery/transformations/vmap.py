@@ -411,9 +411,9 @@ speedup = vmap_pays.estimate
 # with ``None`` what all examples share, and look at the shape that comes out.
 #
 # For a thousand losses on this page's device, ``vmap`` was
-# :measured:`speedup than a loop in Python` and :measured:`against_hand than batching by hand`. Keep
-# in mind that it has the whole batch in memory at once. Where that is too much, :func:`jax.lax.map`
-# with a ``batch_size`` takes it in pieces.
+# :measured:`speedup than a loop in Python` and :measured:`against_hand than batching by hand`. But
+# ``vmap`` has the whole batch in memory at once. If that is too much, :func:`jax.lax.map` with a
+# ``batch_size`` takes the batch in pieces.
 #
 # Next: many arrays in one argument, and :doc:`how you should pack parameters
 # </tutorials/transformations/pytrees>`.
