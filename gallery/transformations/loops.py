@@ -366,11 +366,11 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 # %%
 # For a hundred steps, the first call took :measured:`first_python` if Python unrolled them, and
 # :measured:`first_scan` if a scan took them; in later calls, the unrolled steps were
-# :measured:`unrolled than the scan`. Start with ``scan``, which compiles one step, has a gradient,
-# and collects results, and measure before you unroll. Take ``while_loop`` if only the values say
-# when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``, both branches
-# of a ``cond`` run, and a loop runs until the last example is done: with one example that takes far
-# longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
+# :measured:`unrolled than the scan`. So measure before you unroll, and start with ``scan``: it
+# compiles one step, has a gradient, and collects results. Take ``while_loop`` if only the values
+# say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``, both
+# branches of a ``cond`` run, and a loop runs until the last example is done: with one example that
+# takes far longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.
