@@ -162,9 +162,10 @@ speedup = jit_pays.estimate
 jit_pays
 
 # %%
-# So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number.
-# Compiling leaves fewer calls from Python and fewer trips through memory, but most of the
-# arithmetic remains. :doc:`The page on jit </tutorials/transformations/jit>` takes them apart.
+# So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number:
+# calls from Python, trips through memory, and arithmetic. Compiling leaves fewer of the first two,
+# and most of the third. :doc:`The page on jit </tutorials/transformations/jit>` takes the three
+# apart.
 #
 # Takeaway
 # --------

@@ -123,8 +123,7 @@ figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# Needles that point down mark places where the sum passes the truth, from too much to too little or
-# back: there it is right by accident.
+# Where a thin spike points down, the running sum crosses the true value, and is right by accident.
 #
 # A loop of yours that keeps a total would lose digits in the same way. A function of a library may
 # add up groups of terms first, and lose fewer. Which of these do?
@@ -199,8 +198,8 @@ except TypeError as error:
 #
 # Shapes can't depend on values
 # -----------------------------
-# Unlike the other five, this habit bites only when you compile. Until then, selecting the positive
-# elements works as in NumPy:
+# Unlike the other five, this habit bites only when JAX *traces* your function, to compile it, for
+# example, or to map it. Until then, selecting the positive elements works as in NumPy:
 
 
 def positives(x):
@@ -299,8 +298,8 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# So at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`.
-# Elsewhere it was lost in the work, or in the noise of the machine.
+# So at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`. Where
+# it didn't show, it was lost in the work, or in the noise of the machine.
 #
 # Second, JAX against NumPy:
 jax_is_faster = claim(

@@ -38,13 +38,12 @@ print(bar_first, baz_first)
 # :func:`numpy.random.default_rng` makes that state an object that you can see and pass around, but
 # it is still the order of calls that decides.
 #
-# JAX can't have that. It wants to be free to reorder your calls, or to run them at the same time on
-# several devices, and a program like this one would then have no defined result.
+# JAX can't allow that. It wants to be free to reorder your calls, or to run them at the same time
+# on several devices, and a program like this one would then have no defined result.
 #
 # With keys, the order doesn't matter
 # -----------------------------------
-# So in JAX, you bring the randomness along. It comes in the form of a key, which is made from a
-# seed:
+# So in JAX, you bring the randomness along, in the form of a key, which is made from a seed:
 import jax
 
 key = jax.random.key(0)
@@ -134,9 +133,9 @@ for step in range(3):
     print(step, jax.random.uniform(step_key))
 
 # %%
-# Here is what has become of the first key so far. Each key either is split, or has numbers folded
-# in, or draws: one of the three. (Since JAX 0.5, ``split(key)[1]`` and ``fold_in(key, 1)`` are the
-# same key.)
+# Here is what has become of the first key so far. Each key has one of three uses: it is split, it
+# has numbers folded in, or it draws. (Since JAX 0.5, ``split(key)[1]`` and ``fold_in(key, 1)`` are
+# the same key.)
 from jaxcap.report import figures
 
 steps = {f"step {step}": {} for step in range(3)}
@@ -174,16 +173,17 @@ _ = axes[0].set_ylabel("y")
 
 # %%
 # On the left and in the middle, *y* is a function of *x*: nothing about it is random once you know
-# *x*. Only on the right are the two independent. You'd hardly notice, because each sample by itself
-# looks fine. The mistake shows once you combine them. The sum of two independent standard normal
-# numbers, for example, should have a standard deviation of √2, which is about 1.41:
+# *x*. Only on the right are the two independent. You'd hardly notice the mistake, because each
+# sample by itself looks fine. It shows once you combine the samples. The sum of two independent
+# standard normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
 for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
 # %%
-# With one key, the sum adds a number to itself. JAX can look for this mistake if you ask it to. The
-# `check for reused keys <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is
-# experimental and off by default. Your tests are a good place to switch it on:
+# With one key, the sum adds a number to itself. JAX can look for keys that are used twice, if you
+# ask it to. The `check for reused keys
+# <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by
+# default. Your tests are a good place to switch it on:
 with jax.debug_key_reuse(True):
     try:
         jax.random.normal(x_key) + jax.random.normal(x_key)
@@ -242,9 +242,10 @@ biases = jax.random.normal(key1, (3,))
 print("all equal:", bool((weights == biases).all()))
 
 # %%
-# The biases were drawn with ``key1``. A generator that counts for you has no names to mix up. But
-# what is it to do inside a compiled function, where the provider of the last section froze? Two
-# kinds of generator work with JAX, and they answer differently.
+# The biases were drawn with ``key1``. With a generator that counts for you, there are no names to
+# mix up. But inside a compiled function, a generator's counter stands still, as the last section
+# showed. Two kinds of generator avoid that. One makes its counter a part of the program, and the
+# other refuses to be used in a compiled function.
 #
 # The first is JAX's own ``stateful_rng``, which is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_. It keeps its counter in a mutable
@@ -258,10 +259,10 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# The price is that a ref can't go everywhere. A compiled function can't return such a generator. A
-# function that you map with ``vmap`` can't share one: each row needs its own, from ``rng.split``.
-# And under some transformations a draw may fail, so try all that you need. Dropout, for one, draws
-# in a function that is differentiated:
+# The price is that a ref can't go everywhere. A compiled function can't return such a generator.
+# The rows of a batch that you map with ``vmap`` can't share one: each row needs its own, from
+# ``rng.split``. And under some transformations a draw may fail, so try all that you need. Dropout,
+# for one, draws in a function that is differentiated:
 try:
     print(jax.grad(lambda x: x * rng.normal())(1.0))
 except TypeError as error:
@@ -269,10 +270,10 @@ except TypeError as error:
 
 # %%
 # If you read an error here, as under JAX 0.10, draw the number outside, or pass in a key that
-# ``rng.key()`` made outside. That works everywhere, and it is what you'd do without a generator.
+# ``rng.key()`` made outside. A key works everywhere, and it is what you'd use without a generator.
 #
-# The second kind is this site's :class:`~jaxcap.prng.KeyStream`, which makes the opposite choice.
-# It hands out keys and nothing else, and makes each by folding a counter into the key of its seed:
+# The second kind is this site's :class:`~jaxcap.prng.KeyStream`. It hands out keys and nothing
+# else, and makes each by folding a counter into the key of its seed:
 from jaxcap.prng import KeyStream
 
 stream = KeyStream(42)
@@ -295,8 +296,8 @@ except TracedDrawError as error:
     print(textwrap.fill(str(error), 72))
 
 # %%
-# Doesn't the order of draws matter again, then? It does, but ``fork`` confines that to a part of a
-# program. It makes an independent stream, which depends on the seed and on a name, but not on what
+# With a counter, the order of draws matters again. ``fork`` keeps that from spreading through a
+# program: it makes an independent stream, which depends on the seed and on a name, but not on what
 # was drawn before:
 early = next(KeyStream(42).fork("data"))
 late = next(stream.fork("data"))
@@ -316,8 +317,8 @@ print("the same next key:", bool(next(restored) == next(stream)))
 # Do calls decide what keys cost?
 # -------------------------------
 # Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a
-# stream. Or you make all of them in one call, with ``split(key, 100)`` or ``stream(100)``, which
-# return an array of keys to map over with :func:`jax.vmap`. How do these four compare?
+# stream. Or you can make all of them in one call, with ``split(key, 100)`` or ``stream(100)``,
+# which return an array of keys to map over with :func:`jax.vmap`. How do these four compare?
 #
 # Count the calls to JAX. Splitting makes two for each key, as taking the result
 # of a split apart is a call as well. A draw from a stream makes one. A batch makes one in all,
@@ -340,7 +341,7 @@ _ = figures.bars(
 )
 
 # %%
-# How close did the count come? First, one by one:
+# How close did the count come? First, keys that are made one by one:
 from jaxcap.report.claims import claim, speedup_of
 
 stream_pays = claim(
@@ -352,7 +353,7 @@ stream_pays = claim(
 stream_pays
 
 # %%
-# Then all at once:
+# Then all keys at once:
 batch_pays = claim(
     "one split into a hundred keys is faster than a hundred splits",
     results,
@@ -363,10 +364,12 @@ batch_pays
 
 # %%
 # For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
-# :measured:`batch than a hundred splits`. If these factors aren't two and two hundred, then calls
-# aren't all that you pay for: there is also the work inside of them, and what Python does around
-# them. And if you need only one key? Then a draw from the stream was
-# :measured:`single than a split`.
+# :measured:`batch than a hundred splits`. By the count of calls, these factors would be two and two
+# hundred. The work inside of the calls, and what Python does around them, can make them smaller or
+# larger. And for a single key, a draw from the stream was :measured:`single than a split`.
+#
+# The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
+# way that is easiest to get right.
 #
 # Takeaway
 # --------
@@ -374,12 +377,9 @@ drawn, batch = stream_pays.estimate, batch_pays.estimate
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, and
-# obliges you to draw from each key only once. For more keys, split one, fold in numbers, or let a
-# generator count for you.
-# Pass keys into compiled functions as arguments, or the noise freezes. If you know how many keys
-# you need, ask for a batch: one split into a hundred was :measured:`batch than a hundred splits`.
-# That matters where a step does little else. Where it does a lot, choose what is easiest to get
-# right.
+# obliges you to draw from each key only once. Pass keys into compiled functions as arguments, or
+# the noise freezes. If you know how many keys you need, ask for all of them at once: one split into
+# a hundred was :measured:`batch than a hundred splits`.
 #
 # JAX's documentation has more on :mod:`jax.random`, and on `why it is designed this way
 # <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.

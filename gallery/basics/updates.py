@@ -30,10 +30,10 @@ print("old:", x[1], "new:", y[1])
 
 
 # %%
-# Both arrays exist now, and without compiling, that takes a copy. Would ``jit`` save it? You
+# Both arrays exist now, so a call without ``jit`` has to copy. Would ``jit`` save the copy? You
 # needn't run anything to find out, because XLA plans the memory of a program in advance, and tells
 # you its plan. Look at the memory that a call needs besides its arguments: for temporary arrays,
-# and for those results that don't take an argument's place.
+# and for those results that aren't written into an argument's memory.
 def new_bytes(function, *args):
     memory = function.lower(*args).compile().memory_analysis()
     results = memory.output_size_in_bytes - memory.alias_size_in_bytes
@@ -41,14 +41,14 @@ def new_bytes(function, *args):
 
 
 # %%
-# The result has four million bytes. How many of them are new?
+# The result is as large as ``x``. How many of its bytes are new?
 compiled = jax.jit(change)
 print(f"{new_bytes(compiled, x, 1, 7.0):,}")
 
 # %%
-# All bytes are new. The guarantee is about what happens *inside* the function, where the compiler
-# sees who uses an array. The arguments come from outside: you might look at ``x`` after the call,
-# so its memory is off limits. If you don't need the old array any more, `donate
+# All bytes of the result are new. The guarantee is about what happens *inside* the function, where
+# the compiler sees who uses an array. The arguments come from outside: you might look at ``x``
+# after the call, so its memory is off limits. If you don't need the old array any more, `donate
 # <https://docs.jax.dev/en/latest/buffer_donation.html>`__ it:
 donating = jax.jit(change, donate_argnums=0)
 print(f"{new_bytes(donating, x, 1, 7.0):,}")
@@ -64,9 +64,9 @@ except RuntimeError as error:
 
 # %%
 # How long does an update take, as the array grows? NumPy changes one element in the same time,
-# however large the array is. A way that copies the array takes longer for a larger one. Of the
-# three ways in JAX, which do you expect to do that, and from which size on? The donated way uses
-# up the array that it gets, so each call gets the one that the last call returned:
+# however large the array is. If an update copies the array, it takes longer for a larger one. Which
+# of the three kinds of update in JAX do you expect to do that, and from which size on? A call that
+# donates its array uses it up, so each call is given the array that the last one returned:
 from jaxcap.experiments import updates as experiments
 from jaxcap.kernels import updates
 from jaxcap.report import figures
@@ -87,9 +87,9 @@ _ = figures.scaling(
 )
 
 # %%
-# A line that rises belongs to a way that copies the array. A flat one shows a price that has
-# nothing to do with the size. In JAX, that is the price of a call, which NumPy's assignment doesn't
-# pay; :doc:`another page </tutorials/performance/dispatch_overhead>` shows what it is made of.
+# If a line rises, its update copies the array. If it is flat, its update costs the same at every
+# size. In JAX, that is the price of a call, which NumPy's assignment doesn't pay; :doc:`another
+# page </tutorials/performance/dispatch_overhead>` shows what it is made of.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -101,8 +101,8 @@ donation_pays = claim(
 donation_pays
 
 # %%
-# Inside a loop, it depends on who still looks
-# --------------------------------------------
+# In a loop, a second update can cost a copy in each step
+# -------------------------------------------------------
 # Inside a compiled function, the arrays belong to the compiler. Take a loop with
 # :func:`jax.lax.fori_loop`, which runs on the device and passes its array on from step to step.
 # Each step of this one swaps two elements, either by a pair of updates or by a single update with
@@ -111,7 +111,8 @@ Source(updates.swap_in_turn, updates.swap_at_once, updates.swaps)
 
 
 # %%
-# A careful programmer might prefer a third way, and read both elements before writing anything:
+# A careful programmer might write a third version, which reads both elements before it writes
+# either:
 def swap_read_first(x, i, j):
     first, second = x[i], x[j]
     return x.at[i].set(second).at[j].set(first)
@@ -119,7 +120,7 @@ def swap_read_first(x, i, j):
 
 # %%
 # All three functions do the same. Does the guarantee cover all of them? Take a hundred swaps, and
-# count the new bytes again. Four million of these are for the result.
+# count the new bytes again. As many bytes as ``x`` has are for the result:
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
@@ -138,18 +139,19 @@ holding_two = (
 )
 
 # %%
-# A loop that needs another four million bytes holds two arrays, and copies one to the other in each
-# step. Here these did: :measured:`holding_two`. ``swap_in_turn`` shows how that can come about. Its
-# first update makes a new array. Then ``x[i]`` is read from the *old* one, which therefore has to
-# be kept. A single number would have been enough, but that is more than the compiler finds out.
+# A loop that needs as many bytes again holds two arrays, and copies one to the other in each step.
+# Here these did: :measured:`holding_two`. ``swap_in_turn`` shows how it can come to that. Its first
+# update makes a new array, but the second update needs ``x[i]`` from the *old* one, so the old
+# array has to be kept. Keeping that one number would be enough, but the compiler may not find that
+# out.
 #
 # Reading both elements first looks like a remedy. But the order of your lines doesn't reach the
 # compiler: a traced program says which operation needs which result, and nothing in it says that
-# the reading must come before the writing. If ``swap_read_first`` needs two arrays as well, that is
-# the reason.
+# the reading must come before the writing. If ``swap_read_first`` needs two arrays as well, this is
+# why.
 #
-# Even a loop with one array copies once in each call, because ``x`` isn't donated. How much time do
-# the copies in each step add?
+# Even a loop that holds a single array copies ``x`` once in each call, because ``x`` isn't donated.
+# How much time does a copy in each step add?
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
     swapping,
@@ -193,13 +195,13 @@ slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 # The loop took longest under :measured:`slowest`, where it needed :measured:`slowest_time`. Under
 # the newest release, it needs :measured:`newest_time`. Users of 0.11.1 found that `each step
 # rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__. Their programs still gave
-# the right results, so only their speed gave it away.
+# the right results, so only their speed gave the copies away.
 #
 # Add at the same place twice
 # ---------------------------
 # An index may be an array, and then one update changes many elements. What if it names a place
-# twice? NumPy's ``+=`` reads all elements, adds, and writes them back. To such a place it writes
-# twice, but the same number each time:
+# twice? NumPy's ``+=`` reads all elements, adds, and writes them back. It writes twice to a place
+# that is named twice, but the same number each time:
 places = np.array([0, 0, 2])
 once, each = np.zeros(3), np.zeros(3)
 once[places] += 1
@@ -217,8 +219,8 @@ jnp.zeros(3).at[places].add(1)
 # jax.numpy </tutorials/basics/jnp_and_numpy>` shows what becomes of an index out of bounds.)
 #
 # To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` is a name
-# for that, and records the same operation. To read at many indices is to *gather*, and to write
-# there is to *scatter*:
+# for such a sum, and records the same operation. To read at many indices is to *gather*, and to
+# write there is to *scatter*:
 values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 0, 2])
 ways = {
     "values[groups]": lambda v, g: v[g],
@@ -230,16 +232,16 @@ for name, way in ways.items():
     print(f"{name:16} {way(values, groups)} {last.primitive}")
 
 # %%
-# You may have read that accelerators prefer products of matrices. A sum by group can be one. It
-# takes a matrix with a row for each value, and in each row a one, in the column of the value's
+# You may have read that accelerators prefer products of matrices. A sum by group can be written as
+# one. Take a matrix with a row for each value, and in each row a one, in the column of the value's
 # group. A product with that matrix adds up the groups:
 Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
 # The scatter does one addition for each value, at a place that it has to look up. The product does
-# one for each value and group, but without any indices. For how few groups is the product worth it?
-# NumPy has two ways of its own, ``np.add.at`` and ``np.bincount``. All four sum ten thousand
-# values:
+# one for each value and group, but without any indices. Up to how many groups is the product worth
+# it? NumPy has two functions of its own for this, ``np.add.at`` and ``np.bincount``. All four sum
+# ten thousand values:
 sums = experiments.SUMS.run(budget_s=0.03)
 _ = figures.scaling(
     sums,
@@ -251,7 +253,8 @@ _ = figures.scaling(
 
 # %%
 # Look for the place where JAX's two lines cross. There, the product's extra additions cost as much
-# as the scatter's indices. Lines that don't cross leave one of the two ahead throughout.
+# as the scatter's indices. If the lines don't cross, one of the two is ahead for all these numbers
+# of groups.
 scatter_pays = claim(
     "for a thousand groups, adding at indices is faster than a product with "
     "a matrix of ones and zeros",
@@ -261,11 +264,11 @@ scatter_pays = claim(
 scatter_pays
 
 # %%
-# Sorting and running sums are XLA's
-# ----------------------------------
-# In a gather or a scatter, each index can be looked after by itself. In a sort or a running sum,
-# where a number goes, or what it is added to, depends on the others, and how to deal with that is
-# up to the library. JAX leaves it to XLA. NumPy has `a library
+# Sorts and running sums depend on the library
+# --------------------------------------------
+# A gather or a scatter can treat each index by itself. A sort or a running sum can't, because the
+# place of a number, or what is added to it, depends on the other numbers. Each library deals with
+# that in its own way. JAX leaves it to XLA. NumPy has `a library
 # <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
 # processors. Which of the two is ahead, with a hundred thousand numbers?
 from jaxcap.results.tables import Table
@@ -289,10 +292,11 @@ numpy_sorts_faster = claim(
 numpy_sorts_faster
 
 # %%
-# ``argsort`` returns indices, and then it matters what happens to equal numbers. `JAX's
-# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__ keeps them in their order
-# by default, and we asked NumPy's to do the same. Before you sort in JAX, ask whether you have to:
-# sums by group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
+# JAX's sort was :measured:`sort_in_jax than NumPy's`. For ``argsort``, which returns indices, it
+# matters what happens to equal numbers. By default, `JAX's argsort
+# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__ keeps them in their order,
+# and we asked NumPy's to do the same. Before you sort in JAX, ask whether you have to: sums by
+# group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
 #
 # Takeaway
 # --------
@@ -302,15 +306,14 @@ by_scatter = scatter_pays.estimate
 sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 
 # %%
-# An update copies, unless JAX compiles it and nobody can look at the old array any more. Donate the
-# arrays that you replace, and in a loop, change an array by a single update that takes all it needs
-# from the old one. To see a copy before you have run anything, ask ``memory_analysis``.
+# An update copies the array, unless JAX compiles the update and nobody can look at the old array
+# any more. So donate the arrays that you replace, and in a loop, change an array by a single
+# update. For the largest array here, donating was :measured:`donation than keeping it`, and one
+# update for each swap was :measured:`single_update than two`. To see a copy before you have run
+# anything, ask ``memory_analysis``.
 #
-# Donating the largest array here was :measured:`donation than keeping it`, and one update for each
-# swap was :measured:`single_update than two`. To sum by group, say what you mean with ``.at[].add``
-# or ``segment_sum``: with a thousand groups, that was :measured:`by_scatter than a product`.
-# Sorting is another matter. JAX's sort of a hundred thousand numbers was
-# :measured:`sort_in_jax than NumPy's`.
+# To sum by group, use ``.at[].add`` or ``segment_sum``: with a thousand groups, that was
+# :measured:`by_scatter than a product`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -4,8 +4,9 @@ When is a result ready?
 
 A JAX function may return before it has computed anything: what you hold is a promise of the result.
 When does Python run ahead of the device, and when does it have to wait? And what does a clock
-around a JAX call measure, then? This page watches both clocks. At the end it takes a loop of many
-small calls apart, in which waiting is the first suspect.
+around a JAX call measure, then? This page notes both moments: when a call returns, and when its
+result is ready. At the end, it asks what a loop of many small calls spends its time on: on waiting,
+or on the calls.
 """
 
 # %%
@@ -46,8 +47,8 @@ print(promise.shape, promise.dtype)
 # You can pass a promise to the next call, which returns a promise in turn. So Python may finish a
 # whole chain of calls while the device is still busy with the first. To watch that happen, record
 # when each call returned and when its result was ready.
-# :func:`~jaxcap.measure.timeline.record_timeline` does so for a function that it calls on its own
-# result, again and again. Let it run once without waiting, and once with a wait after each call:
+# :func:`~jaxcap.measure.timeline.record_timeline` does so for a function that is called on its own
+# result, again and again. Record one chain without waiting, and one with a wait after each call:
 from jaxcap.measure.timeline import record_timeline
 
 
@@ -93,7 +94,7 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # %%
 # In the upper panel, Python may run ahead: diamonds that line up near the left edge, above one
 # another, are calls that returned while the device was still at the first product. In the lower
-# panel, Python couldn't make a call before the one before it was done. To put a number on the
+# panel, Python couldn't make a call until the previous one was done. To put a number on the
 # difference, take the share of the whole time that had passed when the last call returned:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
@@ -127,16 +128,17 @@ uses
 
 # %%
 # Here, these returned before half of the time was over: :measured:`returned_early`. Did you choose
-# the same? The last three of the five can't return early, because they need numbers, and a single
-# number is available only when the whole product is. So a training loop that prints its loss makes
-# Python wait in every step. Print every hundredth loss, or one that is a few steps old.
+# the same? The last three of the five uses can't return early, because they need numbers, and a
+# single number is available only when the whole product is. So a training loop that prints its loss
+# makes Python wait in every step. Print every hundredth loss, or one that is a few steps old.
 #
 # Read the next batch while the device works
 # ------------------------------------------
-# Python is free, but for what? A program often has something else to do, such as reading the next
-# batch of data. If it waits for the device first, the two times add up. If it reads while the
-# device works, you should see only the longer of them. The second part of the experiment has both
-# orders, and a sleep that takes about as long as the product stands in for the disk:
+# What can Python do while the device works? A program often has something else to do, such as
+# reading the next batch of data. If it waits for the device first, the two times add up. If it
+# reads meanwhile, you should see only the longer of the two times. The second part of the
+# experiment has both orders, and a sleep that takes about as long as the product stands in for the
+# disk:
 Source(asynchronous.prepare_overlap)
 
 # %%
@@ -167,11 +169,11 @@ _ = figures.bars(
 # ------------------------------------------
 # So far, a call handed its work over and returned. But handing over costs time as well. On a CPU,
 # the "device" is other threads of the same process, and for a small computation the hand-over can
-# cost more than the work. So JAX computes small things at once, inside the call, and the result is
-# ready when the call returns.
+# cost more than the work. So JAX runs small computations at once, inside the call, and the result
+# is ready when the call returns.
 #
 # Where is the border? The third part of the experiment multiplies larger and larger matrices, and
-# takes the cosine of them:
+# takes their cosine:
 by_size = results.select(question=asynchronous.INSIDE)
 _ = figures.returns(by_size, x="size")
 
@@ -187,14 +189,14 @@ product_early, cosine_early = (
 )
 
 # %%
-# Where the two lines meet, the call had computed its result when it returned. Where they part, it
-# returned early, and the lower line is no measure of the computation. At these numbers of rows, a
-# call returned before half of its time was over: :measured:`product_early` for the product, and
-# :measured:`cosine_early` for the cosine. On a GPU, expect all sizes for both.
+# Where the two lines meet, the result was there when the call returned. Where they part, the call
+# returned early, so the lower line says nothing about the computation. These are the numbers of
+# rows at which a call returned before half of its time was over: :measured:`product_early` for the
+# product, and :measured:`cosine_early` for the cosine. On a GPU, expect all sizes for both.
 #
 # On a CPU, the border depends on what XLA counted when it compiled the function. It decides by the
-# number of floating-point operations, and it lists functions such as the cosine apart from those,
-# as *transcendentals*. Here is what it counts for the largest matrix:
+# number of floating-point operations, and functions such as the cosine aren't among these: XLA
+# counts them separately, as *transcendentals*. Here is what it counts for the largest matrix:
 largest = max(result.parameters["size"] for result in by_size)
 square = jnp.ones((largest, largest))
 programs = {
@@ -277,8 +279,8 @@ for name, arguments in {
 Source(random_model.looped)
 
 # %%
-# Three more try to get rid of calls. *jit with split* compiles a whole step of the loop, so that
-# splitting the key no longer needs calls of its own. *scan* compiles the loop itself, with
+# Three more variants try to get rid of calls. *jit with split* compiles a whole step of the loop,
+# so that splitting the key no longer needs calls of its own. *scan* compiles the loop itself, with
 # :func:`jax.lax.scan`, so that a single call does all steps:
 Source(random_model.step, random_model.looped_steps, random_model.chained)
 
@@ -346,12 +348,12 @@ _ = figures.bars(
 )
 
 # %%
-# So which suspect was it? The loop that waits for each value was
+# Was it the waiting, or the calls? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
-# :measured:`scan than the loop of calls`. Compare the bars with the count: if they shrink in the
-# same order, calls are what this loop spends its time on. The count can't tell *scan* from *vmap*,
-# which make one call each. What these two don't share happens inside the call: *vmap* needn't
-# finish one value before it starts the next.
+# :measured:`scan than the loop of calls`. If the bars shrink in the same order as the number of
+# calls, then calls are what this loop spends its time on. By that number, *scan* and *vmap* are
+# alike, because each makes one call. They differ inside the call: *vmap* needn't finish one value
+# before it starts the next.
 #
 # Takeaway
 # --------
@@ -359,13 +361,11 @@ last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
 
 # %%
-# A JAX call returns a promise. In the chain of six products, the last call had returned after
+# A JAX call returns a promise: in the chain of six products, the last call had returned after
 # :measured:`returned_after` of the time that all results took. So wait for the result before you
-# read a clock, and otherwise wait only when you need the numbers: doing something else in the
-# meantime was :measured:`lead than waiting first`.
-#
-# A loop of small calls has two suspects, the waiting and the calls themselves. Before you blame the
-# waiting, move the loop into one compiled call, which here was
+# read a clock. Otherwise, wait only when you need the numbers: doing something else in the meantime
+# was :measured:`lead than waiting first`. If a loop of small calls takes long, move it into one
+# compiled call before you blame the waiting: here, that call was
 # :measured:`scan than a loop of calls`.
 #
 # Now try :doc:`exercise 4 </exercises/4_jit>`, which has you time such a loop yourself. Next:

@@ -299,8 +299,8 @@ for point in singles:
 torch.stack([point.grad for point in singles])[:5]
 
 # %%
-# Around everything, jit leaves nothing for Python
-# ------------------------------------------------
+# With jit outermost, nothing is left for Python
+# ----------------------------------------------
 # JAX has three ways as well. They differ in where you put :func:`jax.jit`: nowhere, inside of
 # ``vmap``, or around everything. All three do the same arithmetic, so does it matter? Look at how
 # much is left for Python. In ten calls, how often does the body of the function run? And how many

@@ -198,8 +198,8 @@ _ = figures.scaling(
 )
 
 # %%
-# And here are all four functions, compared with op by op. Does the gain depend on the size as you
-# would expect, with calls at the small end and memory at the large one?
+# And here are all four functions, each compared with itself op by op. Does the gain depend on the
+# size as you would expect, with calls at the small end and memory at the large one?
 on_device.speedups(over=OP_BY_OP)
 
 # %%
@@ -245,13 +245,13 @@ jit_pays_on_few
 #
 # Arithmetic remains to be done
 # -----------------------------
-# The first suspect is arithmetic. ``jit`` saves trips through memory and calls from Python. It
-# saves arithmetic where a function computes the same thing twice, or a thing that nobody uses, and
-# XLA finds neither in our four. (``selu`` discards some of its exponentials, but only once they are
+# Arithmetic takes time, too. ``jit`` saves trips through memory and calls from Python. It saves
+# arithmetic only if a function computes the same thing twice, or a thing that nobody uses, and XLA
+# finds neither in our four. (``selu`` discards some of its exponentials, but only once they are
 # there to choose from.) So each sine and each exponential remains to be computed.
 #
-# To test the suspect, compile four functions that each become a single kernel. They read and write
-# the same amount of memory, and differ only in what they do in between:
+# How much of the time is arithmetic? Compile four functions that each become a single kernel. They
+# read and write the same amount of memory, and differ only in what they compute in between:
 one_kernel_each = {
     "x + 1": jax.jit(lambda x: x + 1),
     "sin x": jax.jit(jnp.sin),
@@ -281,9 +281,10 @@ for name, times in times_ms.items():
 # about as long as its sine and its cosine together, less one trip through memory. If it is far from
 # that, remember that these are single calls in one process, good for a first look.
 #
-# If you time this yourself on a CPU, beware of one more suspect. Op by op, each intermediate result
-# needs memory of its own, and getting that from the operating system can cost more than the kernel:
-# :doc:`the page on timing </tutorials/performance/timing>` has this trap as its ninth mistake.
+# If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
+# result needs memory of its own, and getting that from the operating system can cost more than the
+# kernel: :doc:`the page on timing </tutorials/performance/timing>` has this trap as its ninth
+# mistake.
 #
 # The first call pays for the later ones
 # --------------------------------------
@@ -297,8 +298,8 @@ for result in (eager, compiled):
     print(f"later {result.time.short}")
 
 # %%
-# So take the worst case for ``jit``, in which it has to compile and op by op has everything ready.
-# After how many calls has it earned back the time?
+# So take the worst case for ``jit``: it has to compile, while all kernels for op by op are compiled
+# already. After how many calls has ``jit`` earned back that time?
 pays_off = compiled.pays_off_after(eager)
 print(pays_off or "jit is not certainly faster here, so it may never pay off")
 

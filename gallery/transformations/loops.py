@@ -4,7 +4,7 @@ What does a loop cost?
 
 While JAX traces a function, a loop in Python runs as always, and its body is recorded once for each
 step. JAX has loops of its own, which stay loops in the program: ``fori_loop``, ``scan`` and
-``while_loop``. What does each of them cost, once to compile and then in every call? Through which
+``while_loop``. What does each of them cost, once to compile and then in every call? Which of them
 can you differentiate? And what becomes of a loop, or of a branch, under ``vmap``?
 """
 
@@ -19,8 +19,8 @@ from jaxcap.report.source import Source
 Source(pendulum.step)
 
 # %%
-# Four loops can take many such steps. Two of them count, ``scan`` takes a length, and
-# ``while_loop`` goes on for as long as its condition holds:
+# Four loops can take many such steps. Python's loop and ``fori_loop`` count, ``scan`` takes a
+# length, and ``while_loop`` goes on for as long as its condition holds:
 four = (
     pendulum.in_python,
     pendulum.in_fori_loop,
@@ -30,8 +30,8 @@ four = (
 Source(*four)
 
 # %%
-# All four take the same steps. To check them, NumPy takes these steps as well, in 64 bits, for ten
-# pendulums that start between almost down and almost up:
+# All four loops take the same steps. To check them, NumPy takes these steps as well, in 64 bits,
+# for ten pendulums that start between almost down and almost up:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,7 +47,7 @@ for name, way in ways.items():
     print(f"{name:16} off by {abs(way()[0] - angle).max():.1e}")
 
 # %%
-# ``scan`` can do more than its rivals: it collects in an array whatever a step returns besides the
+# ``scan`` can do more than the others: it collects in an array whatever a step returns besides the
 # state. Here it collects the angles of five pendulums, for twelve units of time:
 import matplotlib.pyplot as plt
 
@@ -66,8 +66,8 @@ _ = plt.ylabel("angle in radians")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Python's part is over when the loop begins
-# ------------------------------------------
+# Python's part is over before the loop begins
+# --------------------------------------------
 # A loop that stays a loop needs its body only once. What does this body print, then, in three
 # steps?
 
@@ -151,11 +151,11 @@ Table(
 
 # %%
 # Tracing and lowering handle one operation after another. XLA also looks for ways to combine them,
-# so see whether the times in its column grow faster than the number of steps.
+# so see whether the times to compile grow faster than the number of steps.
 #
 # ``scan`` and ``fori_loop`` have a parameter ``unroll``, which asks for something in between: a
-# loop with several steps in its body. How long does the first call take if there are ten? Fresh
-# processes measure all five ways, each with nothing compiled before:
+# loop with several steps in its body. How long does the first call take if there are ten steps in
+# it? Fresh processes measure all five loops, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -169,8 +169,8 @@ _ = figures.scaling(
 )
 
 # %%
-# Unrolled, each step still starts its kernels
-# --------------------------------------------
+# Unrolling saves the counting, but not the kernels
+# -------------------------------------------------
 # Now for all later calls. A loop has to count, and to check whether it is done. An unrolled program
 # does neither, and the compiler sees all of its steps at once. So is the longer program faster?
 # Here are a hundred steps first, and then all lengths:
@@ -206,11 +206,12 @@ some_unrolling_pays = claim(
 some_unrolling_pays
 
 # %%
-# The compiled programs show what decides. XLA merges operations into *fusions*, and the device
-# starts a kernel for each of them. In a loop, the same kernels are started in each round, and the
-# loop itself costs something, too. On a CPU, XLA can avoid both: `a loop that touches little memory
+# What decides? To see it, look at the compiled programs. XLA merges operations into *fusions*, and
+# the device starts a kernel for each of them. In a loop, it starts the same kernels in each round,
+# and has to count the rounds as well. On a CPU, XLA can avoid both costs: `a loop that touches
+# little memory
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
-# about a kilobyte, becomes a single kernel, which is marked as a small call:
+# about a kilobyte, becomes a single kernel, which the program marks as a small call:
 fusions = {}
 for name, way in ways.items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()
@@ -222,18 +223,22 @@ for name, way in ways.items():
 unrolled_fusions = fusions[PYTHON]
 
 # %%
-# The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. If that is
-# more than one for each step, XLA didn't merge one step with the next. There is a reason: an angle
-# is needed twice, for its sine and for the next angle, and a fusion across steps would compute it
-# twice. Such a program saves the counting, and still starts every kernel. That can pay against a
-# loop that starts the same kernels and counts as well. A loop in a single kernel is started once.
-# With ten steps in its body, a loop may be too large for that.
+# The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. With one or
+# more for each step, XLA hasn't merged a step with the next, and it has a reason. Each angle is
+# needed twice: for its sine, and for the next angle. A fusion across steps would have to compute it
+# twice.
+#
+# The unrolled program saves the counting, and still starts every kernel. It may beat a loop that
+# starts the same kernels and counts as well. But a loop that XLA has turned into a single kernel is
+# started only once, so there unrolling has nothing to save. With ten steps in its body, a loop may
+# be too large to become a single kernel. Here, the unrolled steps were
+# :measured:`unrolled than the scan`, and a scan with ten steps in its body was
+# :measured:`some_unrolled than a plain scan`.
 #
 # The same loop under other releases
 # ----------------------------------
-# How kernels are started is up to XLA, and XLA changes with each release. A :doc:`recording
-# </releases/index>` that was made earlier has a scan of a thousand small steps, under many
-# releases:
+# How kernels are started is up to XLA, and XLA changes with each release. An earlier
+# :doc:`recording </releases/index>` has a scan of a thousand small steps, under many releases:
 from jaxcap.releases import figures as course_figures
 from jaxcap.releases.recorded import recorded
 
@@ -248,17 +253,17 @@ if largest:
 _ = course_figures.course(series, changes, releases.names)
 
 # %%
-# The title names only changes that are certain. The largest: :measured:`change`, in
+# The title names only changes that are certain. The largest of them: :measured:`change`, in
 # :measured:`changed_in`. JAX 0.4.32 gave CPUs a new runtime, which starts the kernels of a loop one
-# at a time. That release was withdrawn, so the change shows up in the next, and `users with small
-# loops noticed <https://github.com/jax-ml/jax/issues/26145>`__. If the line comes down again,
-# later releases have made up for that, for instance by compiling small loops as a whole.
+# at a time. That release was withdrawn, so the change shows up in the next one, and `users with
+# small loops noticed <https://github.com/jax-ml/jax/issues/26145>`__. If the line comes down again,
+# later releases have made up for the change, for instance by compiling small loops as a whole.
 # :doc:`/releases/topics/loops` has more loops.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------
 # How does the angle after a hundred steps depend on the start? To find out, :func:`jax.grad` has to
-# go backwards through the loop. Through which of the four can it?
+# go backwards through the loop. Which of the four loops allow that?
 from textwrap import fill
 
 
@@ -304,12 +309,12 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
 #
 # Mapped, a loop waits for the last
 # ---------------------------------
-# Let a hundred pendulums go, and count the steps until each one is at the bottom:
+# Let a hundred pendulums go, and count the steps that each of them takes to reach the bottom:
 Source(pendulum.steps_to_bottom)
 
 # %%
-# In the program of the mapped loop, an ``or`` over the batch decides whether to go on. A ``select``
-# for each part of the state leaves the pendulums alone that are done:
+# In the program of the mapped loop, an ``or`` over the batch decides whether to go on. For each
+# part of the state, a ``select`` keeps the values of the pendulums that have arrived:
 mapped = jax.jit(jax.vmap(pendulum.steps_to_bottom))
 program = mapped.lower(jnp.ones(100)).as_text()
 for operation in ("or", "select"):
@@ -326,9 +331,9 @@ for starts in (ALIKE, ONE_UPRIGHT):
 
 # %%
 # :func:`jax.lax.map` takes one pendulum after another, so the second set is hardly more work for
-# it. Under ``vmap``, all pendulums wait for the last. But a step of a hundred at once may cost
-# little more than a step of one. Which of the two will be ahead, in either set? And what about
-# ``lax.map`` in batches of ten, of which only one has to wait?
+# ``lax.map``. Under ``vmap``, all pendulums wait for the last. But a step of a hundred at once may
+# cost little more than a step of one. Which of the two will be ahead, in either set? And what about
+# ``lax.map`` in batches of ten, of which only one has to wait for the last pendulum?
 mapped_results = experiments.MAPPED.run(budget_s=0.05)
 mapped_results
 
@@ -342,8 +347,10 @@ mapping_pays = claim(
 mapping_pays
 
 # %%
-# If some examples take far longer than others, sort them by what you expect, and only then cut them
-# into batches. Those of a batch are then done at about the same time.
+# With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`. With one among them
+# that takes far longer, it was :measured:`one_upright than lax.map`. If some of your examples take
+# far longer than others, sort them by the number of steps that you expect, and only then cut them
+# into batches. The examples of a batch are then done at about the same time.
 #
 # Takeaway
 # --------
@@ -357,18 +364,13 @@ one_upright = mapping_pays.estimate
 all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 
 # %%
-# Start with ``scan``: it compiles one step, has a gradient, and collects results. Take
-# ``while_loop`` if only the values say when to stop, and a Python loop for a handful of steps that
-# differ.
-#
 # For a hundred steps, the first call took :measured:`first_python` if Python unrolled them, and
-# :measured:`first_scan` if a scan took them. In later calls, the unrolled steps were
-# :measured:`unrolled than the scan`, and a scan with ten steps in its body was
-# :measured:`some_unrolled than a plain one`. So measure before you unroll.
-#
-# Under ``vmap``, both branches of a ``cond`` run, and a loop runs until the last example is done.
-# With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`. With one among them
-# that takes far longer, it was :measured:`one_upright than lax.map`.
+# :measured:`first_scan` if a scan took them; in later calls, the unrolled steps were
+# :measured:`unrolled than the scan`. So measure before you unroll, and start with ``scan``: it
+# compiles one step, has a gradient, and collects results. Take ``while_loop`` if only the values
+# say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``, both
+# branches of a ``cond`` run, and a loop runs until the last example is done: with one example that
+# takes far longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.

@@ -5,8 +5,8 @@ How should you pack parameters?
 A model is many arrays, and its optimiser keeps some more. JAX takes them in dicts, lists and
 classes of your own, nested to any depth, and calls such a nest a *pytree*. On this page we train a
 model that lives in a dict, and find out which changes of a tree compile a program anew. Then we
-measure what a tree costs: a thousand small arrays, or one with the same numbers, and a module of
-Flax that changes, or a dict that is replaced.
+measure two choices: a thousand small arrays or a single large one, and a module of Flax, which a
+step changes, or a dict, which a step replaces.
 """
 
 # %%
@@ -36,8 +36,8 @@ value, slopes = jax.value_and_grad(loss)(params, x, y)
 slopes
 
 # %%
-# Gradient descent subtracts a multiple of the one from the other. :func:`jax.tree.map` does that
-# for each array and its counterpart:
+# Gradient descent subtracts a multiple of the gradient from the parameters. :func:`jax.tree.map`
+# does that for each parameter and its gradient:
 from jaxcap.kernels.pytrees import descend
 from jaxcap.report.source import Source
 
@@ -76,8 +76,8 @@ for path, leaf in jax.tree.leaves_with_path(memory):
 
 
 # %%
-# There is a counter, and each of our arrays appears twice. A step takes both trees and returns
-# both:
+# The memory has a counter, and holds each of our arrays twice. A step takes the parameters and the
+# memory, and returns both:
 @jax.jit
 def adam_step(params, memory, x, y):
     slopes = jax.grad(loss)(params, x, y)
@@ -94,7 +94,7 @@ print(fitted["weights"], fitted["offset"])
 # What JAX sees: leaves and a structure
 # -------------------------------------
 # ``jit`` takes each argument apart, as :func:`jax.tree.flatten` does, and computes with the leaves.
-# What is a leaf? Guess what is left of each of these trees:
+# What is a leaf? Guess which leaves each of these trees has:
 from dataclasses import dataclass, field
 
 
@@ -111,9 +111,9 @@ for tree in trees:
     print(f"{tree!s:33} {jax.tree.leaves(tree)}")
 
 # %%
-# ``None`` is an empty tree and not a leaf. A string is one, and so is an object of a class that JAX
-# doesn't know. :func:`jax.tree.map` doesn't mind, but ``jit`` computes with arrays and numbers
-# only:
+# ``None`` is an empty tree and not a leaf. A string is a leaf, and so is an object of a class that
+# JAX doesn't know. :func:`jax.tree.map` takes any leaf, but ``jit`` computes with arrays and
+# numbers only:
 from textwrap import fill
 
 double = jax.jit(lambda tree: jax.tree.map(lambda leaf: 2 * leaf, tree))
@@ -126,7 +126,7 @@ for tree in trees[2:]:
 
 # %%
 # To make the class a tree, register it. Its fields become branches, except for those that you mark
-# as static. These belong to the structure, as the keys of a dict do:
+# as static. Static fields belong to the structure, as the keys of a dict do:
 @jax.tree_util.register_dataclass
 @dataclass
 class Disc:
@@ -142,9 +142,8 @@ print(jax.tree.structure(Disc(1.0)))
 # %%
 # Another structure is another program
 # ------------------------------------
-# ``jit`` compiles for shapes and types, and for a structure, which it compares in each call. A
-# function that notes when it is traced tells us when JAX compiles. All of these trees have two
-# arrays of three numbers. Which calls compile?
+# ``jit`` compiles for shapes and types, and for a structure, which it compares in each call. This
+# function notes when it is traced, and so tells us when JAX compiles:
 traces = []
 
 
@@ -155,6 +154,7 @@ def total(tree):
 
 
 # %%
+# All of these trees have two arrays of three numbers. Which calls compile?
 a, b = jnp.ones(3), jnp.zeros(3)
 trees = [{"a": a, "b": b}, {"b": b, "a": a}, {"a": b, "b": a}]
 trees += [{"a": a, "c": b}, {"a": a, "b": b, "c": None}, [a, b], (a, b)]
@@ -167,15 +167,16 @@ for tree in trees:
 # %%
 # The numbers don't matter, because a program is made for shapes and types. Nor does the order of a
 # dict's keys, because JAX sorts them. Everything else matters: a renamed key, a list instead of a
-# tuple, even an entry that is ``None``. A cache to which each step adds a key therefore compiles in
-# each step.
+# tuple, even an entry that is ``None``. So if each step adds a key to a dict, each step compiles
+# again.
 #
 # A thousand arrays or one
 # ------------------------
-# A network of a hundred layers soon has hundreds of arrays, and Adam makes three of each. What does
-# their number cost? We take the same parameters in 1, 10, 100 and 1,000 equal parts, in a list and
-# in nested dicts, and all of them in one array. :func:`~jax.flatten_util.ravel_pytree` makes an
-# array of any tree, and a function for the way back:
+# A network of a hundred layers soon has hundreds of arrays, and with Adam, there are three of each.
+# What does their number cost? We cut the same parameters into 1, 10, 100 and 1,000 equal parts, and
+# keep these in a list or in nested dicts. We also keep all parameters in one array.
+# :func:`~jax.flatten_util.ravel_pytree` makes such an array of any tree, and a function that turns
+# it back into the tree:
 from jax.flatten_util import ravel_pytree
 
 flat, unravel = ravel_pytree(trained)
@@ -228,24 +229,25 @@ nesting_costs_little
 # :measured:`thousand_leaves than the one with a single array`, and in dicts it was
 # :measured:`nested than in a list`.
 #
-# Where could the time go? Before the program runs, JAX has to look at each leaf, because a program
-# is compiled for `shapes and types <https://docs.jax.dev/en/latest/201/jit.html>`__. Afterwards it
-# makes an array of each result. The program has its share as well. Here is how many kernels XLA
-# made of a hundred leaves:
+# Where could the time go? Before each run, JAX looks at every leaf, because a program is compiled
+# for `shapes and types <https://docs.jax.dev/en/latest/201/jit.html>`__, and afterwards it makes an
+# array of each result. The program itself may take longer, too. Here is how many kernels XLA made
+# of a hundred leaves:
 ways = experiments.prepare(leaves=100, numbers=100_000)
 for name, way in ways.items():
     program = way.func.lower(*way.args).compile().as_text()
     print(f"{name:12} {program.count(' fusion(')}")
 
 # %%
-# If there are as many kernels as leaves, XLA merged none of them, and the device starts each by itself.
+# If there are as many kernels as leaves, XLA has merged none of them, and the device starts each
+# kernel by itself.
 #
 # Packing in the program is the compiler's work
 # ---------------------------------------------
 # Should you ravel everything? A model needs its matrices back, so the compiled function would have
-# to cut the array, and to join the result. A call would pass few leaves, but the program would be
-# longer. What does its compilation take, in a single run for each number of leaves, and how many
-# kernels come out?
+# to cut the array into matrices, and join the results. A call would pass few leaves, but the
+# program would be longer. How long does it take to compile, in a single run for each number of
+# leaves, and how many kernels come out?
 import time
 from functools import partial
 
@@ -273,19 +275,20 @@ for leaves in (10, 30, 100):
     print(f"{leaves:3} leaves, packed: {compilation(packed, flat, flat)}")
 
 # %%
-# If there are still as many kernels as leaves, XLA has unpacked the array again. A call then has
-# less to look at, because it passes one array, but the device starts as many kernels as before, and
-# the compiler has more to do.
+# If there are still as many kernels as leaves, XLA has unpacked the array again. JAX then has less
+# to look at in each call, because you pass one array, but the device starts as many kernels as
+# before, and the compiler has more to do.
 #
-# There are other ways to few leaves. Layers of equal shape can share an array, with an axis for the
-# layers, and a ``scan`` goes through them, as on :doc:`the page on memory
+# There are other ways to have few leaves. Layers of equal shape can share an array, with an axis
+# for the layers, and a ``scan`` goes through the layers, as on :doc:`the page on memory
 # </tutorials/performance/memory>`. Or let one call :doc:`do many steps
-# </tutorials/transformations/asynchronous_dispatch>`, and the leaves of all of them pass once.
+# </tutorials/transformations/asynchronous_dispatch>`, so that the leaves are passed once for all of
+# these steps.
 #
-# A module changes between calls
-# ------------------------------
-# In Flax NNX a model is an object with its parameters as attributes. This is a stack of layers, and
-# a step that trains it:
+# A module of Flax is taken apart in each call
+# --------------------------------------------
+# In Flax NNX, the newer of Flax's interfaces, a model is an object with its parameters as
+# attributes. This is a stack of layers, and a step that trains the stack:
 from jaxcap.kernels import stacks
 
 Source(stacks.Stack, stacks.step_module)
@@ -302,11 +305,11 @@ for _ in range(3):
     print(f"{train(model, *examples):.4f}")
 
 # %%
-# It does, thanks to some work around the call. ``nnx.jit`` `splits
+# If the loss falls, the model learns, thanks to some work around the call. ``nnx.jit`` `splits
 # <https://flax.readthedocs.io/en/latest/guides/jax_and_nnx_transforms.html>`__ the object into a
-# graph, which is part of the program, and a state, which is a pytree. The program merges the two
-# into a model again, and returns a new state, which ``nnx.jit`` writes into your object. You can
-# also split the object yourself, once, and pass only the state from step to step:
+# graph, which is part of the program, and a state, which is a pytree. The program merges graph and
+# state into a model again, and returns a new state, which ``nnx.jit`` writes into your object. You
+# can also split the object yourself, once, and pass only the state from step to step:
 graph, state = nnx.split(model)
 for path, leaf in jax.tree.leaves_with_path(state):
     print(f"{jax.tree_util.keystr(path)} {leaf.shape}")
@@ -316,9 +319,9 @@ Source(stacks.step_split)
 
 # %%
 # `Flax's guide to performance <https://flax.readthedocs.io/en/latest/guides/performance.html>`__
-# says that ``nnx.jit`` goes through the object in Python, which adds to each call. We let the same
-# stack take a step in three ways: as a module, with its state split off, and with the same
-# parameters in a plain dict. How far apart are they with 10 layers, which have 20 arrays?
+# says that ``nnx.jit`` goes through the object in Python, which adds to the time of each call. We
+# let the same stack take a step in three forms: as a module, with its state split off, and with the
+# same parameters in a plain dict. How far apart are the times for 10 layers, which have 20 arrays?
 from jaxcap.experiments import stacks as stack_experiments
 from jaxcap.experiments.stacks import MODULE, SPLIT
 
@@ -336,7 +339,7 @@ splitting_pays = claim(
 splitting_pays
 
 # %%
-# XLA gets the same work from all three, so the difference is in Python. Here is how many Python
+# All three give XLA the same work, so the difference is in Python. Here is how many Python
 # functions run in each step:
 import sys
 
@@ -354,11 +357,11 @@ for name, way in stack_experiments.prepare(layers=10).items():
     print(f"{name:12} {python_calls(way):5}")
 
 # %%
-# JAX takes a dict apart in compiled code: the one function in the last line is our own, which drops
-# the new parameters. A state keeps each array in a ``Param``, which Flax takes apart in Python, and
-# in a module it has to find them first. This happens in each call and for each array, whatever the
-# array's size, so it matters only where the device computes for a short time. The developers of a
-# server for large models `found thousands of such calls
+# JAX takes a dict apart in compiled code, so the only Python function in the last line is ours,
+# which drops the new parameters. In a state, each array is wrapped in a ``Param``, which Flax
+# unwraps in Python. In a module, Flax has to find the arrays first. All this happens in each call
+# and for each array, whatever the array's size, so it matters only if the device has little to
+# compute. The developers of a server for large models `found thousands of such Python calls
 # <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
 # arrays.
 #
@@ -366,7 +369,7 @@ for name, way in stack_experiments.prepare(layers=10).items():
 # ---------------------------------
 # Since release 0.7.2, JAX has :func:`jax.new_ref` (older ones have ``mutable_array`` in
 # ``jax.experimental``). A *ref* is an array that a compiled function may write to, even if it is
-# neither an argument nor a result. That suits what a step notes in passing:
+# neither an argument nor a result. Use one for what a step notes in passing, here its loss:
 history = jax.new_ref(jnp.zeros(5))
 
 
@@ -398,15 +401,12 @@ nested = nesting_costs_little.estimate
 module = ten.speedup(MODULE, over=SPLIT)
 
 # %%
-# Pack parameters so that they are easy to read: in dicts, registered classes or modules. A step
-# takes the tree and returns another of the same structure, ``jax.tree.map`` does what you would
-# write for one array, and a changed structure compiles.
-#
-# Then count the arrays. A step with a thousand of them was
+# Pack parameters so that they are easy to read: in dicts, registered classes or modules. Then count
+# the arrays, because JAX looks at each of them in each call. A step with a thousand arrays was
 # :measured:`thousand_leaves than with the same numbers in one`, and nested in dicts it was
-# :measured:`nested than in a list`. With ten layers, ``nnx.jit`` was
-# :measured:`module than jax.jit of a split state`. If your steps are short, stack equal layers, or
-# do many steps in one call.
+# :measured:`nested than in a list`. A module is taken apart in Python as well: with ten layers,
+# ``nnx.jit`` was :measured:`module than jax.jit of a split state`. If your steps are short, stack
+# equal layers, or do many steps in one call.
 #
 # Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: :doc:`what a type checker sees
 # of all these transformations </tutorials/transformations/typed_transformations>`.

@@ -4,18 +4,19 @@ What does a type checker see?
 
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
 Does it still find them when a function has gone through :func:`jax.jit` or :func:`jax.grad`? We
-make mistakes, ask the checkers mypy and pyright, and look for what got lost.
-:mod:`jaxcap.transforms` keeps it, and we measure what that costs in a call. In the end come
-mistakes that no annotation will find, and what types do for your program's settings.
+make mistakes, and see which of them the checkers mypy and pyright find. :mod:`jaxcap.transforms`
+has versions of these functions that keep the types, and we measure what they add to a call. The
+last sections are about mistakes that no annotation will find, and about what types can do for a
+program's settings.
 """
 
 # %%
 # A checker reads what Python ignores
 # -----------------------------------
-# An annotation says what goes in and what comes out. Python ignores it. A type checker, such as
-# `mypy <https://mypy.readthedocs.io>`__ or `pyright <https://microsoft.github.io/pyright>`__, reads
-# the program without running it, and checks that everything fits together. Here are two functions
-# for it to read:
+# An annotation says what goes into a function and what comes out. Python ignores annotations. A
+# type checker, such as `mypy <https://mypy.readthedocs.io>`__ or `pyright
+# <https://microsoft.github.io/pyright>`__, reads the program without running it, and checks that
+# everything fits together. Here are two functions for it to read:
 import jax
 import jax.numpy as jnp
 
@@ -31,8 +32,8 @@ def product(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 # %%
-# And a third, a loss like those that people train with. It takes its parameters in a dictionary,
-# and returns a remark along with the number to minimise:
+# The third function is a loss, like those that people train with. It takes its parameters in a
+# dictionary, and returns a remark along with the number to minimise:
 def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
     """Mean square of a line through the origin."""
     return jnp.mean((params["slope"] * x) ** 2), "no intercept"
@@ -41,8 +42,8 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
 # %%
 # A transformation can promise to keep types
 # ------------------------------------------
-# ``jax.jit`` takes such a function and returns another. What is the type of the result? An
-# annotation can promise that it is the type of what went in, and this is all it takes. ``P`` stands
+# ``jax.jit`` takes such a function and returns another. What is the type of the new function? An
+# annotation can promise that it is the type of the old one, and this is all it takes. ``P`` stands
 # for whatever arguments there are, ``R`` for the result:
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -64,8 +65,8 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 # Six questions and six mistakes, each asked twice
 # ------------------------------------------------
 # How can you tell what a checker sees? Write ``reveal_type(...)`` around an expression, and the
-# checker reports its type. We ask about each of these twice, once with JAX's own transformation,
-# such as ``jax.jit``, and once with its typed counterpart, such as ``typed_jit``:
+# checker reports its type. We ask about each of these six expressions twice, once with JAX's own
+# transformation, such as ``jax.jit``, and once with its typed counterpart, such as ``typed_jit``:
 def both(code):
     """Return an expression with JAX's transformation, and with ours."""
     return f"jax.{code}", f"typed_{code}"
@@ -81,7 +82,7 @@ QUESTIONS = (
 )
 
 # %%
-# Then come six mistakes, in calls of each kind:
+# The six mistakes are made twice as well, in calls of each kind:
 MISTAKES = (
     "jit(wave)('twelve')",
     "jit(wave)(x, slop=0.3)",
@@ -96,9 +97,9 @@ MISTAKES = (
 # The loss returns a pair where ``grad`` expects a number. And ``jit`` has no option
 # ``static_argnum``; it is called ``static_argnums``.
 #
-# Reading all of JAX takes a checker a while, so we run each of them only once, on one program. The
-# program therefore also has the lines that the last two sections are about, on shapes and on
-# settings:
+# A checker has to read all of JAX, which takes a while, so each checker runs only once, on one
+# program. That is why these lines are here already, although their turn comes in the last two
+# sections, on shapes and on settings:
 BEYOND = (
     "typed_jit(product)(x, x[1:])",
     "typed_grad(wave)(jnp.asarray(3))",
@@ -168,21 +169,21 @@ seen_by("mypy")
 
 # %%
 # Beware of ``Any``. It is the type that fits everywhere, so from there on nothing is checked.
-# Pyright calls it *Unknown* where nobody asked for it. It also shows the default of an argument,
-# where mypy only says that there is one:
+# Pyright calls such a type *Unknown* if nobody asked for it. Pyright also shows the default of an
+# argument, while mypy only says that there is one:
 seen_by("pyright")
 
 # %%
-# Compare the two rows of each pair. In the second, arguments and results are what they were, with
-# their names and defaults. A gradient has the type of the argument you differentiate with respect
-# to: an array for an array, a dictionary for a dictionary, a pair for two of them. That argument
-# has lost its name, because JAX differentiates with respect to positions. And ``Jitted`` is a
-# function that also has the methods of compiled ones, such as ``lower``.
+# Compare the two rows of each pair. With the typed functions, arguments and results keep their
+# types, names and defaults. A gradient has the type of the argument that you differentiate with
+# respect to: an array for an array, a dictionary for a dictionary, a pair for two of them. Only the
+# name of this argument is gone, because JAX differentiates with respect to positions. And
+# ``Jitted`` is a function that also has the methods of compiled functions, such as ``lower``.
 #
 # A checker finds only what the types still say
 # ---------------------------------------------
-# Which of the six mistakes do the checkers find? An ``Any`` in one of the tables is a hint: from
-# there on, nothing is checked. The errors of each checker, by the line that it complains about:
+# Which of the six mistakes do the checkers find? An ``Any`` in one of the tables is a hint. To
+# compare, collect the errors of each checker, by the line that it complains about:
 caught = {}
 for checker, report in reports.items():
     caught[checker] = {error.code: error for error in report.errors}
@@ -224,10 +225,10 @@ print(typed_jit(wave).__name__, inspect.signature(typed_jit(wave)))
 print(typed_jit(wave).__doc__)
 
 # %%
-# So both should take the same time, and we put that to the test on an array so small that a call is
-# mostly overhead. But how large a difference would mean anything? To find out, a second ``jax.jit``
-# takes part as a control. It is the same thing as the first, so whatever difference the clock finds
-# between the first and the control is an error of the measurement.
+# So a call of either function should take the same time. We put that to the test on an array so
+# small that a call is mostly overhead. But how large a difference would mean anything? To find out,
+# a second ``jax.jit`` takes part as a control. It is the same as the first, so any difference that
+# the clock finds between the two is an error of the measurement.
 from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED, TYPED_JIT
 
 results = TYPED_JIT.run(budget_s=0.03)
@@ -265,13 +266,14 @@ types_cost_little
 
 # %%
 # ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`. A difference no larger than the control's is noise.
+# :measured:`control than the first jax.jit`. If the first difference is no larger than the second,
+# it is noise.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
 # Three lines of the program are wrong only in their shapes and number types. One multiplies vectors
 # of different lengths, one differentiates at an integer, and one at a thousand points. Do the
-# checkers object? Does JAX?
+# checkers object to them? Does JAX?
 def what_jax_raises(function, *arguments):
     """Name the exception that a call raises."""
     try:
@@ -332,14 +334,16 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # --------------------------
 # A training run has a handful of settings, and Flax's examples keep them in a `ConfigDict
 # <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
-# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and it takes that without a word, and
-# the training goes on with the old rate. You can lock it against new names, and it won't change the
-# type of a setting that it has. But both help only when the program runs, and your editor still
-# can't tell you which names there are, what they mean, or which values make sense.
+# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and the dictionary accepts it without
+# a word, and the training goes on with the old rate. You can lock a ``ConfigDict`` against new
+# names, and it refuses a value of another type. But it can do so only when the program runs, and
+# your editor still can't tell you which names there are, what they mean, or which values make
+# sense.
 #
-# A class can. This one, made with `pydantic <https://docs.pydantic.dev>`__, has a type, a default
-# and limits for each setting of this site's own :doc:`training </tutorials/applications/mnist>`,
-# and the sentence below a setting ends up in the help of the command line:
+# A class can tell you all this. The one below, made with `pydantic <https://docs.pydantic.dev>`__,
+# has a type, a default and limits for each setting of this site's own :doc:`training
+# </tutorials/applications/mnist>`, and the sentence below a setting ends up in the help of the
+# command line:
 from jaxcap.mnist.config import Settings
 from jaxcap.report.source import Source
 
@@ -347,9 +351,9 @@ Source(Settings)
 
 # %%
 # Three slips are easy to make: a name that doesn't exist, a wrong type, and a value that makes no
-# sense. The program for the checkers makes each with the class, and with a namespace that takes
-# anything, as an empty ``ConfigDict`` does. Which slips are found before it runs, and which when it
-# does?
+# sense. The program for the checkers makes each slip with the class, and with a namespace that
+# takes anything, as an empty ``ConfigDict`` does. Which slips are found before the program runs,
+# and which when it runs?
 from types import SimpleNamespace
 
 from pydantic import ValidationError
@@ -376,8 +380,9 @@ headers = ("", "found by", "raises")
 Table("Mistakes in the settings of a training run", headers, rows)
 
 # %%
-# Limits aren't types, so the last mistake has to wait until the program runs. But then the class
-# finds it at once, and not after an hour of training. It can also say what it expected:
+# Limits aren't types, so a momentum that is too large can be found only when the program runs. But
+# then the class finds it at once, and not after an hour of training. The class can also say what it
+# expected:
 from jaxcap.mnist.config import explain
 
 try:
@@ -404,7 +409,7 @@ print(f"{made} mistakes, asked: {', '.join(reports) or 'nobody'}")
 print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 
 # %%
-# A type checker sees only what annotations tell it. Of the :measured:`made` mistakes on this page,
+# A type checker sees only what annotations tell it: of the :measured:`made` mistakes on this page,
 # the checkers found :measured:`found_in_jax` in calls of JAX's own transformations, and
 # :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, so no
 # call has to wait for them. They say nothing about shapes and number types: for those, keep a test

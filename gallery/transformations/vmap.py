@@ -127,9 +127,9 @@ print(mistaken.shape, meant.shape)
 # The shape gives it away, and :func:`jax.eval_shape` tells you the shape without computing
 # anything. So try a new ``vmap`` on a batch whose size occurs nowhere else.
 #
-# If an argument is a dictionary or a list of arrays, its entry may be one too, so that some of its
-# arrays are mapped and others shared. These are three models that differ in their weights and have
-# the same offset:
+# If an argument is a dictionary or a list of arrays, its entry in ``in_axes`` may be a dictionary
+# or a list as well, with an axis for each array. Some of the arrays can then be mapped, and others
+# shared. These are three models that differ in their weights and have the same offset:
 def score_of(params, features):
     return jnp.dot(params["weights"], features) + params["offset"]
 
@@ -411,9 +411,9 @@ speedup = vmap_pays.estimate
 # with ``None`` what all examples share, and look at the shape that comes out.
 #
 # For a thousand losses on this page's device, ``vmap`` was
-# :measured:`speedup than a loop in Python` and :measured:`against_hand than batching by hand`. Keep
-# in mind that it has the whole batch in memory at once. Where that is too much, :func:`jax.lax.map`
-# with a ``batch_size`` takes it in pieces.
+# :measured:`speedup than a loop in Python` and :measured:`against_hand than batching by hand`. But
+# ``vmap`` has the whole batch in memory at once. If that is too much, :func:`jax.lax.map` with a
+# ``batch_size`` takes the batch in pieces.
 #
 # Next: many arrays in one argument, and :doc:`how you should pack parameters
 # </tutorials/transformations/pytrees>`.
