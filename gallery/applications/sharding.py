@@ -244,9 +244,12 @@ from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
 message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.05)
 _ = figures.scaling(
-    message_times,
+    message_times.subset(
+        r for r in message_times if r.variant in {COPY, PSUM, IN_TWO}
+    ),
     x="kilobytes",
     over=COPY,
+    about=PSUM,
     title="Messages and a copy",
     xlabel="kB on each device",
 )
