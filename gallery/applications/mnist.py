@@ -266,6 +266,8 @@ def fastest(framework):
 
 
 fastest_of_flax, fastest_of_torch = fastest("Flax"), fastest("PyTorch")
+
+# %%
 _ = figures.bars(
     speeds,
     value=throughput,

@@ -243,10 +243,11 @@ from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
 message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.05)
+shown = [r for r in message_times if r.variant in {COPY, PSUM, IN_TWO}]
+
+# %%
 _ = figures.scaling(
-    message_times.subset(
-        r for r in message_times if r.variant in {COPY, PSUM, IN_TWO}
-    ),
+    message_times.subset(shown),
     x="kilobytes",
     over=COPY,
     about=PSUM,
