@@ -16,6 +16,7 @@ machine, and finds out what it takes to train a network with them.
 # has about three decimal digits. bfloat16 keeps the exponent of float32, which leaves two:
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcap.experiments import bits as experiments
 from jaxcap.results.tables import Table
@@ -44,7 +45,6 @@ Table("Bits, and what they can represent", headers, rows)
 # the exponent. (At the left end of each line are the *subnormal* numbers, below the smallest of the
 # table. They lose one digit after another until they are 0. float64 would need a larger picture.)
 import matplotlib.pyplot as plt
-import numpy as np
 
 from jaxcap.report import figures
 
@@ -55,6 +55,7 @@ for name in experiments.FORMATS[1:]:
     x = np.geomspace(smallest, float(info.max), 500)
     axes.loglog(x, np.maximum(float(info.eps), smallest / x), label=name)
 axes.set(xlabel="number", ylabel="gap to the next,\nin proportion")
+axes.set_xticks(10.0 ** np.arange(-40, 41, 20))
 axes.set_title("Lower lines have more digits, longer ones more range")
 figures.label_ends(axes)
 

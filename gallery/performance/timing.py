@@ -218,7 +218,8 @@ highs = np.array([own.high for own in by_process])
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 of_others = f"{outside} of {len(others)} other processes"
-finding = f"{of_others} lie outside the first one's interval"
+verb = "lies" if outside == 1 else "lie"
+finding = f"{of_others} {verb} outside the first one's interval"
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4.2))
@@ -252,7 +253,7 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # So a square's interval may be narrow and still miss its neighbours. How many of the other
 # processes lie outside the first one's interval?
 single = np.concatenate(rounds)
-print(f"{outside} of {len(others)} lie outside")
+print(f"{outside} of {len(others)} {verb} outside")
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
