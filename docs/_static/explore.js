@@ -33,8 +33,7 @@
   }
 
   function briefly(size) {
-    const notation = size < 10_000 ? "standard" : "compact";
-    return digits(size, 1, { notation, maximumSignificantDigits: 4 });
+    return digits(size, 1, size < 10_000 ? { maximumSignificantDigits: 4 } : { notation: "compact" });
   }
 
   function withUnit(value, unit, least) {

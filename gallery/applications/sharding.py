@@ -242,10 +242,14 @@ from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
 message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.03)
+shown = [r for r in message_times if r.variant in {COPY, PSUM, IN_TWO}]
+
+# %%
 _ = figures.scaling(
-    message_times,
+    message_times.subset(shown),
     x="kilobytes",
     over=COPY,
+    about=PSUM,
     title="Messages and a copy",
     xlabel="kB on each device",
 )

@@ -17,6 +17,7 @@ what it takes to train a network with them.
 # about two digits:
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcap.experiments import bits as experiments
 from jaxcap.results.tables import Table
@@ -46,7 +47,6 @@ Table("Bits, and what they can represent", headers, rows)
 # numbers, which are smaller than the smallest in the table. They lose one digit after another until
 # they are 0. float64 would need a larger picture.)
 import matplotlib.pyplot as plt
-import numpy as np
 
 from jaxcap.report import figures
 
@@ -57,6 +57,7 @@ for name in experiments.FORMATS[1:]:
     x = np.geomspace(smallest, float(info.max), 500)
     axes.loglog(x, np.maximum(float(info.eps), smallest / x), label=name)
 axes.set(xlabel="number", ylabel="gap to the next,\nin proportion")
+axes.set_xticks(10.0 ** np.arange(-40, 41, 20))
 axes.set_title("Lower lines have more digits, longer ones more range")
 figures.label_ends(axes)
 

@@ -94,8 +94,9 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # %%
 # In the upper panel, Python may run ahead: diamonds that line up near the left edge, above one
 # another, are calls that returned while the device was still at the first product. In the lower
-# panel, Python couldn't make a call until the previous one was done. To put a number on the
-# difference, take the share of the whole time that had passed when the last call returned:
+# panel, Python couldn't make a call until the previous one was done. Each panel shows a single run,
+# and the products are the same, so which of the two ends first may be chance. To put a number on
+# the difference, take the share of the whole time that had passed when the last call returned:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
     print(f"{name}: {100 * last.returned_s / last.ready_s:.2g} %")

@@ -123,6 +123,32 @@ def test_extremes_name_the_best_and_the_worst() -> None:
     assert findings.extremes("NumPy", {"a": FASTER}).startswith("a is 3.0")
 
 
+def test_names_with_commas_leave_those_of_the_sentence() -> None:
+    names = {"Flax, scan": FASTER, "jit, dot, NumPy": EQUAL, "Flax, naive": SLOWER}
+    said = findings.extremes("PyTorch, on the device", names).replace("3.00", "3.0")
+    assert said == (
+        "Flax (scan) is 3.0 times faster than PyTorch (on the device); Flax (naive) 3.0 times slower"
+    )
+    assert findings.comparison("jit, dot", "NumPy, dot", EQUAL) == (
+        "jit (dot) and NumPy (dot) are about equally fast"
+    )
+    assert findings.pay_off("jit, dot", "NumPy", UNSURE, None).startswith("Whether jit (dot) ever")
+    said = findings.trend("scan, unroll=10", "Python loop", [(10, FASTER)], x="steps")
+    assert said.startswith("scan (unroll=10) is")
+
+
+def test_lines_are_compared_at_a_place_that_is_named() -> None:
+    lines = [pair(name, 2, size=size) for name in ("jit", "scan") for size in (10, 1000)]
+    both = lines[0] + lines[1]
+    with_others = both + (lines[2] + lines[3]).select(variant="scan")
+    assert findings.of_times(with_others, x="size").startswith("At size 1,000, ")
+    shorter = both + lines[2].select(variant="scan")
+    assert findings.of_times(shorter, x="size").startswith("At the largest size of each, ")
+    assert findings.extremes("a", {"b": EQUAL, "c": UNSURE}, at="at size 10") == (
+        "No clear difference from a at size 10"
+    )
+
+
 def test_what_pays_off() -> None:
     calls = Estimate.from_runs([[10.0 * x] for x in NOISE])
     assert (

@@ -274,6 +274,8 @@ def test_rates_by_a_clock_that_saw_no_time_are_infinite() -> None:
         (1270.0, 1190.0, 1350.0, "images/s", "1270 images/s", "1190 to 1350"),
         (-12.0, -15.0, -9.0, "", "-12", "-15 to -9"),
         (0.0, 0.0, 0.0, "s", "0.000 ns", "0.000 to 0.000"),
+        (24e-3, 310e-6, 40e-3, "s", "24 ms", "310 µs to 40 ms"),  # not from 0 ms
+        (1300.0, 0.4, 4000.0, "images/s", "1300 images/s", "0.40 images/s to 4000 images/s"),
     ],
 )
 def test_text_has_a_unit_and_the_digits_that_the_interval_supports(

@@ -133,6 +133,13 @@ class TestTables:
         )
         assert table.rows == [("jit", "3.5", "1.4 to 5.6", "1.4 to 5.6 times faster")]
 
+    def test_speedups_that_differ_from_quotients_of_times_are_explained(self) -> None:
+        """The ratios within rounds are 6, 1 and 5, and the median times 6 ms and 2 ms."""
+        results = make_pair([6 * MS, 2 * MS, 20 * MS], [1 * MS, 2 * MS, 4 * MS])
+        (note,) = results.speedups(over="op by op").notes
+        assert note.startswith("Each ratio is the median of the ratios within rounds")
+        assert not self.pair.speedups(over="op by op").notes
+
     def test_speedups_are_found_by_parameters(self) -> None:
         both = self.pair + make_pair([MS] * 6, [MS / 2] * 6, parameters={"size": 10})
         rows = both.speedups(over="op by op").rows

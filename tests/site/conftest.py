@@ -18,7 +18,7 @@ import releases_made_up
 from bs4 import BeautifulSoup
 from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
-from sites import HTML, ROOT, SMALL_URL, VERSIONS_URL, Read, build, copy_project
+from sites import BUILD_LOG, HTML, ROOT, SMALL_URL, VERSIONS_URL, Read, build, copy_project
 
 # Files whose tests build sites for minutes. They come first, because a worker that began one of them
 # last would keep the other waiting.
@@ -135,7 +135,9 @@ def build_small_site(project: Path) -> None:
     releases_made_up.record(project / "docs" / "recorded" / "made-up-cpu" / "releases")
     addresses = {"JAXCAP_SITE_URL": SMALL_URL, "JAXCAP_VERSIONS_URL": VERSIONS_URL}
     done = build(project, made_up.MEASURING_PAGE, made_up.CLAIMING_PAGE, **addresses)
-    assert done.returncode == 0, done.stdout + done.stderr
+    log = done.stdout + done.stderr
+    (project / BUILD_LOG).write_text(log, encoding="utf-8")
+    assert done.returncode == 0, log
 
 
 @pytest.fixture(scope="session")

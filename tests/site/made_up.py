@@ -17,13 +17,19 @@ from jaxcap.results.files import recording_path
 
 MEASURING_PAGE, CLAIMING_PAGE = "basics/introduction", "basics/jnp_and_numpy"
 OTHER_PAGES = sorted(set(TUTORIALS) - {MEASURING_PAGE, CLAIMING_PAGE})
-# A ratio that no machine measures, and one that every machine does.
+# A warning for readers, and one for those who build. A ratio that no machine measures, and one that
+# every machine does.
 CLAIMING = '''"""
 Claims
 ======
 
 It measures :measured:`speedup`.
 """
+# %%
+from warnings import warn
+
+warn("lists are short", stacklevel=1)
+warn("other work took 50% of the CPU", stacklevel=1)
 # %%
 import matplotlib.pyplot as plt
 from jaxcap.report.claims import claim, speedup_of

@@ -15,6 +15,7 @@ from jaxcap.measure.machine.lock import LOCK
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "docs" / "_build" / "html"
+BUILD_LOG = "build.log"  # of the small site, in its project
 TUTORIALS = sorted(
     path.relative_to(ROOT / "gallery").with_suffix("").as_posix()
     for path in ROOT.glob("gallery/*/*.py")

@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
 from made_up import CLAIMING_PAGE, MEASURING_PAGE, OTHER_PAGES
-from sites import Read, build, copy_project, nox_docs
+from sites import BUILD_LOG, Read, build, copy_project, nox_docs
 
 from jaxcap.measure.machine.lock import LOCK
 
@@ -270,3 +270,10 @@ def test_pattern_runs_only_matching_tutorials(read_small: Read) -> None:
         assert "not run in this build" not in read_small(f"tutorials/{name}").get_text()
     for name in OTHER_PAGES:
         assert "not run in this build" in read_small(f"tutorials/{name}").get_text()
+
+
+def test_a_busy_machine_is_told_to_those_who_build(small_site: Path, read_small: Read) -> None:
+    shown = read_small(f"tutorials/{CLAIMING_PAGE}").select_one(".sphx-glr-script-out").get_text()
+    assert shown.strip() == "UserWarning: lists are short"
+    log = (small_site.parents[2] / BUILD_LOG).read_text(encoding="utf-8")
+    assert f"{CLAIMING_PAGE}: UserWarning: other work took 50% of the CPU" in log

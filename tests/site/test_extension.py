@@ -436,5 +436,7 @@ def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
     assert checked == f"{computed} published figures measured or computed again"
     mistakes = sum(a.conclusion is published.Conclusion.MISTAKE for a in assessments)
     assert f", {mistakes - len(refuted)} with a mistake" in outcome  # a wrong network is one
-    assert outcome.endswith(f", {len(refuted)} beyond what their device can do")
+    assert outcome.endswith(f"; {len(refuted)} more beyond what their device can do")
+    counted = outcome.partition(";")[0]
+    assert sum(map(int, re.findall(r"\d+", counted))) == computed
     assert refuted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -146,8 +147,8 @@ def test_start_is_where_jax_is_faster_at_all_larger_sizes_too() -> None:
     assert landing.overtaking(grown({16: 5e-4, 256: 2e-3})).start is None
 
 
-def timed() -> list[Result]:
-    """Each variant of the mistakes took a millisecond, and its first call ten."""
+def timed(**samples_s: Sequence[float]) -> list[Result]:
+    """Each variant of the mistakes took a millisecond or what is given, and its first call ten."""
     variants = {
         mistakes.PRODUCTS: (mistakes.JAX_32,),
         mistakes.COMPILING: (mistakes.COMPILED,),
@@ -155,9 +156,13 @@ def timed() -> list[Result]:
         mistakes.WRAPPING: (mistakes.NEW_LAMBDA, mistakes.NEW_WRAPPER, mistakes.WRAPPED_ONCE),
         mistakes.OPPONENTS: (mistakes.COMPILED,),
     }
-    runs = [make_run([1e-3] * 6, first_call_s=1e-2, dispatch_s=1e-4)] * 6
     return [
-        make_result(name, *runs, experiment=MISTAKES.name, parameters={"question": question})
+        make_result(
+            name,
+            *[make_run(samples_s.get(name, [1e-3] * 6), first_call_s=1e-2, dispatch_s=1e-4)] * 6,
+            experiment=MISTAKES.name,
+            parameters={"question": question},
+        )
         for question, names in variants.items()
         for name in names
     ]
@@ -173,6 +178,17 @@ def test_mistakes_are_those_that_mistake_the_time_of_one_call() -> None:
         "wrapping anew each time": 1.0,
         "a new lambda each time": 1.0,
     }
+
+
+def test_a_mistake_that_took_turns_is_off_by_what_its_tutorial_says() -> None:
+    """The median of the ratios within rounds, which isn't the quotient of the medians."""
+    samples_s = {
+        mistakes.NEW_LAMBDA: [6e-3, 2e-3, 20e-3],
+        mistakes.NEW_WRAPPER: [1e-3] * 3,
+        mistakes.WRAPPED_ONCE: [1e-3, 2e-3, 4e-3],
+    }
+    *_, row = landing.timed_wrong(make_set(*timed(**samples_s))).rows
+    assert (row.wrong.value / row.right.value, row.factor.value) == pytest.approx((3.0, 5.0))
 
 
 def test_results_that_lack_what_is_shown_are_no_headline() -> None:

@@ -30,6 +30,20 @@ FASTER, EQUAL, SLOWER = "#0072B2", "#c9ccd1", "#D55E00"
 MAX_FACTOR = 4.0
 
 
+def then_and_now(releases: Releases) -> str:
+    """Count what is better and worse under the newest release than under the oldest; may be empty."""
+    compared = releases.then_and_now
+    if not compared:
+        return ""
+    changes = list(filter(releases.is_own_change, compared))
+    better = sum(change.ratio < 1 for change in changes)
+    worse = len(changes) - better
+    return (
+        f"Of {len(compared)} benchmarks, {better} do better under JAX {releases.newest} than under "
+        f"{releases.names[0]}, and {worse} do worse"
+    )
+
+
 def heat_map(releases: Releases) -> Figure:
     """Draw for each benchmark and release how many times as long it took as under the newest."""
     series = releases.of_jax()
@@ -46,27 +60,11 @@ def heat_map(releases: Releases) -> Figure:
         _label_cells(axes, [each.benchmark for each in series], names)
         _separate_topics(axes, series)
         _draw_scale(figure, axes, cells, releases.newest)
-        if title := _then_and_now(releases):
-            headline(figure, title)
     figure.set_label(
         f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
         "compared with the newest. The tables below list the largest differences"
     )
     return figure
-
-
-def _then_and_now(releases: Releases) -> str:
-    """Count what is better and worse under the newest release than under the oldest."""
-    compared = releases.then_and_now
-    if not compared:
-        return ""
-    changes = list(filter(releases.is_own_change, compared))
-    better = sum(change.ratio < 1 for change in changes)
-    worse = len(changes) - better
-    return (
-        f"Of {len(compared)} benchmarks, {better} do better under JAX {releases.newest} than under "
-        f"{releases.names[0]}, and {worse} do worse"
-    )
 
 
 def _separate_topics(axes: Axes, series: Sequence[Series]) -> None:
@@ -220,7 +218,7 @@ def _mark_changes(axes: Axes, changes: Sequence[ReleaseChange], places: Mapping[
         if change.after in places:
             edge = (places[change.before] + places[change.after]) / 2
             colour = SLOWER if change.ratio > 1 else FASTER
-            axes.axvline(edge, color=colour, linewidth=1, linestyle=":")
+            axes.axvline(edge, color=colour, linewidth=1.8, linestyle=":")
 
 
 def _choose_scale(axes: Axes, least: float, most: float) -> None:

@@ -36,6 +36,7 @@ def comparison(variant: str, over: str, speedup: Speedup, *, at: str = "") -> st
     >>> comparison("jit", "NumPy", ratio)
     'jit is 2.0 times faster than NumPy (one process)'
     """
+    variant, over = map(_in_a_sentence, (variant, over))
     if speedup.verdict != "undecided":
         text = _with_factor(variant, over, speedup)
     elif speedup.verdict_in_words == "no faster":
@@ -57,6 +58,7 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     x
         Name of the axis.
     """
+    variant, over = map(_in_a_sentence, (variant, over))
     ordered = sorted(points, key=lambda point: point[0])
     (first, least), (last, most) = ordered[0], ordered[-1]
     at_first, at_last = (f"at {place(x, position)}" for position in (first, last))
@@ -89,7 +91,7 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     return " ".join(filter(None, (text, _caveat([least, most]))))
 
 
-def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
+def extremes(over: str, speedups: Mapping[str, Speedup], *, at: str = "") -> str:
     """Say how the best and the worst of several variants compare with another.
 
     Parameters
@@ -98,13 +100,16 @@ def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
         What all are compared with.
     speedups
         At least one, by name.
+    at
+        Where all of them are, such as ``"at size 10"``.
     """
     ordered = sorted(speedups.items(), key=lambda pair: pair[1].value)
     if len(ordered) == 1:
-        return comparison(ordered[0][0], over, ordered[0][1])
-    caveat = _caveat(speedups.values())
+        return comparison(ordered[0][0], over, ordered[0][1], at=at)
+    ordered = [(_in_a_sentence(name), speedup) for name, speedup in ordered]
+    over, caveat = _in_a_sentence(over), _caveat(speedups.values())
     if all(speedup.verdict == "undecided" for speedup in speedups.values()):
-        return f"No clear difference from {over} {caveat}".rstrip()
+        return " ".join(filter(None, (f"No clear difference from {over}", at, caveat)))
     (worst, low), (best, high) = ordered[0], ordered[-1]
     if low.verdict == high.verdict == "undecided":  # then another variant is certain
         worst, low = next(pair for pair in ordered if pair[1].verdict != "undecided")
@@ -114,7 +119,8 @@ def extremes(over: str, speedups: Mapping[str, Speedup]) -> str:
         other = f"{worst} about as fast" if verdict(low) == "no faster" else f"{worst} undecided"
     else:
         other = f"{worst} {verdict(low)}"
-    return f"{_with_factor(best, over, high)}; {other} {caveat}".rstrip()
+    where = f"{at[0].upper()}{at[1:]}, " if at else ""
+    return f"{where}{_with_factor(best, over, high)}; {other} {caveat}".rstrip()
 
 
 def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -> str:
@@ -129,6 +135,7 @@ def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -
     calls
         What `~jaxcap.results.Result.pays_off_after` returned.
     """
+    variant, over = map(_in_a_sentence, (variant, over))
     caveat = _caveat([speedup])
     if calls is not None:
         return f"{variant} pays off after {calls.words} calls {caveat}".rstrip()
@@ -208,8 +215,8 @@ def of_times(
         return trend(variant, over, points, x=x)
     names = {name_of(compared, result, x): speedups[result.key] for result in last}
     if len(last) > 1 == len(compared.variants):
-        names = {f"{last[0].variant} ({name})": speedup for name, speedup in names.items()}
-    return extremes(over, names)
+        names = {f"{last[0].variant}, {name}": speedup for name, speedup in names.items()}
+    return extremes(over, names, at=_where(last, x) if x else "")
 
 
 def first_everywhere(results: ResultSet) -> str:
@@ -252,6 +259,14 @@ def in_words(number: float, *, digits: int = 10) -> str:
     return f"{number:,.10g}"
 
 
+def _where(last: Sequence[Result], x: str) -> str:
+    """Say at which place on the axis lines are compared, each of which may have its own."""
+    places = {float(result.parameters[x]) for result in last}
+    if len(places) == 1:
+        return f"at {place(x, *places)}"
+    return f"at the most {x} of each" if x.endswith("s") else f"at the largest {x} of each"
+
+
 def _at_last(results: ResultSet, x: str | None) -> list[Result]:
     """Return the results with the largest ``x`` of each line: all of them where there is no axis."""
     lines: dict[str, Result] = {}
@@ -276,6 +291,12 @@ def _largest_difference(results: ResultSet) -> str:
 def _is_denied(speedup: Speedup) -> bool:
     """Tell whether it is certain that there is no difference, or one in the other direction."""
     return speedup.verdict != "undecided" or speedup.verdict_in_words == "no faster"
+
+
+def _in_a_sentence(name: str) -> str:
+    """Put what follows a name's first comma into brackets, for commas to divide only the sentence."""
+    head, comma, rest = name.partition(", ")
+    return f"{head} ({rest})" if comma else name
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:

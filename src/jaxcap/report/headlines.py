@@ -142,17 +142,20 @@ class Mistake:
         What one does wrong.
     wrong, right
         The time of a call as measured in this way, and as it is. The same processes measured both.
+    in_rounds
+        How many times as long the wrong time is as the right one, if the two took turns.
     """
 
     name: str
     wrong: Estimate
     right: Estimate
+    in_rounds: Speedup | None = None
 
     @property
     def factor(self) -> Estimate:
         """How many times too long or too short the wrong time is, whichever is above 1."""
         pairs = zip(self.wrong.medians, self.right.medians, strict=True)
-        ratio = Speedup.from_runs([[wrong / right] for wrong, right in pairs])
+        ratio = self.in_rounds or Speedup.from_runs([[wrong / right] for wrong, right in pairs])
         return ratio if ratio.value >= 1 else ratio.ratio_of(1)
 
     @property

@@ -23,6 +23,7 @@ from jaxcap.results.tabulation import (
     columns_of_speedups,
     devices_of,
     note_on_disagreement,
+    note_on_quotients,
     pivot,
     table_of_times,
     varying,
@@ -238,7 +239,10 @@ class ResultSet(FrozenModel):
             f"Compared with {over} on {devices_of(compared)}",
             RowKey.for_sets([compared], parameters),
             columns_of_speedups(pairs),
-            notes=note_on_disagreement(pairs, parameters),
+            notes=[
+                *note_on_disagreement(pairs, parameters),
+                *note_on_quotients(pairs, (self.paired_result(r, over) for r in compared)),
+            ],
         )
         return ResultTable(**vars(table), results=self, over=over)
 

@@ -194,11 +194,18 @@ class Estimate:
         medians = tuple(numerator / median if median else inf for median in self.medians)
         return replace(self, value=value, low=low, high=high, unit="", medians=medians)
 
-    def _as_range(self, low: float, high: float) -> str:
-        """Return two numbers in the unit and with the decimal places of `short`."""
-        scale, _ = self._scale()
+    def _as_range(self, low: float, high: float, unit: str = "") -> str:
+        """Return two numbers in the unit and with the decimal places of `short`, then ``unit``.
+
+        A lower end that would round to 0 has its own unit and places, and the upper end its unit.
+        """
+        scale, own_unit = self._scale()
         places = self._range_places()
-        return f"{_rounded(low / scale, places)} to {_rounded(high / scale, places)}"
+        start, end = (_rounded(number / scale, places) for number in (low, high))
+        if low > 0 == float(start):
+            start = Estimate.from_runs([[low]], unit=self.unit).short
+            unit = own_unit
+        return f"{start} to {end} {unit}".rstrip()
 
     @property
     def is_settled(self) -> bool:
@@ -213,7 +220,7 @@ class Estimate:
         if self._is_quotable:
             return self.short
         _, unit = self._scale()
-        return f"{hedge}{self.range} {unit}".rstrip()
+        return f"{hedge}{self._as_range(self.low, self.high, unit)}"
 
     def _scale(self) -> tuple[float, str]:
         if self.unit != "s":

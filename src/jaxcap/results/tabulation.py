@@ -12,6 +12,12 @@ from jaxcap.results.tables import Table
 
 # Processes whose medians differ by more than this factor are in different modes.
 MODES_FACTOR = 3.0
+# Where the quotient of two times differs from their ratio by more than this factor, rounding is not why.
+QUOTIENT_FACTOR = 1.1
+_ON_QUOTIENTS = (
+    "Each ratio is the median of the ratios within rounds, so it may differ from the quotient of two "
+    "times."
+)
 
 #: What a column shows of each result.
 Column = Sequence[tuple[Result, str]]
@@ -217,6 +223,25 @@ def note_on_disagreement(
         and max(estimate.medians) > MODES_FACTOR * min(estimate.medians)
     ]
     return [f"Processes in different modes: {'; '.join(listed)}."] if listed else []
+
+
+def note_on_quotients(
+    speedups: Sequence[tuple[Result, Speedup]], baselines: Iterable[Result | None]
+) -> list[str]:
+    """Explain ratios to those who divide the times, if they would get other numbers anywhere.
+
+    Parameters
+    ----------
+    speedups
+        The ratios in the table.
+    baselines
+        What each of these results is compared with.
+    """
+    for (result, speedup), baseline in zip(speedups, baselines, strict=True):
+        quotient = baseline.time.value / result.time.value if baseline else speedup.value
+        if not speedup.value / QUOTIENT_FACTOR <= quotient <= speedup.value * QUOTIENT_FACTOR:
+            return [_ON_QUOTIENTS]
+    return []
 
 
 def _modes_in_words(result: Result, names: Sequence[str]) -> str:

@@ -50,6 +50,21 @@ def test_range_of_modes_has_to_be_left() -> None:
     assert ReleaseChange(apart, "0.0.0", "0.1.0", 3.0, 2.0, 4.0, 0.0, adjusted_p=0.0).is_change
 
 
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "words", "interval"),
+    [
+        (3.0, 2.0, 4.0, "3.0 times slower", "2 to 4"),
+        (0.25, 0.2, 0.5, "4.0 times faster", "2 to 5"),
+        (0.25, 0.0, float("inf"), "4.0 times faster", ""),
+    ],
+)
+def test_interval_of_the_factor_has_the_direction_of_the_words(
+    ratio: float, low: float, high: float, words: str, interval: str
+) -> None:
+    change = ReleaseChange(series_of([[1.0], [ratio]]), "0.0.0", "0.1.0", ratio, low, high, 0.0)
+    assert (change.words, change.interval_of_factor) == (words, interval)
+
+
 def test_small_differences_do_not_count() -> None:
     series = series_of([[1.00, 1.001], [1.09, 1.091]])
     (small,) = adjust([series.compare("0.0.0", "0.1.0")])

@@ -70,7 +70,8 @@ def timed_wrong(results: ResultSet) -> Mistakes:
     average = Estimate.from_runs(first_of_ten, unit="s")
 
     def mistake(name: str, wrong: str, right: str) -> Mistake:
-        return Mistake(name, results.only(wrong).time, results.only(right).time)
+        times = results.only(wrong).time, results.only(right).time
+        return Mistake(name, *times, results.speedup(right, over=wrong))
 
     rows = [
         Mistake("stopping the clock too early", product.dispatch, product.time),

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from sphinx.util import logging
 
 from jaxcap.report import figures
 from jaxcap.results import ResultSet, ResultTable
@@ -25,6 +26,10 @@ from jaxcap_docs.run import limits, playback
 
 # Which tutorials failed and why, a line for each, for the build command to end with.
 FAILED = page_records.BUILD / "failed-tutorials.txt"
+# How a measurement begins its warning of a busy machine.
+_BUSY = "other work "
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -82,8 +87,16 @@ def reset(_: dict[str, Any], script: str, when: str) -> None:
 def _format_for_page(
     message: Warning | str, category: type[Warning], *_: object, **__: object
 ) -> str:
-    """Format a warning without the path of the script, which tells readers nothing."""
-    return f"{category.__name__}: {message}\n"
+    """Format a warning without the path of the script, which tells readers nothing.
+
+    That of a busy machine asks for another measurement, so it goes to the log, for those who build.
+    Readers see below a table how many samples were disturbed.
+    """
+    text = f"{category.__name__}: {message}"
+    if str(message).startswith(_BUSY):
+        logger.info("%s: %s", _running.page, text)
+        return ""
+    return f"{text}\n"
 
 
 def _reason(traceback: str) -> str:

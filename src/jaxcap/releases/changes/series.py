@@ -195,6 +195,13 @@ class ReleaseChange:
             return ""
         return f"{self.low:.3g} to {self.high:.3g}"
 
+    @property
+    def interval_of_factor(self) -> str:
+        """The interval of the factor by which it is slower or faster, as `words` says; or empty."""
+        if self.ratio >= 1 or not self.interval:
+            return self.interval
+        return f"{1 / self.high:.3g} to {1 / self.low:.3g}"
+
 
 def adjust(comparisons: Iterable[ReleaseChange]) -> list[ReleaseChange]:
     """Correct the p-values of comparisons for their number."""

@@ -81,7 +81,7 @@ def _table(
         "benchmark",
         "release",
         "change",
-        "95 % interval of the ratio",
+        "95 % interval of the factor",
         "before → since",
         "in a second recording",
     )
@@ -90,7 +90,7 @@ def _table(
             link_to_series(change.series, env),
             change.after,
             change.words,
-            change.interval,
+            change.interval_of_factor,
             " → ".join(value_text(change.series, name) for name in (change.before, change.after)),
             second_words(releases, change),
         )
@@ -120,12 +120,12 @@ def regressions(directive: SphinxDirective, releases: Releases) -> list[nodes.No
     if not changes:
         return [nodes.paragraph(text="Nothing is, as far as these measurements can tell.")]
     caption = f"{len(changes)} of {len(releases.of_jax())} benchmarks, on {releases.device}"
-    headers = ("benchmark", f"JAX {releases.newest}", "95 % interval of the ratio", "then", "now")
+    headers = ("benchmark", f"JAX {releases.newest}", "95 % interval of the factor", "then", "now")
     rows = [
         (
             link_to_series(change.series, directive.env),
             f"{change.words} than in {change.before}",
-            change.interval,
+            change.interval_of_factor,
             *(value_text(change.series, name) for name in (change.before, change.after)),
         )
         for change in changes

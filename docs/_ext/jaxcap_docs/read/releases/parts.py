@@ -62,7 +62,10 @@ def overview(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]
     still = nodes.container("", *images, classes=["jaxcap-releases-static"])
     source = f"{root(directive.env)}results/{MAP}"
     button = raw_html(f'<button type="button" data-source="{source}">Explore the map</button>')
-    return [nodes.container("", button, still, classes=["jaxcap-releases"])]
+    content: list[nodes.Node] = [nodes.container("", button, still, classes=["jaxcap-releases"])]
+    if finding := figures.then_and_now(releases):  # which would scroll with the picture on phones
+        content.insert(0, nodes.paragraph("", "", nodes.strong(text=finding)))
+    return content
 
 
 def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:

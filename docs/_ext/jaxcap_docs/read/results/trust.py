@@ -76,12 +76,13 @@ def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
         and assessment.conclusion is not Conclusion.NOT_COMPARABLE
     ]
     counts = Counter(assessment.conclusion for assessment in measured)
-    outcome = (
-        f"{counts[Conclusion.REPRODUCED]} reproduced, {counts[Conclusion.MISTAKE]} with a mistake"
-    )
+    reproduced, mistaken = counts[Conclusion.REPRODUCED], counts[Conclusion.MISTAKE]
+    outcome = f"{reproduced} reproduced, {mistaken} with a mistake"
+    if others := len(measured) - reproduced - mistaken:
+        outcome += f", {others} that differ for another reason"
     mistakes = sum(assessment.conclusion is Conclusion.MISTAKE for assessment in assessments)
-    if refuted := mistakes - counts[Conclusion.MISTAKE]:
-        outcome += f", {refuted} beyond what their device can do"
+    if refuted := mistakes - mistaken:
+        outcome += f"; {refuted} more beyond what their device can do"
     return f"{len(measured)} published figures measured or computed again", outcome
 
 
