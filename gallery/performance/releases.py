@@ -201,7 +201,7 @@ _ = course(restless, own, releases.names)
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
-    second = releases.second(change)
+    second = releases.change_in_second_recording(change)
     words = second.words if second else "not measured again"
     rows.append((change.series.benchmark, change.after, change.words, words))
 columns = ("program", "release", "first recording", "second recording")

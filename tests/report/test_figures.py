@@ -266,9 +266,10 @@ def test_a_line_of_moments_must_be_the_only_one() -> None:
 
 
 class TestRunningTotal:
-    def test_a_clock_that_saw_no_time_leaves_an_axis(self) -> None:
+    def test_a_clock_that_saw_no_time_is_named(self) -> None:
         coarse = make_pair([MS] * 6, [0.0] * 6)
-        assert figures.running_total(coarse, over="op by op").axes
+        with pytest.raises(ResultsError, match="'op by op' by a fine clock"):
+            figures.running_total(coarse, over="op by op")
 
     def test_lines_cross_where_the_first_call_is_paid_off(self, results: ResultSet) -> None:
         chosen = results.select(size=1000)
