@@ -230,10 +230,10 @@ for dtype in ("float64", "float32"):
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
-# In 64 bits, the difference is what a search leaves when it is content and stops. In 32, rounding
-# comes on top, and the second line is what you pay for it. So much for the numbers. Now see what
-# they describe: on the left the readings and the fit, and on the right both of them with the true
-# law subtracted, which magnifies what is left.
+# In 64 bits, a search stops when the gradient is small enough, and the first line is the distance
+# that is left then. In 32 bits, rounding adds to that distance: the second line has both. So much
+# for the numbers. Now see what they describe: on the left the readings and the fit, and on the
+# right both of them with the true law subtracted, which magnifies what is left.
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 figure, (left, right) = plt.subplots(1, 2)
 for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
@@ -313,8 +313,8 @@ _ = figure.legend(*names, loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Where circles and lines are nested, the optimisers took the same step. In the right panel, look
-# where the paths end, and where the cross is that marks the truth. The gap between them is the tilt
+# Where circles and lines are nested, the optimisers took the same step. In the right panel, compare
+# the end of the paths with the cross, which marks the truth. The gap between them is the tilt
 # again.
 #
 # What a whole fit costs
@@ -359,9 +359,9 @@ print("evaluation:", evaluation)
 # %%
 # Which optimiser should you take? Where all of them find the same law, choose by what a fit costs.
 # SciPy with differences needs nothing but the error. SciPy takes JAX's exact gradient as well, and
-# then needs fewer evaluations. And a whole fit inside JAX was :measured:`whole_fit than SciPy's
-# with differences`, once it was compiled, which has to be paid once for each shape of the
-# parameters and the data.
+# then needs fewer evaluations. And a whole fit inside JAX was
+# :measured:`whole_fit than SciPy's with differences`, once it was compiled. You pay for compiling
+# once for each shape of the parameters and the data.
 #
 # Don't choose by the cost of one evaluation: on ten thousand readings, a compiled one was
 # :measured:`evaluation than NumPy's`. A fit is also a matter of how many evaluations it takes, and

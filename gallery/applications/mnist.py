@@ -200,8 +200,8 @@ Source(convolution.by_patches)
 # %%
 # (The matrix of patches is large. For the second convolution, the trainer therefore uses
 # ``convolution.by_columns``, the same idea on a few images at a time, with a gradient of its own by
-# :func:`jax.custom_vjp`. It exchanges the pooling, too, for ``convolution.max_pool``. What you will
-# see of patches below is what both do together.)
+# :func:`jax.custom_vjp`. It exchanges the pooling, too, for ``convolution.max_pool``, so the times
+# of *patches* below are those of both changes together.)
 #
 # Are patches worth the trouble? Here is a test that you may skip if you don't write kernels. It
 # takes the gradient of the second convolution with respect to its kernel, for eight images: all at
@@ -393,8 +393,8 @@ axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 figures.label_ends(axes)
 
 # %%
-# Here is the same in numbers. All test images count, and the last column is the time to an accuracy
-# that every one of these trainings reached, so that it can compare them all:
+# Here is the same in numbers. Every test image counts. The last column is the time to an accuracy
+# that all of these trainings reached, so each has one:
 import numpy as np
 
 
@@ -559,8 +559,7 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# Mistakes of this size are easy to overlook. But between two good networks, there may be no more
-# than that to report.
+# Mistakes of this size are easy to overlook. But two good networks may differ by no more than that.
 #
 # **One thing only looked like a mistake.** The network ended with the logarithm of a softmax, and
 # the loss took that again. But the softmax of log-probabilities gives the probabilities back, so

@@ -92,7 +92,8 @@ Source(sharded_step.loss, sharded_step.step)
 # %%
 # The first way to split this is by the batch. The second is by the hidden units: each device has
 # some of them, with their columns of the first matrix and their rows of the second. (The two ways
-# are known as *data parallelism* and *tensor parallelism*.) We'll come to the third.
+# are known as *data parallelism* and *tensor parallelism*.) The table has a third way, which comes
+# later:
 from jaxcap.results.tables import Table
 
 words = {
@@ -164,8 +165,8 @@ figures.label_ends(axes)
 # The lines meet where the batch has eight times as many examples as the network has inputs. How
 # many devices there are doesn't matter for that, as both sides have the same factor.
 #
-# In a deeper network, split units have more to send: each such pair of layers adds up its results,
-# and in the backward pass the gradients of its inputs.
+# A deeper network repeats this for each pair of layers. And it has something more to send in the
+# backward pass, because the gradient with respect to a pair's inputs has to be added up as well.
 #
 # Split the weights, too
 # ----------------------
@@ -233,11 +234,12 @@ for collective in four:
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html>`__ does just that.
 # ``ppermute`` passes an array on, for example to the next device.
 #
-# What does a message cost here? ------------------------------ On a machine without several
-# accelerators, eight devices share one CPU, and no message goes through a cable. One thread copies
-# or adds up what lies in memory, and the other threads wait until it is done. So we compare
-# messages with a copy of all eight vectors on one device. What do you expect to see, for short and
-# for long vectors: the waiting or the copying?
+# What does a message cost here?
+# ------------------------------
+# On a machine without several accelerators, eight devices share one CPU, and no message goes
+# through a cable. One thread copies or adds up what lies in memory, and the other threads wait
+# until it is done. So we compare messages with a copy of all eight vectors on one device. What do
+# you expect to see, for short and for long vectors: the waiting or the copying?
 from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
@@ -275,9 +277,9 @@ one_is_faster = claim(
 one_is_faster
 
 # %%
-# If the times hardly grow from the shortest vectors to the next, the devices spend them waiting for
-# one another. That costs the same however little is sent, and two messages pay it twice. The
-# predictions above count bytes, so they leave it out.
+# If the times hardly grow from the shortest vectors to the next, they are times of waiting. Devices
+# wait for one another however little they send, and with two messages they wait twice. The
+# predictions above count bytes, and leave the waiting out.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------

@@ -43,9 +43,9 @@ Table("Bits, and what they can represent", headers, rows)
 # %%
 # The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
 # proportion to their size. The bits of the fraction set that proportion, and those of the exponent
-# set the range in which it holds. (At the left end of each line in the figure are the *subnormal*
-# numbers, which are smaller than the smallest in the table. They lose one digit after another until
-# they are 0. float64 would need a larger picture.)
+# set the range in which it holds. (Below the smallest number in the table, at the left end of each
+# line in the figure, are the *subnormal* numbers: the smaller they are, the fewer digits they have.
+# float64 would need a larger picture.)
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -62,14 +62,16 @@ axes.set_title("Lower lines have more digits, longer ones more range")
 figures.label_ends(axes)
 
 # %%
-# There are also `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__. They have one
-# digit or less, and one of the two here has no infinity. What do they make of numbers that are too
-# large for them?
-x = jnp.array([0.1, 17.0, 300.0, 500.0])
+# There are also `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__. They have about
+# one digit, and one of the two here has no infinity. What do they make of a hundred thousand, which
+# is too large for both?
+x = jnp.array([0.1, 17.0, 300.0, 100_000.0])
 for name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
     print(f"{name:13}", x.astype(name))
 
 # %%
+# What is too large becomes an infinity, or NaN in the format that has none.
+#
 # A sum that stops growing
 # ------------------------
 # Start at 0 and add 1, ten thousand times. Where does each format arrive?
@@ -155,8 +157,8 @@ fast, exact_32 = (
 print("the same:", bool((fast == exact_32).all()))
 
 # %%
-# :doc:`The page on linear algebra </tutorials/performance/linear_algebra>` measures what that
-# setting, and :func:`jax.default_matmul_precision`, do to a product.
+# :doc:`The page on linear algebra </tutorials/performance/linear_algebra>` measures what
+# ``precision``, and :func:`jax.default_matmul_precision`, do to a product.
 #
 # Is bfloat16 faster here?
 # ------------------------

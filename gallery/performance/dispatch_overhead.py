@@ -216,9 +216,9 @@ for variant in chains.variants:
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
-# These ratios are prices. If a ratio is near a hundred, each sine pays for a call of its own. If it
-# is near one, you pay for a single call, and a sine more or less hardly matters. In between, part
-# of the price is due once, however long the chain is, and the rest for each sine.
+# Read the ratios as prices. Near a hundred, each sine pays for a call of its own. Near one, you pay
+# for a single call, and a sine more or less hardly matters. In between, you pay a part once,
+# however long the chain is, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -283,9 +283,9 @@ Table(
 # %%
 # *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
 # approach each other, larger arrays might have helped. If they run side by side, the libraries
-# differ by a factor that doesn't depend on the size, at least not at these sizes. For a single
-# operation, that factor may be close to 1: there is nothing to fuse, and for a matrix product on a
-# CPU, both sides call code that experts have tuned for years.
+# differ by a constant factor, at least at these sizes. For a single operation, that factor may be
+# close to 1: there is nothing to fuse, and for a matrix product on a CPU, both sides call code that
+# experts have tuned for years.
 #
 # Takeaway
 # --------

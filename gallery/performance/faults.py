@@ -172,7 +172,7 @@ Table("Operations of a step, in ms", columns, rows)
 # %%
 # Both columns compute the same ``distances``. If the two times for this part differ, other work got
 # in the way of one profile: a profile is a single look, and has no interval. The figure shows when
-# each operation ran:
+# each operation ran. In a gap between the bars, the device waits for Python to make the next call:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -197,8 +197,7 @@ _ = figure.legend(loc="outside lower center", ncols=4)
 # With the median, the part that took longest was :measured:`slowest`. Was that your guess? To find
 # the middle of an array, :func:`jax.numpy.median` sorts it, which is why there was a sort among the
 # operations of ``limit``. A sort compares each number with many others, whereas a root or a loss
-# looks at each number once. If another part took longest, this device is quick at sorting. In a gap
-# between the bars, the device waits for Python to make the next call.
+# looks at each number once. If another part took longest here, then this device sorts quickly.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------
@@ -332,11 +331,11 @@ with jax.explain_cache_misses(True):
 logger.handlers = before
 
 # %%
-# The call with ``another number`` has no reason below it, because it didn't compile: the program
-# takes any number of the same type. A Python number has a *weak* type, which `gives way to that of
-# the array <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and a number of
-# NumPy's has a type of its own, so each of them needs a program. And the last call makes a new
-# lambda every time that it runs. JAX's guide to `slow compilation
+# ``another number`` doesn't appear, because that call didn't compile: the program takes any number
+# of the same type. A Python number has a *weak* type, which `gives way to that of the array
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and a number of NumPy's has a
+# type of its own, so each of them needs a program. And the last call makes a new lambda every time
+# that it runs. JAX's guide to `slow compilation
 # <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
 # for changing shapes.
@@ -447,8 +446,8 @@ first_call = ten.only(experiments.PLAIN).first_call
 # :func:`jax.named_scope`. In this step, the part that took longest was :measured:`slowest`.
 #
 # To find where a NaN begins, use ``debug_nans``. If it points into a gradient, add ``debug_infs``,
-# because a NaN there often begins as an infinite number in the forward pass. Keep the infinite
-# number from arising, because selecting another one afterwards doesn't help.
+# because a NaN there often begins as an infinite number in the forward pass. Then see to it that no
+# infinity arises: to select another number afterwards is too late.
 #
 # Which tools could you leave on? A small step that prints was
 # :measured:`printed than the plain one`. Under ``debug_nans`` it was

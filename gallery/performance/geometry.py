@@ -204,10 +204,10 @@ systems.speedups(over="NumPy")
 
 # %%
 # ``jit`` can't save much here. It can fuse the weighting, which is cheap beside the solution. If
-# JAX is behind at every size, it pays for something else. On small systems, that is the call. On
-# larger ones, it may be the hand-over to other threads, or a slower routine; we haven't measured
-# which. (If a note below the first table says that processes were *in different modes*, the same
-# call took quite different times in different processes, and no single number describes it.)
+# JAX is behind at every size, it pays for something else: on small systems, for the call, and on
+# larger ones perhaps for the hand-over to other threads, or for a slower routine. We haven't
+# measured which. (A note below the times may say that processes were *in different modes*: then the
+# same call took quite different times in different processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------
@@ -226,13 +226,12 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# If each size counts by itself, this page compiled :measured:`compared` operations. Of these,
-# :measured:`gained` would have become faster; :measured:`lost` would have become slower. Where
-# operations become slower, the authors of the library were right to hesitate: operation by
-# operation, the library would pay for dispatch again and again, and small matrices don't earn it
-# back. But a single operation is the worst case for JAX, since it leaves nothing to fuse.
-# Algorithms are chains of operations. If a whole chain is compiled, there is one call to pay for,
-# as with the chain of sines on :doc:`the page on small arrays
+# Each size counted by itself, this page compiled :measured:`compared` operations. By the move,
+# :measured:`gained` of them would gain, and :measured:`lost` would lose. Wherever one loses, the
+# authors were right to hesitate: the library would pay for dispatch in every operation, and small
+# matrices don't earn it back. But a single operation is the worst case for JAX, since it leaves
+# nothing to fuse. Algorithms are chains of operations. If a whole chain is compiled, there is one
+# call to pay for, as with the chain of sines on :doc:`the page on small arrays
 # </tutorials/performance/dispatch_overhead>`.
 #
 # The missing conclusion: move what can move as a whole
@@ -274,12 +273,11 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would have
-# become faster for the library; :measured:`lost` would have become slower. But don't judge JAX by
-# single operations if your program chains them: look for a gain in the longest function that you
-# can compile as a whole. And ask for the table behind a promise. The notebook promised a factor of
-# four without one; on this page's machine, ``svd`` of two hundred rows was
-# :measured:`svd_compiled than NumPy's`.
+# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would gain by
+# the move, and :measured:`lost` would lose. But don't judge JAX by single operations if your
+# program chains them: look for a gain in the longest function that you can compile as a whole. And
+# ask for the table behind a promise. The notebook promised a factor of four without one; on this
+# page's machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

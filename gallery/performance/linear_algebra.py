@@ -190,9 +190,9 @@ Table("Share of what the device can do", ("task", *names), rows)
 # is too low: it was measured in a worse moment or with a worse library, or the data came from a
 # cache.
 #
-# The product has no such excuse, because its limit was measured with a product. If its share is
-# well below 1, one reason may be that the limit is the best call of all, while the table has
-# typical ones. So compare the best calls:
+# The product has no such excuse, because its limit was measured with a product. But the limit is
+# the best call of all, while the table has typical ones. How much of the gap is due to that?
+# Compare the best calls:
 
 
 def best_share(result):
@@ -212,9 +212,9 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
 # If the last column is closer to 1, part of the gap is the difference between the machine's best
-# moments and its usual ones. What is left may be PyTorch's doing. It takes part here, with threads
-# of its own on the same cores if the device is a CPU, and it took no part when the limits were
-# measured. We haven't repeated the experiment without it, so we don't know.
+# moments and its usual ones. The rest may be PyTorch's doing. On a CPU, its threads share the cores
+# with the other libraries here, and it took no part when the limits were measured. We haven't
+# repeated the experiment without it, so we don't know.
 #
 # A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
 # task under its flat part by arithmetic:
@@ -346,10 +346,11 @@ tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 # On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the
 # limit, and was :measured:`against_numpy than NumPy's`. Only the first of these numbers says how
 # much is missing. Fewer bits may be faster, but they cost accuracy: rounding the input to TF32
-# multiplied the error of float32 by :measured:`tf32_error`. And check what you time: a result by
-# the largest deviation from a property that it must have, and a time by the limit of the device.
+# multiplied the error of float32 by :measured:`tf32_error`. And check both halves of a benchmark:
+# the result by a property that it must have, at the place where it is worst, and the time by the
+# limit of the device.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,
-# and :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next: memory
-# instead of time, and the question whether :doc:`it will fit </tutorials/performance/memory>`.
+# and :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next:
+# :doc:`will it fit into memory? </tutorials/performance/memory>`

@@ -104,9 +104,9 @@ axes.xaxis.set_major_formatter(PercentFormatter(1))
 _ = figure.legend(loc="outside right center")
 
 # %%
-# This site's own verdicts were false in :measured:`alarms` of the cases on the quiet machine, and
-# in :measured:`alarms_when_busy` with one core busy. The authors of the other tools are careful,
-# too. So how can a tool see a difference between a call and itself?
+# Of this site's own verdicts, :measured:`alarms` were false on the quiet machine, and
+# :measured:`alarms_when_busy` with one core busy. The authors of the other tools are careful, too.
+# So how can a tool see a difference between a call and itself?
 #
 # Suppose it times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow each
 # other agree well, because the machine hardly changes in between. But by the time it is ``B``'s
@@ -123,8 +123,8 @@ _ = figure.legend(loc="outside right center")
 reliability.table_of_intervals(audit)
 
 # %%
-# On the quiet machine, the next time lay inside this site's interval in :measured:`next_time` of
-# cases, and the next ratio of two times in :measured:`next_ratio`.
+# Of the times that were measured next on the quiet machine, :measured:`next_time` lay inside this
+# site's interval; of the ratios of two times, :measured:`next_ratio` did.
 #
 # In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
 # or a standard deviation beside their number, and their readers use these to decide whether two

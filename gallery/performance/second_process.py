@@ -293,8 +293,8 @@ optimising_pays
 
 # %%
 # The column *first call* of the table shows how much time the optimisations take. If you run a
-# large program only once, to see whether it works, you may prefer that it compiles soon and runs
-# slowly.
+# large program only once, to see whether it works, you may prefer one that compiles quickly and
+# runs slowly.
 #
 # Fast maths may change results. With one more option, the compiler for CPUs takes it for granted
 # that there is no NaN:
@@ -359,9 +359,10 @@ by_releases = finding(start, changes, now)
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
 # :measured:`imported` of that for the import. With its program in the cache, it was
-# :measured:`cached than without`, and with the program in a file, it was
-# :measured:`loaded than without`. A cache can save compilation, and a file tracing and lowering as
-# well, but nothing saves the import. If your programs are small, set the cache's threshold to 0.
+# :measured:`cached than with nothing saved`, and with the program in a file,
+# :measured:`loaded than with nothing saved`. A cache can save compilation, and a file tracing and
+# lowering as well, but nothing saves the import. If your programs are small, set the cache's
+# threshold to 0.
 #
 # To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset`` before it
 # imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure what they do: on this

@@ -31,8 +31,8 @@ def stopwatch(function, *args):
 # %%
 # To know how far off a timing is, you need one to trust. Ours come from an experiment that runs in
 # six fresh processes, which take turns. (Mistake 6 is about what a single process can't see.) As we
-# go, ``pairs`` collects a wrong and a right time wherever a mistake has both, and ``in_turns`` how far
-# they are apart where the two took turns.
+# go, ``pairs`` collects the wrong and the right time of each mistake that has both. Where these two
+# took turns, ``in_turns`` keeps their ratio. The last section draws them.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.05)
@@ -363,7 +363,7 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
 # mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row. A
 # single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
-# isn't a time. For its title, the picture needs the worst of the others:
+# isn't a time. The title of the picture names the worst of the others:
 over_right = {
     mistake: in_turns.get(mistake, Estimate.from_runs([[wrong_s / right_s]]))
     for mistake, (wrong_s, right_s) in pairs.items()
