@@ -1,4 +1,4 @@
-"""While pages are written: formulas as MathML, sizes of images, and what the layout needs."""
+"""Formulas as MathML, sizes of images, and what the layout needs."""
 
 from __future__ import annotations
 
