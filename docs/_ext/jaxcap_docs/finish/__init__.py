@@ -3,7 +3,8 @@
 First `run.start` lets others measure. Then files are written beside the pages: `results` serves
 measurements as files, `claims` what was claimed, `history` what is kept of both over builds, `archive` the
 package and everything to run with it, and `exercises` the exercises as notebooks. The cards that pages are
-shared with are made smaller. A sitemap lists all addresses. Last, `run.session_time` says how long was measured.
+shared with are made smaller. A sitemap lists all addresses, and `llms` all pages for programs that read.
+Last, `run.session_time` says how long was measured.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from xml.etree import ElementTree as ET
 from sphinx.application import Sphinx
 
 from jaxcap_docs import image_files
-from jaxcap_docs.finish import archive, claims, exercises, history, results
+from jaxcap_docs.finish import archive, claims, exercises, history, llms, results
 from jaxcap_docs.run import session_time, start
 
 
@@ -38,6 +39,7 @@ def on_build_finished(app: Sphinx, exception: Exception | None) -> None:
     archive.write(app)  # packs the wheel and all notebooks
     image_files.shrink(app.outdir.glob("_images/social_previews/*.png"))
     write_sitemap(app)
+    llms.write(app)
 
 
 def write_sitemap(app: Sphinx) -> None:
