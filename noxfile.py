@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ DOCS, BUILD = ROOT / "docs", ROOT / "docs" / "_build"
 HTML, NEXT, LAST = BUILD / "html", BUILD / "html.next", BUILD / "html.last"
 FAILED = BUILD / "failed-tutorials.txt"
 RECORDED = DOCS / "recorded"
+DIST = ROOT / "dist"
 STYLE = ROOT / ".config" / "prose"
 HARPERS_RULES = ("AvoidAndAlso", "Hedging", "LongSentences", "RedundantSuperlatives")
 ROOM_MIB = 64  # about twice the size of a complete site
@@ -52,6 +54,17 @@ GENERATED = (
 )
 PROJECT = nox.project.load_toml("pyproject.toml")
 NEWER_PYTHONS = ("3.12", "3.13", "3.14")
+# By kind of distribution, the pattern of its file.
+KINDS = {"sdist": "*.tar.gz", "wheel": "*.whl"}
+# What a new user may try, in a folder that holds nothing else.
+FIRST_STEPS = (
+    "jaxcap --version",
+    "jaxcap doctor",
+    "jaxcap jit --budget 0.01 --json jit.json",
+    "jaxcap results validate jit.json",
+    "jaxcap releases show 'sort of 10,000 numbers'",  # from a recording that the package ships
+    "python -m jaxcap results schema",
+)
 BENCHMARKS = ("lighthouse", "mnist", "precision", "rebuild")
 # Instead of the one from PyPI, which brings CUDA's libraries.
 PYTORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu/"
@@ -138,6 +151,28 @@ def site(session: nox.Session) -> None:
     distribution = ("--dist=loadfile", "--no-loadscope-reorder")
     options = ("--numprocesses=2", *distribution, "--timeout=1200")
     session.run("pytest", *options, "tests/site", *session.posargs, env=docs_environment())
+
+
+@nox.session(default=False)
+def dist(session: nox.Session) -> None:
+    """Build what is published on PyPI into `dist`: the sdist and the wheel."""
+    session.install("--constraint=constraints.txt", "hatchling")
+    remove(DIST)
+    session.run("python", "-m", "hatchling", "build", "--directory", str(DIST))
+
+
+@nox.session(default=False, requires=["dist"])
+@nox.parametrize("kind", tuple(KINDS))
+def installed(session: nox.Session, kind: str) -> None:
+    """Install the sdist or the wheel into an empty environment, and try it there."""
+    (file,) = DIST.glob(KINDS[kind])
+    session.install("--constraint=constraints.txt", str(file))
+    folder = Path(session.create_tmp())
+    for path in folder.iterdir():
+        remove(path)
+    session.chdir(folder)  # from here, no sources of this checkout can be imported
+    for step in FIRST_STEPS:
+        session.run(*shlex.split(step), silent=step.endswith("schema"))
 
 
 @nox.session

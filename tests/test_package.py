@@ -64,6 +64,7 @@ def test_importing_brings_along_no_library_that_is_not_needed(
         "docs/_ext/jaxcap_docs/read/releases",
         "docs/_ext/jaxcap_docs/read/results",
         "docs/_ext/jaxcap_docs/read/tutorials",
+        "docs/_ext/jaxcap_docs/write",
         "src/jaxcap/cli",
         "src/jaxcap/kernels",
         "src/jaxcap/measure",

@@ -85,7 +85,7 @@ def test_only_what_pages_show_makes_tutorials_run_again(preview: Preview) -> Non
     page, before = preview.html / f"tutorials/{PAGE}.html", preview.measured()
     preview.append("docs/_static/jaxcap.css", ".only-here { color: red }\n")
     preview.append("docs/measuring.md", "\nEdited.\n")
-    preview.append("docs/_ext/jaxcap_docs/write.py", "\n# edited\n")
+    preview.append("docs/_ext/jaxcap_docs/write/pages.py", "\n# edited\n")
     said = preview.build()
     assert preview.measured() == before
     # The page is not read again, and yet has the new styles.

@@ -1,9 +1,10 @@
 """The end of a build, in the order in which things happen.
 
 First `run.start` lets others measure. Then files are written beside the pages: `results` serves
-measurements as files, `history` what is kept of them over builds, `archive` the package and everything
-to run with it, and `exercises` the exercises as notebooks. The cards that pages are shared with are made
-smaller, and a sitemap lists all addresses. Last, `run.session_time` says how long was measured.
+measurements as files, `claims` what was claimed, `history` what is kept of both over builds, `archive` the
+package and everything to run with it, and `exercises` the exercises as notebooks. The cards that pages are
+shared with are made smaller. A sitemap lists all addresses, and `llms` all pages for programs that read.
+Last, `run.session_time` says how long was measured.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from xml.etree import ElementTree as ET
 from sphinx.application import Sphinx
 
 from jaxcap_docs import image_files
-from jaxcap_docs.finish import archive, exercises, history, results
+from jaxcap_docs.finish import archive, claims, exercises, history, llms, results
 from jaxcap_docs.run import session_time, start
 
 
@@ -31,12 +32,14 @@ def on_build_finished(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html":
         return
     results.write(app)
+    claims.write(app)
     history.write(app)
     archive.write_wheel(app)
     exercises.write(app)
     archive.write(app)  # packs the wheel and all notebooks
     image_files.shrink(app.outdir.glob("_images/social_previews/*.png"))
     write_sitemap(app)
+    llms.write(app)
 
 
 def write_sitemap(app: Sphinx) -> None:

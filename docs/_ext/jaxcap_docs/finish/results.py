@@ -18,7 +18,7 @@ from jaxcap_docs.downloads import results_folder
 from jaxcap_docs.release_records import MAP, map_script, recorded, served_folder
 from jaxcap_docs.sources import make_if_changed, package_files
 
-INDEX = "index.json"
+INDEX, SCHEMA = "index.json", "schema.json"
 
 
 def write(app: Sphinx) -> None:
@@ -52,7 +52,7 @@ def _write_all(target: Path) -> None:
                 index.append(_serve(target, f"{folder}{files.path(name).stem}", results))
             for path in (*files.folder.glob("*.txt"), *files.folder.glob("*.csv")):
                 write_atomically(target / folder / path.name, path.read_text(encoding="utf-8"))
-    for name, content in (("schema.json", json_schema()), (INDEX, index)):
+    for name, content in ((SCHEMA, json_schema()), (INDEX, index)):
         write_atomically(target / name, json.dumps(content, indent=1) + "\n")
 
 

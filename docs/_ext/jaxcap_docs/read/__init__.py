@@ -7,6 +7,7 @@ Roles and directives for any page, and what completes some pages:
 - ``exercises``: the pages of exercises.
 - ``landing``: the landing page.
 - ``reference``: the pages of the package's objects.
+- ``summaries``: what lists of pages say of each.
 
 Pages by section:
 
@@ -37,6 +38,7 @@ from jaxcap_docs.read import (
     reference,
     releases,
     results,
+    summaries,
     tutorials,
 )
 
@@ -44,5 +46,5 @@ from jaxcap_docs.read import (
 def setup(app: Sphinx) -> None:
     """Register roles and directives, and complete pages when they have been read."""
     shared = (elements, dependencies, quotes, reference)
-    for part in (*shared, commands, exercises, landing, tutorials, results, releases):
+    for part in (*shared, commands, exercises, landing, summaries, tutorials, results, releases):
         part.setup(app)

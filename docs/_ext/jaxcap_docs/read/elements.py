@@ -60,10 +60,13 @@ def raw_html(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
-def json_script(data: object) -> str:
-    """Return the HTML of data for a script of the page; no text in it can end the element."""
+def json_script(data: object, kind: str = "application/json") -> str:
+    """Return the HTML of data for a script of the page, or for programs that read a kind of data.
+
+    No text in it can end the element.
+    """
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<script type="application/json">{text}</script>'
+    return f'<script type="{kind}">{text}</script>'
 
 
 def put_under_title(doctree: nodes.document, *elements: nodes.Node) -> None:

@@ -49,19 +49,19 @@ def link_to_experiment(name: str, env: BuildEnvironment) -> addnodes.pending_xre
 
 def link_to_claim(page: str, statement: Statement, env: BuildEnvironment) -> addnodes.pending_xref:
     """Link to where a tutorial makes a claim, by the title of the tutorial."""
-    return reference("ref", _claim_id(page, statement), env)
+    return reference("ref", claim_id(page, statement), env)
 
 
 def link_to_row(
     page: str, statement: Statement, env: BuildEnvironment, text: str
 ) -> addnodes.pending_xref:
     """Link to the row of a claim in the list of all claims."""
-    return reference("ref", f"{_claim_id(page, statement)}-row", env, text)
+    return reference("ref", f"{claim_id(page, statement)}-row", env, text)
 
 
 def row_target(page: str, statement: Statement, env: BuildEnvironment) -> nodes.target:
     """Make the target of `link_to_row`."""
-    return _target(_claim_id(page, statement), "-row", statement.text, env)
+    return _target(claim_id(page, statement), "-row", statement.text, env)
 
 
 def connect_claims(doctree: nodes.document, record: PageRecord, env: BuildEnvironment) -> None:
@@ -75,11 +75,12 @@ def connect_claims(doctree: nodes.document, record: PageRecord, env: BuildEnviro
         if claim := next((raw for raw in shown if text in raw.astext().lower()), None):
             everywhere = link_to_row(page, statement, env, "On all machines")
             after = nodes.paragraph("", "", everywhere, classes=["jaxcap-elsewhere"])
-            target = _target(_claim_id(page, statement), "", title, env)
+            target = _target(claim_id(page, statement), "", title, env)
             claim.replace_self([target, claim, after])
 
 
-def _claim_id(page: str, statement: Statement) -> str:
+def claim_id(page: str, statement: Statement) -> str:
+    """Return the anchor of a claim on the page of the tutorial that makes it."""
     return nodes.make_id(f"claim {page.rpartition('/')[2]} {statement.text}")
 
 

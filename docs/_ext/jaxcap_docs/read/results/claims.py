@@ -36,17 +36,8 @@ class Claims(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a table of counts, one of claims, and a list of pages."""
         note_all_results(self.env)
-        claims: list[ClaimEverywhere] = []
-        not_run = []
-        for tutorial in TUTORIALS:
-            if record := page_records.load(tutorial):
-                environment = record.environment
-                claims += [
-                    _check_everywhere(tutorial, claim, environment)
-                    for claim in record.checked_claims()
-                ]
-            else:
-                not_run.append(f"{TUTORIALS_FOLDER}{tutorial}")
+        claims = claims_everywhere()
+        not_run = [f"{TUTORIALS_FOLDER}{page}" for page in TUTORIALS if not page_records.load(page)]
         content: list[nodes.Node] = []
         if claims:
             # The machine of this build is the first that any claim names.
@@ -72,6 +63,16 @@ class Claims(SphinxDirective):
             outcomes = [_outcome(checked.get(machine)) for machine in machines]
             rows.append([[text, *(_small(link) for link in references if link)], *outcomes])
         return _table("All claims", ("It is claimed", *machines), rows)
+
+
+def claims_everywhere() -> list[ClaimEverywhere]:
+    """Check the claims of all tutorials that ran in this build on the results of all machines."""
+    return [
+        _check_everywhere(page, claim, record.environment)
+        for page in TUTORIALS
+        if (record := page_records.load(page))
+        for claim in record.checked_claims()
+    ]
 
 
 def _check_everywhere(page: str, claim: Claim, environment: Environment) -> ClaimEverywhere:

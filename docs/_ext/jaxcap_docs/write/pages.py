@@ -1,4 +1,4 @@
-"""While pages are written: formulas as MathML, sizes of images, and what the layout needs."""
+"""Formulas as MathML, sizes of images, and what the layout needs."""
 
 from __future__ import annotations
 
@@ -86,9 +86,10 @@ def _block(translator: HTML5Translator, node: nodes.math_block) -> None:
 def _converted(
     translator: HTML5Translator, node: nodes.math | nodes.math_block, *, as_block: bool = False
 ) -> str:
-    """Convert a formula, or show its TeX with a warning if that has a mistake."""
+    """Convert a formula, with its TeX for programs, or show that with a warning if it has a mistake."""
     try:
-        return str(tex2mathml(node.astext(), as_block=as_block))
+        formula = str(tex2mathml(node.astext(), as_block=as_block))
     except MathError as error:
         logger.warning("cannot show the formula %r: %s", node.astext(), error, location=node)
         return f"<code>{translator.encode(node.astext())}</code>"
+    return formula.replace("<math", f'<math alttext="{translator.attval(node.astext())}"', 1)

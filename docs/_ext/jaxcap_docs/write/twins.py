@@ -1,0 +1,102 @@
+"""Each page in Markdown, for programs that read.
+
+It is made from the page's HTML, because an extension that writes Markdown from Sphinx's own form of a
+page leaves out raw HTML, and so would leave out all tables, claims and stamps.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+from docutils import nodes
+from markdownify import ATX, MarkdownConverter
+from sphinx.application import Sphinx
+
+# Signs to click on, data for scripts, plots that are there again for light pages, and the empty lines
+# that sphinx-gallery puts between cells.
+LEFT_OUT = "a.headerlink, br, button, img.only-dark, script, style"
+HEADINGS = "caption, p.admonition-title, p.rubric, summary"  # of what is no section
+LANGUAGE = "highlight-"  # how the class of a block of code begins
+# In a text, what would be markup or HTML. An underscore inside of a word is neither.
+MARKUP = re.compile(r"[\\`*\[\]<|]|\b_|_\b|&(?=[#\w]+;)")
+INTERVAL = re.compile(r"\([^()]* interval [^()]*\)")
+
+
+def setup(app: Sphinx) -> None:
+    """Write twins while pages are written, so that those of unchanged pages stay."""
+    app.connect(
+        "html-page-context", on_html_page_context, priority=900
+    )  # when the page is complete
+
+
+def on_html_page_context(
+    app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Write the twin of a page beside it, and let the page's head name it."""
+    if doctree is None:
+        return
+    path = Path(app.outdir, twin_of(app, page))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(as_markdown(context["body"]), encoding="utf-8")
+    context["twin"] = path.name
+
+
+def twin_of(app: Sphinx, page: str) -> str:
+    """Return the address of a page's twin, as https://llmstxt.org asks for: the page's, with ``.md``."""
+    return f"{app.builder.get_target_uri(page)}.md"
+
+
+def as_markdown(html: str) -> str:
+    """Return the HTML of a page as Markdown, in which names from files stay text."""
+    soup = BeautifulSoup(html, "html.parser")
+    for element in soup.select(LEFT_OUT):
+        element.decompose()
+    for image in soup.select("a.image-reference"):  # which leads to the image itself
+        image.unwrap()
+    for image in soup.select("img[alt]"):
+        image["alt"] = escaped(str(image["alt"]))
+    for link in soup.select("a[title]"):  # which repeats its target
+        del link["title"]
+    for element in soup.select(HEADINGS):
+        strong = soup.new_tag("strong")
+        strong.extend(list(element.contents))
+        element.append(strong)
+    for signature in soup.select("dt.sig"):
+        code = soup.new_tag("code", string=" ".join(signature.get_text().split()))
+        signature.clear()
+        signature.append(code)
+    for number in soup.select(".jaxcap-measured"):  # whose interval readers see in a tooltip
+        if interval := INTERVAL.search(str(number.get("title"))):
+            number.append(f" {interval[0]}")
+    converter = _Converter(heading_style=ATX, bullets="-", code_language_callback=_language)
+    return f"{converter.convert_soup(soup).strip()}\n"
+
+
+def escaped(text: str) -> str:
+    """Return a text in Markdown, with what would be markup or HTML escaped."""
+    return MARKUP.sub(r"\\\g<0>", text)
+
+
+def _language(block: Tag) -> str:
+    """Return the language of a block of code, which Sphinx says around it."""
+    for parent in block.find_parents("div", limit=2):
+        for name in parent.get_attribute_list("class"):
+            if str(name).startswith(LANGUAGE):
+                return str(name).removeprefix(LANGUAGE).lower()
+    return ""
+
+
+class _Converter(MarkdownConverter):
+    """Converts what pages of this site have, formulas included."""
+
+    def escape(self, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """Escape what would be markup."""
+        return escaped(text)
+
+    def convert_math(self, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """Return a formula in TeX."""
+        sign = "$$" if el.get("display") == "block" else "$"
+        return f"{sign}{el.get('alttext', text)}{sign}"
