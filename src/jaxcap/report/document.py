@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from io import StringIO
@@ -80,20 +80,20 @@ class Document:
 
     def text(self) -> str:
         """Write a text that can be pasted into an issue."""
-        lines = [self.title, "=" * len(self.title)]
-        for section in self.sections:
-            lines += ["", section.heading, "-" * len(section.heading)]
-            lines += map(printable, section.sentences)
+        title = printable(self.title)
+        lines = [title, "=" * len(title)]
+        for section in map(_printable_section, self.sections):
+            lines += ["", section.heading, "-" * len(section.heading), *section.sentences]
             lines += ["", *(_table_as_text(table) for table in section.tables)]
         text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).replace(_FENCE, "'''")
         return f"{_FENCE}text\n{text.rstrip()}\n{_FENCE}\n"
 
     def html(self) -> str:
         """Write a page that needs no other file."""
-        parts = [_section_html(section) for section in self.sections]
+        sections = [*map(_printable_section, self.sections)]
         links = "".join(
             f'<li><a href="#{section.name}">{escape(section.heading)}</a></li>'
-            for section in self.sections
+            for section in sections
         )
         title = escape(printable(self.title))
         # The policy keeps browsers from asking any server, and from running anything.
@@ -106,20 +106,20 @@ class Document:
             f"<title>{title}</title>\n"
             f"<style>\n{_STYLE_SHEET.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>\n"
             f'<h1>{title}</h1>\n<nav aria-label="Sections"><ul>{links}</ul></nav>\n'
-            f"{''.join(parts)}</main>\n</body>\n</html>\n"
+            f"{''.join(map(_section_html, sections))}</main>\n</body>\n</html>\n"
         )
 
 
 def _section_html(section: Section) -> str:
     heading = f'<h2 id="{section.name}">{escape(section.heading)}</h2>\n'
-    sentences = "".join(f"<p>{escape(printable(text))}</p>\n" for text in section.sentences)
-    tables = "".join(f"{_printable(table)._repr_html_()}\n" for table in section.tables)
+    sentences = "".join(f"<p>{escape(text)}</p>\n" for text in section.sentences)
+    tables = "".join(f"{table._repr_html_()}\n" for table in section.tables)
     figures = "".join(
         f"<figure>{_svg(figure, f'{section.name}-{number}')}</figure>\n"
         for number, figure in enumerate(section.figures)
     )
     details = "".join(
-        f"<details><summary>{escape(table.caption)}</summary>{_printable(table)._repr_html_()}</details>\n"
+        f"<details><summary>{escape(table.caption)}</summary>{table._repr_html_()}</details>\n"
         for table in section.details
     )
     label = f'aria-labelledby="{section.name}"'
@@ -135,8 +135,8 @@ def _svg(figure: Figure, prefix: str) -> str:
     svg = file.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
-    title = " ".join(filter(None, (figure.get_suptitle(), str(figure.get_label()))))
-    described = f'<svg role="img" aria-label="{escape(title)}" '
+    words = ". ".join(filter(None, (figure.get_suptitle(), str(figure.get_label()))))
+    described = f'<svg role="img" aria-label="{escape(printable(words))}" '
     return svg.replace(INK, "currentColor").replace("<svg ", described, 1)
 
 
@@ -145,16 +145,31 @@ def _table_as_text(table: Table) -> str:
     from rich.console import Console
 
     console = Console(file=StringIO(), width=_TEXT_WIDTH, record=True, force_jupyter=False)
-    console.print(_printable(table))
+    console.print(table)
     return "\n".join(line.rstrip() for line in console.export_text().splitlines())
 
 
-def _printable(table: Table) -> Table:
-    rows = [tuple(_printable_cells(row)) for row in table.rows]
-    return replace(table, rows=rows, notes=[printable(note) for note in table.notes])
+def _printable_section(section: Section) -> Section:
+    """Escape what can't be printed, in all texts but those in figures, which Matplotlib draws."""
+    return replace(
+        section,
+        heading=printable(section.heading),
+        sentences=[*map(printable, section.sentences)],
+        tables=[*map(_printable_table, section.tables)],
+        details=[*map(_printable_table, section.details)],
+    )
 
 
-def _printable_cells(row: Sequence[str]) -> Iterator[str]:
-    for cell in row:
-        text = printable(cell)
-        yield Link(text, cell.href) if isinstance(cell, Link) else text
+def _printable_table(table: Table) -> Table:
+    return replace(
+        table,
+        caption=printable(table.caption),
+        headers=[*map(printable, table.headers)],
+        rows=[[*map(_printable_cell, row)] for row in table.rows],
+        notes=[*map(printable, table.notes)],
+    )
+
+
+def _printable_cell(cell: str) -> str:
+    text = printable(cell)
+    return Link(text, cell.href) if isinstance(cell, Link) else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import inf, isfinite
+from typing import NamedTuple
 
 from matplotlib.ticker import EngFormatter
 from rich.filesize import decimal
@@ -15,10 +16,10 @@ from jaxcap.measure.machine.disturbance import BUSY_SHARE
 from jaxcap.measure.machine.doctor import Facts, Finding, diagnose
 from jaxcap.measure.machine.limits import Limits
 from jaxcap.report import figures
-from jaxcap.report.claims import SIGNS, WORDS, Claim, Outcome
+from jaxcap.report.claims import SIGNS, WORDS, Claim, Statement
 from jaxcap.report.document import Section
 from jaxcap.report.statements import tutorial_claims
-from jaxcap.results import Device, ResultsError, ResultSet
+from jaxcap.results import Device, ResultsError
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.environment import provenance
 from jaxcap.results.statistics import Estimate
@@ -32,22 +33,50 @@ MISSING = "not measured"
 _MOST_CHANGES = 5
 
 
+class ClaimHere(NamedTuple):
+    """A claim of a tutorial, and what became of it here; without measurements, why there are none."""
+
+    page: str
+    statement: Statement
+    claim: Claim | None
+    reason: str
+
+    @property
+    def outcome(self) -> str:
+        """What became of it."""
+        return MISSING if self.claim is None else self.claim.outcome
+
+    @property
+    def link(self) -> Link:
+        """The tutorial, with its address."""
+        return Link(self.page, f"{SITE}/tutorials/{self.page}.html")
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The same for JSON."""
+        return {
+            "claim": self.statement.text,
+            "page": self.link.href,
+            "outcome": self.outcome,
+            "speedup": None if self.claim is None else _numbers(self.claim.estimate),
+            "reason": self.reason,
+        }
+
+
 def build(facts: Facts, limits: Limits, measured: Measured) -> list[Section]:
-    """Make all sections. One that fails says why: a broken machine is what a report is for."""
-    findings = diagnose(facts)
-    checked, claims = _claims(measured)
-    parts: list[Callable[[], Section]] = [
-        lambda: _installation(findings),
-        lambda: _limits(limits, measured),
-        lambda: _quiet(facts, measured),
-        lambda: _ceilings(measured),
-        lambda: _dispatch(measured),
-        lambda: claims,
-        lambda: _release(facts),
-        lambda: _method(measured),
+    """Make all sections, in reading order."""
+    findings, checked = diagnose(facts), _check_claims(measured)
+    return [
+        _summary(findings, facts, checked),
+        _installation(findings),
+        _limits(limits, measured),
+        _quiet(facts, measured),
+        _ceilings(measured),
+        _dispatch(measured),
+        _claims(checked, measured),
+        _release(facts),
+        _method(measured),
     ]
-    built = [part() for part in parts]
-    return [_summary(findings, facts, checked), *built]
 
 
 def machine_name(measured: Measured) -> str:
@@ -58,7 +87,7 @@ def machine_name(measured: Measured) -> str:
 def _summary(
     findings: Sequence[Finding],
     facts: Facts,
-    checked: Sequence[Claim | None],
+    checked: Sequence[ClaimHere],
 ) -> Section:
     problems = [f"{finding.subject}: {finding.state}" for finding in findings if finding.remedy]
     outcomes = _count(checked)
@@ -255,7 +284,7 @@ def _table_of_ceilings(here: Ceilings, others: Mapping[str, Ceilings]) -> Table:
         form = EngFormatter(unit, places=1)
         cells = (form(value) if value is not None else MISSING for value in values)
         rows.append((name, form(own), *cells, f"{better + 1} of {len(known) + 1}"))
-    headers = ("", "here", *others, "rank")
+    headers = ("", "this machine", *others, "rank")
     return Table(f"Ceilings of {here.device}", headers, rows)
 
 
@@ -286,65 +315,62 @@ def _dispatch(measured: Measured) -> Section:
     )
 
 
-def _claims(measured: Measured) -> tuple[list[Claim | None], Section]:
-    """Check all claims on what was measured."""
-    checked: list[Claim | None] = []
-    rows, without, data = [], [], []
+def _check_claims(measured: Measured) -> list[ClaimHere]:
+    """Check the claims of all tutorials on what was measured."""
+    checked = []
     for page, statement in ((claim.page, claim.statement) for claim in tutorial_claims()):
-        reason, claim = measured.why_missing(statement.experiment), None
+        claim, reason = None, ""
         if results := measured.sets.get(statement.experiment):
-            reason, claim = _check(statement.check, results)
-        checked.append(claim)
-        address = f"{SITE}/tutorials/{page}.html"
-        text, link = f"that {statement.text}", Link(page, address)
-        judged: dict[str, object] = {"outcome": MISSING, "reason": reason}
-        if claim is None:
-            without.append((text, reason, link))
+            try:
+                claim = statement.check(results)
+            except ResultsError as error:  # a clock may have been too coarse
+                reason = str(error)
         else:
-            words = f"{SIGNS[claim.outcome]} {WORDS[claim.outcome]}"
-            rows.append((text, words, claim.estimate.factor_in_full, link))
-            judged = {"outcome": claim.outcome, "speedup": _numbers(claim.estimate)}
-        data.append({"claim": statement.text, "page": address, **judged})
+            reason = measured.why_missing(statement.experiment)
+        checked.append(ClaimHere(page, statement, claim, reason))
+    return checked
+
+
+def _claims(checked: Sequence[ClaimHere], measured: Measured) -> Section:
+    judged = [
+        (
+            here.statement.claimed,
+            f"{SIGNS[here.claim.outcome]} {WORDS[here.claim.outcome]}",
+            here.claim.estimate.factor_in_full,
+            here.link,
+        )
+        for here in checked
+        if here.claim is not None
+    ]
+    others = [
+        (here.statement.claimed, here.reason, here.link) for here in checked if here.claim is None
+    ]
     headers = ("It is claimed", "here", "measured", "tutorial")
-    table = Table("Claims that were checked", headers, rows, text_columns=(1, 2, 3))
-    others = Table(
-        "Claims that were not measured",
-        ("It is claimed", "why not", "tutorial"),
-        without,
-        (),
-        (1, 2),
-    )
-    section = Section(
+    table = Table("Claims that were checked", headers, judged, text_columns=(1, 2, 3))
+    headers = ("It is claimed", "why not", "tutorial")
+    missing = Table("Claims that were not measured", headers, others, text_columns=(1, 2))
+    reason = measured.missing.get("")
+    return Section(
         name="claims",
         heading="Which claims of the tutorials hold here",
-        sentences=[_outcomes_in_words(_count(checked))],
-        tables=[table] if rows else [],
-        details=[others] if without else [],
-        data=data,
+        sentences=[
+            _outcomes_in_words(_count(checked)),
+            *([f"Nothing was measured: {reason}."] if reason else []),
+        ],
+        tables=[table] if judged else [],
+        details=[missing] if others else [],
+        data=[here.data for here in checked],
     )
-    return checked, section
 
 
-def _check(check: Callable[[ResultSet], Claim], results: ResultSet) -> tuple[str, Claim | None]:
-    try:
-        return "", check(results)
-    except ResultsError as error:  # a clock may have been too coarse
-        return str(error), None
-
-
-def _count(checked: Sequence[Claim | None]) -> dict[str, int]:
-    outcomes: list[Outcome | str] = [
-        MISSING if claim is None else claim.outcome for claim in checked
-    ]
+def _count(checked: Sequence[ClaimHere]) -> dict[str, int]:
+    outcomes = [here.outcome for here in checked]
     return {outcome: outcomes.count(outcome) for outcome in (*WORDS, MISSING)}
 
 
 def _outcomes_in_words(count: Mapping[str, int]) -> str:
-    return (
-        f"Of {sum(count.values())} claims of the tutorials, {count['holds']} hold here, "
-        f"{count['fails']} don't hold, {count['undecided']} are undecided, and {count[MISSING]} "
-        "were not measured."
-    )
+    words = [f"{words} {count[outcome]}" for outcome, words in (*WORDS.items(), (MISSING, MISSING))]
+    return f"The {sum(count.values())} claims of the tutorials, here: {', '.join(words)}."
 
 
 def _release(facts: Facts) -> Section:
@@ -364,9 +390,10 @@ def _release(facts: Facts) -> Section:
         reason = f"only later ones than {facts.jax} were recorded"
         return _not_measured("release", heading, reason, "Nothing is known")
     sentences = [
-        f"Recorded on {outlook.device}, releases up to {outlook.newest}."
-        + ("" if outlook.release == facts.jax else f" The nearest to yours is {outlook.release}.")
+        f"This is what recordings of the releases up to {outlook.newest} say, made on {outlook.device}."
     ]
+    if outlook.release != facts.jax:
+        sentences.append(f"The last one before yours among them is {outlook.release}.")
     tables = []
     for changes, what in (
         (outlook.arrived, f"Changed with {outlook.release}"),
