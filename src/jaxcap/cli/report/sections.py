@@ -175,7 +175,11 @@ def _quiet(facts: Facts, measured: Measured) -> Section:
         )
     disturbed = _disturbed_share(measured)
     if disturbed is not None:
-        advice = "" if disturbed <= MANY_DISTURBED else ": end what else runs, and measure again"
+        advice = (
+            ""
+            if disturbed <= MANY_DISTURBED
+            else ": if anything else runs, end it, and measure again"
+        )
         sentences.append(f"Later, {disturbed:.0%} of all samples were disturbed{advice}.")
     data: dict[str, object] = {
         "other_work": facts.other_work,
