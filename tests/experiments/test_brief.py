@@ -114,7 +114,8 @@ def measured(
 ) -> brief.Answers:
     monkeypatch.setattr(brief, "measure_in_turns", turns)
     until_s = time.monotonic() + left_s
-    return brief.measure(questions, processes=2, budget_s=0.1, until_s=until_s, **options)
+    first, *others = questions
+    return brief.measure([first], others, processes=2, budget_s=0.1, until_s=until_s, **options)
 
 
 def test_results_are_those_of_the_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +189,27 @@ def test_one_that_fails_is_left_out_and_says_why(
     turns = Turns(lambda task: point if len(task.points) == 3 else None)
     answers = measured(monkeypatch, [question("a"), question("b"), question("c")], turns)
     assert answers.sets.keys() == left
-    assert answers.missing == dict.fromkeys({"a", "b", "c"} - left, "no luck")
+    reason = "its process failed (exit code 1): no luck"
+    assert answers.missing == dict.fromkeys({"a", "b", "c"} - left, reason)
+
+
+def test_the_points_of_an_experiment_are_measured_without_one_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns = Turns(lambda task: 1 if len(task.points) == 3 else None)
+    asked = Question(question("a").experiment, grid(size=(1, 2, 3)), 1.0)
+    answers = measured(monkeypatch, [asked], turns)
+    assert [result.parameters["size"] for result in answers.sets["a"]] == [1, 3]
+    assert "no luck" in answers.missing["a"]
+
+
+def test_an_experiment_without_points_for_the_device_is_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    questions = [question("a"), Question(question("b").experiment, [], 0.0)]
+    answers = measured(monkeypatch, questions, Turns())
+    assert answers.sets.keys() == {"a"}
+    assert answers.missing == {"b": "no point of it is for this device"}
 
 
 def test_real_processes_measure_what_works_beside_what_fails() -> None:
@@ -197,12 +218,15 @@ def test_real_processes_measure_what_works_beside_what_fails() -> None:
         name="broken", prepare=sample_experiments.prepare_and_raise, quick=grid(size=(3,))
     )
     answers = brief.measure(
-        [works, Question(broken, broken.quick, 1.0)],
+        [works],
+        [Question(broken, broken.quick, 1.0)],
         processes=1,
         budget_s=0.001,
         until_s=time.monotonic() + FAR_AWAY_S,
     )
-    assert answers.missing == {"broken": "ValueError: no size 3 here"}
+    assert answers.missing == {
+        "broken": "its process failed (exit code 1): ValueError: no size 3 here"
+    }
     results = answers.sets["sums"]
     assert [(r.variant, r.parameters) for r in results] == [
         (variant, {"size": size}) for size in (10, 20) for variant in ("NumPy", "JAX")

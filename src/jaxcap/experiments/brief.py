@@ -9,9 +9,10 @@ is up. The results are those of the experiments, with their names, parameters an
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pkgutil import resolve_name
 from typing import Any
 
@@ -44,11 +45,11 @@ class Question:
     experiment
         What is measured.
     points
-        At least one.
+        Where. There may be none for the device.
     seconds
         How long that is expected to take in a process.
     claims
-        How many claims the points decide. The more, and the sooner, the earlier it is measured.
+        How many claims the points decide.
     """
 
     experiment: Experiment
@@ -96,7 +97,7 @@ class Answers:
     sets
         Results by experiment.
     missing
-        Why the others weren't measured, by experiment.
+        Why the others weren't measured, or not at all of their points, by experiment.
     """
 
     sets: dict[str, ResultSet] = field(default_factory=dict)
@@ -122,7 +123,7 @@ def decisive_points(
     platform
         That of the machine's best device.
     recorded
-        Results of the experiment. Points are left out at which they lack the claim's variant.
+        Results of the experiment. Points are left out at which they lack the claim's variants.
     """
     for name, value in statement.evidence.criteria.items():
         having = [point for point in points if name in point]
@@ -132,17 +133,16 @@ def decisive_points(
         if value == LARGEST:
             wanted = max(point[name] for point in having)
         points = [point for point in having if point[name] == wanted]
-    wanted_variants = {statement.evidence.variant, statement.evidence.over}
-    with_variant = [
-        point
-        for point in points
-        if any(result.variant in wanted_variants for result in _at(point, recorded))
+    variants = {statement.evidence.variant, statement.evidence.over} - {None}
+    with_variants = [
+        point for point in points if variants <= {r.variant for r in _at(point, recorded)}
     ]
-    return with_variant or points
+    return with_variants or points
 
 
 def measure(
-    questions: Iterable[Question],
+    required: Iterable[Question],
+    others: Iterable[Question] = (),
     *,
     processes: int,
     budget_s: float,
@@ -154,9 +154,12 @@ def measure(
 
     Parameters
     ----------
-    questions
-        The first is always measured, with the others that fit beside it. Of the rest, those that
-        decide the most claims in the least time come first.
+    required
+        What is measured first, and together, however long that takes. The experiments must have the
+        same allocator, and all or none of them empty caches.
+    others
+        What is measured as long as there is time. Those come first that decide the most claims in
+        the least time.
     processes
         How many processes measure each experiment.
     budget_s
@@ -165,25 +168,27 @@ def measure(
         The value of `time.monotonic` at which it should be done. What can't be expected to be done by
         then isn't begun.
     slowness
-        How many times longer than expected everything is thought to take at first. Later, that is
-        known.
+        How many times longer than expected everything is thought to take, until that is known.
     on_progress
         Called again and again with the names of the experiments that are being measured.
     """
-    waiting = list(questions)
-    waiting[1:] = sorted(waiting[1:], key=lambda question: question.seconds / question.claims)
-    answers, is_first = Answers(), True
-    while waiting:
-        left_s = (until_s - time.monotonic()) / slowness
-        chosen = _together(waiting, processes, min(left_s, _TOGETHER_S))
-        if not is_first and _expected_s(chosen, processes) > left_s:
-            late = waiting.pop(0)
-            answers.missing[late.experiment.name] = "not enough time"
-            continue
-        start_s, is_first = time.monotonic(), False
-        _measure_together(chosen, processes, budget_s, answers, on_progress)
-        slowness = max((time.monotonic() - start_s) / _expected_s(chosen, processes), 0.1)
-        waiting = [question for question in waiting if question not in chosen]
+    answers, together = Answers(), list(required)
+    waiting = sorted(others, key=lambda question: question.seconds / question.claims)
+    unsuited = [question.experiment.name for question in waiting if not question.points]
+    answers.missing |= dict.fromkeys(unsuited, "no point of it is for this device")
+    waiting = [question for question in waiting if question.points]
+    while together:
+        start_s = time.monotonic()
+        left_s = (until_s - start_s) / slowness
+        together += _companions(together, waiting, processes, min(left_s, _TOGETHER_S))
+        waiting = [question for question in waiting if question not in together]
+        _measure_together(together, processes, budget_s, answers, on_progress)
+        now_s = time.monotonic()
+        slowness = max((now_s - start_s) / _expected_s(together, processes), 0.1)
+        left_s = (until_s - now_s) / slowness
+        in_time = (question for question in waiting if _expected_s([question], processes) <= left_s)
+        together = list(islice(in_time, 1))
+    answers.missing |= {question.experiment.name: "not enough time" for question in waiting}
     return answers
 
 
@@ -194,14 +199,15 @@ def prepare(**parameters: Parameter) -> Variants:
     return variants
 
 
-def _together(waiting: Sequence[Question], processes: int, limit_s: float) -> list[Question]:
-    """Choose the first experiment, and those that may be measured with it, up to a time."""
-    first, *others = waiting
-    chosen = [first]
-    for other in () if first.experiment.name in ALONE else others:
-        alike = _conditions(other.experiment) == _conditions(first.experiment)
-        if alike and _expected_s([*chosen, other], processes) <= limit_s:
-            chosen.append(other)
+def _companions(
+    together: Sequence[Question], waiting: Iterable[Question], processes: int, limit_s: float
+) -> list[Question]:
+    """Choose experiments that may be measured with others, and also fit into a time."""
+    chosen: list[Question] = []
+    for question in waiting:
+        is_alike = _conditions(question.experiment) == _conditions(together[0].experiment)
+        if is_alike and _expected_s([*together, *chosen, question], processes) <= limit_s:
+            chosen.append(question)
     return chosen
 
 
@@ -222,19 +228,23 @@ def _measure_together(
     answers: Answers,
     on_progress: Callable[[str], object],
 ) -> None:
-    """Measure experiments in the same processes. If one fails, the others are measured without it."""
-    left = list(questions)
-    while left:
-        names = ", ".join(question.experiment.name for question in left)
+    """Measure experiments in the same processes. If a point fails, the others are measured without it."""
+    experiments = [question.experiment for question in questions]
+    points = [
+        {_NUMBER: number, _PREPARED_BY: question.experiment.reference, **point}
+        for number, question in enumerate(questions)
+        for point in question.points
+    ]
+    while points:
+        names = ", ".join(dict.fromkeys(experiments[int(p[_NUMBER])].name for p in points))
         on_progress(names)
-        numbers = [number for number, question in enumerate(left) for _ in question.points]
         task = Task(
             name="report",
             reference=f"{prepare.__module__}:{prepare.__name__}",
-            points=tuple(_points_of(left)),
+            points=tuple(points),
             sample_s=budget_s / MAX_ROUNDS,
-            allocator=left[0].experiment.allocator,
-            empty_caches=left[0].experiment.empty_caches,
+            allocator=experiments[0].allocator,
+            empty_caches=experiments[0].empty_caches,
         )
         try:
             results = measure_in_turns(
@@ -244,29 +254,30 @@ def _measure_together(
                 code="",
                 on_progress=partial(_tell, on_progress, names),
             )
-        except ProcessError as error:
-            reason = str(error).partition("): ")[2] or str(error)
-            failed = left if error.point is None else [left[numbers[error.point]]]
-            answers.missing |= {question.experiment.name: reason for question in failed}
-            left = [question for question in left if question not in failed]
+        except (ProcessError, ValueError) as error:  # the latter if the machine changed meanwhile
+            place = getattr(error, "point", None)
+            failed = points if place is None else [points[place]]
+            for point in failed:
+                answers.missing[experiments[int(point[_NUMBER])].name] = _reason(error)
+            points = [point for point in points if point not in failed]
             continue
         asked = {"planned_processes": processes, "budget_s": budget_s}
-        for number, question in enumerate(left):
+        for number, experiment in enumerate(experiments):
             own = [result for result in results if result.parameters[_NUMBER] == number]
-            answers.sets[question.experiment.name] = results.subset(
-                _as_own(result, question.experiment, asked) for result in own
-            )
+            if own:
+                answers.sets[experiment.name] = results.subset(
+                    _as_own(result, experiment, asked) for result in own
+                )
         return
+
+
+def _reason(error: Exception) -> str:
+    """Say why a point failed, without the name of the task, which says nothing."""
+    return str(error).replace("experiment 'report' failed in a fresh process", "its process failed")
 
 
 def _tell(on_progress: Callable[[str], object], names: str, _: float) -> None:
     on_progress(names)
-
-
-def _points_of(questions: Iterable[Question]) -> Iterator[dict[str, Parameter]]:
-    for number, question in enumerate(questions):
-        for point in question.points:
-            yield {_NUMBER: number, _PREPARED_BY: question.experiment.reference, **point}
 
 
 def _as_own(result: Result, experiment: Experiment, asked: Mapping[str, object]) -> Result:

@@ -7,15 +7,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from jaxcap.cli.options import DASH, InputError, quiet_option, require_writable
-from jaxcap.cli.output import refusing_unwritable, write
+from jaxcap.cli.output import write
 from jaxcap.cli.report.measuring import FULL, QUICK, Measured, measure
+from jaxcap.cli.run import CommandRun
 from jaxcap.measure.machine import doctor as installation
 from jaxcap.measure.machine.limits import limits
 from jaxcap.measure.progress import progress_bar
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _file = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
-@click.command(epilog="Example: jaxcap report --text - --json report.json")
+@click.command(epilog="Example: jaxcap report --html report.html --json report.json")
 @click.option("--quick", is_flag=True, help="Take 20 seconds, in which less can be measured.")
 @click.option(
     "--html",
@@ -41,9 +42,8 @@ _file = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     "--text",
     metavar="FILE",
     type=_file,
-    default="-",
-    show_default=True,
-    help="Save it as text for an issue; - means standard output, for the other files too.",
+    help="Save it as text for an issue. By default, that goes to standard output, which - means for "
+    "all files, unless another one goes there.",
 )
 @click.option(
     "--results",
@@ -53,7 +53,12 @@ _file = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 )
 @quiet_option
 def report(
-    quick: bool, html: Path, json: Path | None, text: Path, results: Path | None, quiet: bool
+    quick: bool,
+    html: Path,
+    json: Path | None,
+    text: Path | None,
+    results: Path | None,
+    quiet: bool,
 ) -> None:
     """Find out in two minutes what this machine does with JAX.
 
@@ -62,9 +67,9 @@ def report(
     what is known about this release of JAX. Parts that can't be found out say why.
     """
     start_s = time.monotonic()
+    if not (text or quiet or DASH in (html, json, results)):
+        text = DASH
     files = _files(html=html, json=json, text=text, results=results)
-    if quiet and files.get("text") == DASH:
-        del files["text"]
     with progress_bar(hidden=quiet) as bar:
         shown = bar.add_task("examining the installation", total=1)
         bar.refresh()
@@ -85,37 +90,33 @@ def report(
         document = Document(
             f"JAX on {sections.machine_name(measured)}", sections.build(facts, here, measured)
         )
-    _write(files, document, measured)
+    for line in _write(files, document, measured):
+        if not quiet:
+            click.echo(line, err=True)
 
 
 def _files(**files: Path | None) -> dict[str, Path]:
     """Return the files that are asked for, if all of them can be written."""
     asked = {option: path for option, path in files.items() if path}
-    if asked.get("text") == DASH and DASH in (asked.get("json"), asked.get("html")):
-        del asked["text"]  # it is there by default
-    on_output = [f"--{option}" for option, path in asked.items() if path == DASH]
-    if len(on_output) > 1:
-        raise InputError(
-            f"{' and '.join(on_output)} can't both go to standard output: name a file for one of them"
-        )
     for option, path in asked.items():
+        if same := [f"--{other}" for other in asked if other != option and asked[other] == path]:
+            raise InputError(
+                f"--{option} and {' and '.join(same)} name the same file, {path}: name another one"
+            )
         require_writable(path, f"--{option}")
     return asked
 
 
-def _write(files: Mapping[str, Path], document: Document, measured: Measured) -> None:
-    """Write all files, and say where they are."""
+def _write(files: Mapping[str, Path], document: Document, measured: Measured) -> Iterator[str]:
+    """Write all files, and tell which."""
     forms = {"html": document.html, "json": document.json, "text": document.text}
     for option, path in files.items():
         if option in forms:
             write(path, forms[option]())
         elif measured.results is None:
-            click.echo(f"Nothing was measured, so {path} was not written.", err=True)
+            yield f"Nothing was measured, so {path} was not written."
             continue
-        elif path == DASH:
-            click.echo(measured.results.model_dump_json(indent=1))
         else:
-            with refusing_unwritable(path):
-                measured.results.save(path)
+            CommandRun(json=path).save(measured.results)
         if path != DASH:
-            click.echo(f"saved {path}", err=True)
+            yield f"saved {path}"

@@ -19,13 +19,15 @@ from jaxcap.results.recordings import Recording, load_all
 
 if TYPE_CHECKING:
     from jaxcap.experiments.brief import Question
+    from jaxcap.measure.experiment import Experiment
+    from jaxcap.report.claims import Statement
 
 CEILINGS, PRECISION, DISPATCH = "ceilings", "precision", "dispatch"
 # Kernels that are compared with themselves: a call that computes next to nothing, and one that
 # keeps all cores busy.
 NOISE = ("scalar product, jit", "matrix product, jit")
 # The time that is left for reading recordings and writing the report.
-_WRITING_S = 6.0
+_WRITING_S = 7.0
 # What the cost of experiments was recorded with.
 _USUAL_CORES = 2
 
@@ -155,7 +157,7 @@ def _measure(
     start_s: float,
     on_progress: Callable[[str], object],
 ) -> None:
-    # Imported here because JAX may be missing.
+    # Imported here, as below, because JAX may be missing.
     from jaxcap.experiments import brief
     from jaxcap.measure import fresh, threads
     from jaxcap.measure.machine.description import capture
@@ -165,14 +167,16 @@ def _measure(
     measured.environment = capture()
     if folder := packaged_folder():
         measured.recordings = load_all(folder, on_invalid=lambda _: None)
-    if effort is FULL:
+    if effort.processes > 1:  # which takes seconds, too
         on_progress("threads")
         with suppress(fresh.FreshProcessError):
-            measured.threads = fresh.call(threads.usage)
+            measured.threads = fresh.call(threads.usage, JAX_PLATFORMS="cpu")
+    experiments, without = _experiments()
     available = limits.effective_cores * (1 - min(facts.other_work or 0.0, 0.9))
     slowness = max(1.0, _USUAL_CORES / available)
     answers = brief.measure(
-        _questions(measured),
+        _required(experiments, measured.environment.device.platform),
+        _questions(experiments, measured),
         processes=effort.processes,
         budget_s=effort.budget_s,
         until_s=start_s + effort.limit_s - _WRITING_S * slowness,
@@ -180,24 +184,45 @@ def _measure(
         on_progress=on_progress,
     )
     measured.sets.update(answers.sets)
-    measured.missing.update(answers.missing)
+    measured.missing.update(without | answers.missing)
 
 
-def _questions(measured: Measured) -> list[Question]:
-    """List what to measure: first the ceilings and the noise, then what claims rest on."""
+def _experiments() -> tuple[Mapping[str, Experiment], dict[str, str]]:
+    """Return all experiments by name, and why those that claims need besides are missing."""
     from jaxcap.experiments import catalogue
+
+    libraries: set[str] = set()
+    experiments = catalogue(lambda _, library: libraries.add(library))
+    reason = f"it needs a library that isn't installed ({', '.join(sorted(libraries))})"
+    wanted = {claim.statement.experiment for claim in tutorial_claims()}
+    return experiments, dict.fromkeys(wanted - experiments.keys(), reason)
+
+
+def _required(experiments: Mapping[str, Experiment], platform: str) -> list[Question]:
+    """Ask for the ceilings and the noise."""
     from jaxcap.experiments.brief import Question, points_on
+
+    ceilings = experiments[CEILINGS]
+    # The first calls of the same call twice tell nothing, so it may share the processes of ceilings.
+    twice = replace(experiments[PRECISION], empty_caches=ceilings.empty_caches)
+    return [
+        Question(ceilings, points_on(ceilings, platform), seconds=2.0),
+        Question(twice, [{"kernel": kernel} for kernel in NOISE], seconds=0.5),
+    ]
+
+
+def _questions(experiments: Mapping[str, Experiment], measured: Measured) -> list[Question]:
+    """Ask for what claims rest on."""
+    from jaxcap.experiments.brief import Question
 
     assert measured.environment
     platform = measured.environment.device.platform
-    libraries: set[str] = set()
-    experiments = catalogue(lambda _, library: libraries.add(library))
     recorded = _most_alike(measured.recordings, platform)
-    statements: dict[str, list[Any]] = {}
+    statements: dict[str, list[Statement]] = {}
     for claim in tutorial_claims():
         statements.setdefault(claim.statement.experiment, []).append(claim.statement)
-    questions = {
-        name: Question.of(
+    return [
+        Question.of(
             experiments[name],
             own,
             platform=platform,
@@ -205,21 +230,7 @@ def _questions(measured: Measured) -> list[Question]:
             budget_s=measured.effort.budget_s,
         )
         for name, own in statements.items()
-        if name in experiments
-    }
-    measured.missing |= {
-        name: f"it needs a library that isn't installed ({', '.join(sorted(libraries))})"
-        for name in statements
-        if name not in experiments
-    }
-    noise = [{"kernel": kernel} for kernel in NOISE]
-    ceilings = points_on(experiments[CEILINGS], platform)
-    # The first calls of the same call twice tell nothing, so it may share the processes of ceilings.
-    same = replace(experiments[PRECISION], empty_caches=experiments[CEILINGS].empty_caches)
-    return [
-        Question(experiments[CEILINGS], ceilings, seconds=2.0),
-        Question(same, noise, seconds=0.5, claims=100),  # none may come before it
-        *(question for name, question in questions.items() if name != PRECISION),
+        if name in experiments and name != PRECISION  # of which the noise decides the claim
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is known about a single release: what came with it, what came after it, and which claims hold."""
+"""What is known about a single release: what came with it, what came since, and which claims hold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outlook:
     arrived
         The changes that came with ``release``, the largest first.
     ahead
-        Those that came with a later one, the largest first.
+        What differs under ``newest``, likewise.
     claims
         What became of each claim under ``release``.
     """
@@ -61,11 +61,7 @@ class Outlook:
             newest=releases.newest,
             device=releases.device,
             arrived=[change for change in releases.changes if change.after == release],
-            ahead=[
-                change
-                for change in releases.changes
-                if version_key(change.before) >= version_key(release)
-            ],
+            ahead=releases.between(release, releases.newest),
             claims={
                 checked.claim.text: checked.outcomes[release]
                 for checked in claims
