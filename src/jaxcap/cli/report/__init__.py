@@ -87,9 +87,7 @@ def report(
         from jaxcap.cli.report import sections
         from jaxcap.report.document import Document
 
-        document = Document(
-            f"JAX on {sections.machine_name(measured)}", sections.build(facts, here, measured)
-        )
+        document = Document(sections.title(measured), sections.build(facts, here, measured))
     for line in _write(files, document, measured):
         if not quiet:
             click.echo(line, err=True)

@@ -46,9 +46,11 @@ def build(facts: Facts, found: Limits, measured: Measured) -> list[Section]:
     ]
 
 
-def machine_name(measured: Measured) -> str:
-    """Name the machine by its device, or say that it has none."""
-    return str(measured.environment.device) if measured.environment else "a machine without JAX"
+def title(measured: Measured) -> str:
+    """Name the machine by its device, if it is known."""
+    if measured.environment is None:
+        return "A machine on which nothing was measured"
+    return f"JAX on {measured.environment.device}"
 
 
 def _summary(
