@@ -134,6 +134,19 @@ def test_only_one_file_goes_to_standard_output(monkeypatch: pytest.MonkeyPatch) 
     assert done.stderr == ("Error: --html and --json name the same file, -: name another one\n")
 
 
+def test_a_system_without_temporary_files_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse() -> None:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(COMMAND, "gettempdir", refuse)
+    monkeypatch.setattr(COMMAND, "measure", pytest.fail)
+    done = report()
+    assert done.exit_code == 2
+    assert "no folder for temporary files can be written to" in done.stderr
+
+
 def test_json_on_standard_output_takes_the_place_of_the_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import click
@@ -83,7 +84,10 @@ def report(
         effort = QUICK if quick else FULL
         measured = measure(effort, facts, here, start_s=start_s, on_progress=on_progress)
         bar.update(shown, description="writing the report", refresh=True)
-        # Imported here because they import Matplotlib, which takes long.
+        # Imported here because that takes long.
+        import matplotlib
+
+        matplotlib.use("agg")  # a report opens no window, and needs no library for them
         from jaxcap.cli.report import sections
         from jaxcap.report.document import Document
 
@@ -96,6 +100,12 @@ def report(
 def _files(**files: Path | None) -> dict[str, Path]:
     """Return the files that are asked for, if all of them can be written."""
     asked = {option: path for option, path in files.items() if path}
+    try:
+        gettempdir()
+    except FileNotFoundError as error:
+        raise InputError(
+            "no folder for temporary files can be written to: set TMPDIR to one that can"
+        ) from error
     for option, path in asked.items():
         if same := [f"--{other}" for other in asked if other != option and asked[other] == path]:
             raise InputError(
