@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.figure import Figure
 
 from jaxcap.report import figures
 from jaxcap.report.document import Document, Section
@@ -34,7 +35,7 @@ class Parsed(HTMLParser):
         self.texts.append(data)
 
 
-def figure() -> plt.Figure:
+def figure() -> Figure:
     drawn, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], color=figures.INK)
     axes.set_title("a title")

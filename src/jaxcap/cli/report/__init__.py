@@ -85,9 +85,9 @@ def report(
         measured = measure(effort, facts, here, start_s=start_s, on_progress=on_progress)
         bar.update(shown, description="writing the report", refresh=True)
         # Imported here because that takes long.
-        import matplotlib
+        import matplotlib as mpl
 
-        matplotlib.use("agg")  # a report opens no window, and needs no library for them
+        mpl.use("agg")  # a report opens no window, and needs no library for them
         from jaxcap.cli.report import sections
         from jaxcap.report.document import Document
 
