@@ -66,6 +66,8 @@ def test_importing_brings_along_no_library_that_is_not_needed(
         "docs/_ext/jaxcap_docs/read/tutorials",
         "docs/_ext/jaxcap_docs/write",
         "src/jaxcap/cli",
+        "src/jaxcap/cli/report",
+        "src/jaxcap/cli/report/sections",
         "src/jaxcap/kernels",
         "src/jaxcap/measure",
         "src/jaxcap/measure/machine",

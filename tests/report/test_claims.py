@@ -319,3 +319,16 @@ def with_best(results: ResultSet, device: Device) -> ResultSet:
 def words(made: Claim) -> list[str]:
     """What a screen reader says of a claim, by paragraph."""
     return re.findall(r"<p[^>]*>\s*(.*?)</p>", re.sub(HIDDEN, "", made._repr_html_()))
+
+
+@pytest.mark.parametrize(
+    ("above", "claimed"),
+    [
+        (1.0, "that it is faster"),
+        (2.0, "that it is faster (needs it to be more than 2 times faster)"),
+    ],
+)
+def test_a_bound_is_told_where_it_is_not_just_faster(above: float, claimed: str) -> None:
+    pair = make_pair([1e-3] * 6, [2e-3] * 6)
+    made = claim("it is faster", pair, speedup_of("jit", over="op by op"), above=above)
+    assert made.statement.claimed == claimed

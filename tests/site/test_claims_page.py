@@ -5,13 +5,8 @@ from __future__ import annotations
 from copy import copy
 from urllib.parse import urlsplit
 
-import pytest
-from fakes import make_pair
-from jaxcap_docs.read.results import claims
 from made_up import CLAIMING_PAGE, OTHER_PAGES, SCRIPT
 from sites import Read
-
-from jaxcap.report.claims import claim, speedup_of
 
 
 def test_a_claim_that_fails_is_shown_as_failing_and_not_asserted(read_small: Read) -> None:
@@ -47,19 +42,6 @@ def test_all_claims_are_listed_by_device(read_small: Read) -> None:
     ]
     assert outcomes == [["✗ does not hold", "✓ holds"], ["✓ holds", "✓ holds"]]
     assert all("interval" in cell.get_text() for cell in table.select("td"))
-
-
-@pytest.mark.parametrize(
-    ("above", "claimed"),
-    [
-        (1.0, "that it is faster"),
-        (2.0, "that it is faster (needs it to be more than 2 times faster)"),
-    ],
-)
-def test_a_bound_is_told_where_it_is_not_just_faster(above: float, claimed: str) -> None:
-    pair = make_pair([1e-3] * 6, [2e-3] * 6)
-    made = claim("it is faster", pair, speedup_of("jit", over="op by op"), above=above)
-    assert claims._claimed(made.statement) == claimed
 
 
 def test_outcomes_are_counted_by_device(read_small: Read) -> None:

@@ -13,9 +13,10 @@ from sites import Read
 
 from jaxcap.cli import cli
 
-# A recording or a search takes minutes, and the others need files.
+# A recording, a report or a search takes minutes, and the others need files.
 COMMANDS = sorted(
-    set(cli.commands) - {"bisect", "completion", "record", "releases", "results", "store", "time"}
+    set(cli.commands)
+    - {"bisect", "completion", "record", "releases", "report", "results", "store", "time"}
 )
 
 SUBCOMMANDS = (getattr(command, "commands", {}).values() for command in cli.commands.values())

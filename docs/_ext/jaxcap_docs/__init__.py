@@ -16,7 +16,8 @@ Its parts, in the order in which they act:
 
 All parts use `lessons`, the table of all tutorials, exercises and guides with their order and
 topics, and `sources`, which tells whether what a part is made from has changed. Figures are saved by
-`image_files`, and `downloads` has the names of files to download.
+`image_files`, and `downloads` has the names of files to download. After a build, `statements` writes
+the claims that the package brings along.
 
 Handlers of Sphinx's events are named after them, such as ``on_config_inited``.
 """

@@ -11,7 +11,7 @@ Commands:
 - ``record``: all experiments, in files that travel.
 - ``releases``, ``bisect``: releases of JAX.
 - ``results``, ``store``: files of results, and those that builds keep.
-- ``doctor``: this installation.
+- ``doctor``, ``report``: this installation, and this machine.
 
 What they share:
 
@@ -40,6 +40,7 @@ from jaxcap.cli.mnist import mnist
 from jaxcap.cli.options import InputError
 from jaxcap.cli.record import record
 from jaxcap.cli.releases import releases
+from jaxcap.cli.report import report
 from jaxcap.cli.results import results
 from jaxcap.cli.store import store
 from jaxcap.cli.time import time
@@ -71,7 +72,7 @@ SECTIONS = {
     "Record": (record, store),
     "Releases of JAX": (releases, bisect),
     "Results": (results,),
-    "This installation": (doctor, completion),
+    "This installation": (doctor, report, completion),
 }
 
 

@@ -1,6 +1,7 @@
 """What pages show.
 
 - ``claims``: sentences that are checked.
+- ``document``: what was found out about a machine, as a page, text or JSON.
 - ``exports``: results as CSV, JSON and Markdown, and side by side.
 - ``figures``: all kinds of figures of results.
 - ``findings``: their titles, in words that stay true.
@@ -9,6 +10,7 @@
 - ``reliability``: how far timings can be trusted.
 - ``roofline``: which share of a device's ceilings a result reaches.
 - ``source``: the source of functions.
+- ``statements``: the claims of all tutorials, for any machine to check.
 - ``typecheck``: reports of type checkers, which run in processes of their own.
 - ``virtual_devices``: processes in which one CPU acts as several devices.
 """

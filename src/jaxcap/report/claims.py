@@ -146,6 +146,12 @@ class Statement(FrozenModel):
             bounds.append(_below(self.below))
         return " and ".join(bounds)
 
+    @property
+    def claimed(self) -> str:
+        """What is claimed, with the bounds, unless it only says that something is faster."""
+        needs = "" if self.needs == "faster" else f" (needs it to be {self.needs})"
+        return f"that {self.text}{needs}"
+
     def check(self, results: ResultSet) -> Claim:
         """Check it on the results of a machine.
 

@@ -23,6 +23,14 @@ def _printed(text: str) -> str:
     return text
 
 
+def printable(text: str) -> str:
+    """Replace the characters that a `PrintableText` can't have by their escapes."""
+    return "".join(
+        f"\\u{ord(character):04x}" if unicodedata.category(character) in _NOT_PRINTED else character
+        for character in text
+    )
+
+
 #: A text that may be shown as it is, escaped as its place demands. Files of results may come from
 #: anyone.
 PrintableText = TypeAliasType(

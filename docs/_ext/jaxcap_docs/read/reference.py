@@ -7,13 +7,15 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
+from jaxcap.experiments.brief import Answers
 from jaxcap.measure.machine.doctor import Facts
+from jaxcap.measure.machine.limits import Limits
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import Series
 from jaxcap.releases.recording.recorder import ReleaseRecorder
 from jaxcap.results.base import FrozenModel
 
-RECORDS = (Facts, FrozenModel, ReleaseRecorder, Releases, Series)
+RECORDS = (Answers, Facts, FrozenModel, Limits, ReleaseRecorder, Releases, Series)
 
 
 def setup(app: Sphinx) -> None:

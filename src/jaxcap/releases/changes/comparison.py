@@ -244,6 +244,20 @@ class Releases:
                 worst[name] = max(change, worst.get(name, change), key=lambda c: c.ratio)
         return sorted(worst.values(), key=lambda c: c.ratio, reverse=True)
 
+    def between(self, before: str, after: str) -> list[ReleaseChange]:
+        """Compare two releases: the changes that are JAX's own, the largest first."""
+        compared = adjust(
+            series.compare(before, after)
+            for series in self.of_jax()
+            if {before, after} <= series.estimates.keys()
+        )
+        own = [
+            c
+            for c in compared
+            if c.is_change and not self._control_moved(c) and not self._is_contradicted(c)
+        ]
+        return sorted(own, key=lambda c: c.factor, reverse=True)
+
     @cached_property
     def then_and_now(self) -> list[ReleaseChange]:
         """Each benchmark under the oldest and under the newest release."""

@@ -55,7 +55,7 @@ class Claims(SphinxDirective):
         rows: list[list[Cell]] = []
         for page, statement, checked in claims:
             target = links.row_target(page, statement, self.env)
-            text = nodes.paragraph("", "", target, nodes.Text(_claimed(statement)))
+            text = nodes.paragraph("", "", target, nodes.Text(statement.claimed))
             references = [
                 links.link_to_claim(page, statement, self.env),
                 links.link_to_experiment(statement.experiment, self.env),
@@ -85,12 +85,6 @@ def _check_everywhere(page: str, claim: Claim, environment: Environment) -> Clai
         with suppress(KeyError, ResultsError, ArithmeticError):
             checked[name] = statement.check(recording.sets[statement.experiment])
     return ClaimEverywhere(page, statement, checked)
-
-
-def _claimed(statement: Statement) -> str:
-    """Return what is claimed, with the bounds, unless the claim only says that something is faster."""
-    needs = "" if statement.needs == "faster" else f" (needs it to be {statement.needs})"
-    return f"that {statement.text}{needs}"
 
 
 def _outcome(claim: Claim | None) -> Cell:
