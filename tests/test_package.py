@@ -14,8 +14,9 @@ from pkgutil import iter_modules
 import pytest
 
 import jaxcap
-from jaxcap import measure
+from jaxcap import measure, results
 from jaxcap.measure import experiment, sampling, timing
+from jaxcap.results import environment, models, sets
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,10 +33,11 @@ def test_package_is_typed() -> None:
     ("module", "absent"),
     [
         ("jaxcap", {"jax", "numpy", "torch", "flax", "matplotlib", "pandas"}),
-        ("jaxcap.cli", {"jax", "torch", "flax", "optax", "orbax", "pooch", "matplotlib"}),
+        ("jaxcap.cli", {"jax", "numpy", "pydantic", "rich", "scipy", "torch", "filelock"}),
         ("jaxcap.measure", {"jax", "numpy", "torch", "flax", "matplotlib", "rich"}),
         ("jaxcap.measure.timing", {"torch", "flax", "matplotlib", "pandas", "rich"}),
-        ("jaxcap.results", {"jax", "torch", "flax", "optax", "matplotlib"}),
+        ("jaxcap.results", {"jax", "numpy", "pydantic", "rich"}),
+        ("jaxcap.results.sets", {"jax", "numpy", "scipy", "rich", "torch", "matplotlib"}),
         ("jaxcap.report.exports", {"jax", "torch", "flax", "optax", "matplotlib"}),
         ("jaxcap.results.recordings", {"jax", "torch", "flax", "optax", "matplotlib"}),
         ("jaxcap.mnist.config", {"jax", "torch", "flax"}),
@@ -108,3 +110,12 @@ def test_what_most_programs_measure_with_is_in_one_place() -> None:
     assert measure.Variants is sampling.Variants
     with pytest.raises(AttributeError, match=r"'jaxcap\.measure' has no attribute 'clock'"):
         measure.clock  # noqa: B018
+
+
+def test_what_most_programs_need_of_results_is_in_one_place() -> None:
+    assert results.ResultSet is sets.ResultSet
+    assert results.Device is environment.Device
+    assert results.Result is models.Result
+    assert all(hasattr(results, name) for name in results.__all__)
+    with pytest.raises(AttributeError, match=r"'jaxcap\.results' has no attribute 'mean'"):
+        results.mean  # noqa: B018

@@ -23,14 +23,18 @@ from interrupts import _heeding_ctrl_c  # noqa: F401  (a fixture)
 from libraries import needs_torch
 
 from jaxcap import __version__
-from jaxcap.cli import checks, cli, main, options
+from jaxcap.cli import SECTIONS, checks, cli, main, options
 from jaxcap.cli.options import InputError
+from jaxcap.cli.results import FORMATS
 from jaxcap.cli.run import CommandRun
 from jaxcap.measure.machine import lock
 from jaxcap.measure.machine.nvidia import nvidia_driver
+from jaxcap.report import exports
 from jaxcap.results import ResultSet, json_schema
 
 JAXCAP = (sys.executable, "-m", "jaxcap")
+# What takes longer to import than to show a help.
+LARGE = {"filelock", "jax", "matplotlib", "numpy", "pydantic", "rich", "scipy", "torch"}
 
 # The commands that measure, each on as little as it takes.
 MEASURING = [
@@ -99,6 +103,61 @@ def test_help_lists_every_command_in_a_section_once() -> None:
     listed = [line.split()[0] for line in sections.splitlines() if line.startswith("  ")]
     assert [name for name in listed if name in cli.commands] == list(cli.commands)
     assert "https://jaxcap.github.io/jaxcap" in sections
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [row for rows in SECTIONS.values() for row in rows.items()]
+)
+def test_help_lists_commands_by_the_first_line_of_their_own(
+    name: str, line: tuple[str, str]
+) -> None:
+    assert cli.commands[name].name == name
+    assert cli.commands[name].get_short_help_str(80) == line[1]
+
+
+def imported_by(*arguments: str, **variables: str) -> set[str]:
+    """Names of the packages that the command imports."""
+    report = subprocess.run(
+        [sys.executable, "-X", "importtime", *JAXCAP[1:], *arguments],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=not variables,  # after completion, Click exits with 1
+    ).stderr
+    names = {line.rpartition("|")[2].strip().partition(".")[0] for line in report.splitlines()}
+    assert {"click", "jaxcap"} <= names
+    return names
+
+
+@pytest.mark.parametrize("path", all_commands(), ids=" ".join)
+def test_help_waits_for_no_large_library(path: Sequence[str]) -> None:
+    # The options of a training are made from its settings, which are a model.
+    needed = {"pydantic"} if path[:1] == ("mnist",) else set()
+    assert imported_by(*path, "--help") & LARGE == needed
+
+
+def test_the_version_waits_for_no_large_library() -> None:
+    assert imported_by("--version") & LARGE == set()
+
+
+def test_completion_of_a_command_waits_for_no_large_library() -> None:
+    words = {"_JAXCAP_COMPLETE": "zsh_complete", "COMP_WORDS": "jaxcap re", "COMP_CWORD": "1"}
+    assert imported_by(**words) & LARGE == set()
+
+
+def test_an_unknown_command_is_told_what_it_may_have_meant() -> None:
+    assert "Did you mean 'results'?" in invoke("result").stderr
+
+
+def test_listing_results_needs_no_numpy(tmp_path: Path) -> None:
+    file = str(tmp_path / "results.json")
+    small = ("--array-length", "100", "--budget", "0.001", "--quiet")
+    assert invoke("scipy", "numpy", *small, "--json", file).exit_code == 0
+    assert imported_by("results", "list", file) & LARGE == {"pydantic", "rich"}
+
+
+def test_formats_of_exports_are_all_that_there_are() -> None:
+    assert tuple(exports.FORMATS) == FORMATS
 
 
 @pytest.mark.parametrize(
@@ -380,14 +439,24 @@ def test_shells_can_complete(shell: str) -> None:
     assert "_JAXCAP_COMPLETE" in invoke("completion", shell).output
 
 
-def test_completion_offers_the_commands() -> None:
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("re", ["record", "releases", "results"]),
+        ("--v", ["--version"]),
+        ("xla ", ["numpy", "pytorch", "jax"]),
+        ("results va", ["validate"]),
+        ("results export --fo", ["--format"]),
+    ],
+)
+def test_completion_offers_commands_and_their_options(typed: str, offered: list[str]) -> None:
     variables = {
         "_JAXCAP_COMPLETE": "bash_complete",
-        "COMP_WORDS": "jaxcap xla ",
-        "COMP_CWORD": "2",
+        "COMP_WORDS": f"jaxcap {typed}",
+        "COMP_CWORD": str(len(typed.split(" "))),
     }
     result = run(env=os.environ | variables)
-    assert result.stdout.split() == ["plain,numpy", "plain,pytorch", "plain,jax"]
+    assert result.stdout.split() == [f"plain,{word}" for word in offered]
 
 
 def test_numpy_is_measured_without_pytorch() -> None:

@@ -1,7 +1,9 @@
 """The ``jaxcap`` command.
 
-None of its modules imports JAX, PyTorch or Flax at the top. Help therefore appears in a fraction of a
-second, and results can be read and an installation examined even where one of them is missing or broken.
+You wait for whatever a command imports, so nothing is imported before it is needed: the module of a
+command when that command is named, and what computes or prints when it runs. Help therefore appears as
+soon as Click is there, and results can be read and an installation examined even where JAX, PyTorch
+or Flax is missing or broken.
 
 Commands:
 
@@ -12,6 +14,7 @@ Commands:
 - ``releases``, ``bisect``: releases of JAX.
 - ``results``, ``store``: files of results, and those that builds keep.
 - ``doctor``, ``report``: this installation, and this machine.
+- ``completion``: the shell.
 
 What they share:
 
@@ -26,54 +29,65 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections import UserDict
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from click.shell_completion import get_completion_class
 
 from jaxcap import __version__
-from jaxcap.cli.bisect import bisect
-from jaxcap.cli.doctor import doctor
-from jaxcap.cli.measure import autograd, dispatch, jit, scipy, xla
-from jaxcap.cli.mnist import mnist
-from jaxcap.cli.options import InputError
-from jaxcap.cli.record import record
-from jaxcap.cli.releases import releases
-from jaxcap.cli.report import report
-from jaxcap.cli.results import results
-from jaxcap.cli.store import store
-from jaxcap.cli.time import time
-from jaxcap.measure.machine.lock import BusyError
-from jaxcap.mnist.data import DataError
+from jaxcap.cli.options import PROGRAM, InputError
 
-PROGRAM = "jaxcap"
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 # The system's errors for output that can't be written. Windows has no EDQUOT.
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF, getattr(errno, "EDQUOT", None)}
 
-
-@click.command(
-    epilog="\b\nExample: jaxcap completion bash > ~/.local/share/bash-completion/completions/jaxcap"
-)
-@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
-def completion(shell: str) -> None:
-    """Print a script that sets up shell completion.
-
-    Save the script where your shell looks for completions.
-    """
-    script = get_completion_class(shell)
-    assert script is not None
-    click.echo(script(cli, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
-
-
+# By section of the help: the module of each command, and the first line of its help.
 SECTIONS = {
-    "Measure": (time, xla, jit, scipy, autograd, dispatch),
-    "Train": (mnist,),
-    "Record": (record, store),
-    "Releases of JAX": (releases, bisect),
-    "Results": (results,),
-    "This installation": (doctor, report, completion),
+    "Measure": {
+        "time": ("time", "Time your own function as this site times its own."),
+        "xla": ("measure", "Measure how fast a library does linear algebra."),
+        "jit": ("measure", "Measure what compiling a function with jax.jit gains."),
+        "scipy": ("measure", "Measure how fast BFGS calibrates a sensor, in SciPy or in JAX."),
+        "autograd": ("measure", "Measure how fast PyTorch or JAX computes derivatives."),
+        "dispatch": ("measure", "Measure the overhead of a call."),
+    },
+    "Train": {
+        "mnist": ("mnist", "Train a network to read handwritten digits."),
+    },
+    "Record": {
+        "record": ("record", "Record the experiments of the tutorials on the best device."),
+        "store": ("store", "List and delete the results that builds of the site keep."),
+    },
+    "Releases of JAX": {
+        "releases": ("releases", "Measure the same benchmarks under many releases of JAX."),
+        "bisect": (
+            "bisect",
+            "Find the release of JAX that made your function slower or faster.",
+        ),
+    },
+    "Results": {
+        "results": ("results", "Read, compare and convert files of results."),
+    },
+    "This installation": {
+        "doctor": ("doctor", "Find out what is wrong with this installation."),
+        "report": ("report", "Find out in two minutes what this machine does with JAX."),
+        "completion": ("completion", "Print a script that sets up shell completion."),
+    },
 }
+
+
+class LazyCommands(UserDict[str, Any]):
+    """Commands by name. Each is imported when it is looked up, so their names alone cost nothing."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        """Import a command."""
+        module, _ = self.data[name]
+        command: click.Command = getattr(import_module(f"{__name__}.{module}"), name)
+        return command
 
 
 class CommandGroup(click.Group):
@@ -84,24 +98,47 @@ class CommandGroup(click.Group):
         width = max(map(len, self.commands))
         for title, commands in SECTIONS.items():
             with formatter.section(title):
-                rows = [(str(c.name).ljust(width), c.get_short_help_str(80)) for c in commands]
-                formatter.write_dl(rows)
+                formatter.write_dl(
+                    [(name.ljust(width), line) for name, (_, line) in commands.items()]
+                )
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command or an option, without importing the commands."""
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=line)
+            for commands in SECTIONS.values()
+            for name, (_, line) in commands.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, context, incomplete)
 
     def invoke(self, context: click.Context) -> Any:
         """Run a command, and report the errors that several commands share as input errors."""
         try:
             return super().invoke(context)
-        except (BusyError, DataError) as error:
-            raise InputError(str(error)) from error
+        except (click.ClickException, click.exceptions.Exit):
+            raise
         except MemoryError as error:
             raise InputError(
                 "this machine doesn't have enough memory for that: choose a smaller size"
             ) from error
+        except _shared_errors() as error:
+            raise InputError(str(error)) from error
+
+
+def _shared_errors() -> tuple[type[Exception], ...]:
+    """Import the errors of which several commands know no more than the message."""
+    from jaxcap.measure.machine.lock import BusyError
+    from jaxcap.mnist.data import DataError
+
+    return BusyError, DataError
 
 
 @click.group(
     cls=CommandGroup,
-    commands=[command for commands in SECTIONS.values() for command in commands],
+    commands=LazyCommands({k: v for commands in SECTIONS.values() for k, v in commands.items()}),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExample: jaxcap jit --budget 0.1\nTutorials: https://jaxcap.github.io/jaxcap",
 )

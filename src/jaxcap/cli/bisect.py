@@ -11,7 +11,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from rich.filesize import decimal
 
 from jaxcap.cli.options import (
     DASH,
@@ -27,8 +26,6 @@ from jaxcap.cli.output import write
 from jaxcap.cli.run import CommandRun
 from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.progress import progress_bar
-from jaxcap.results import ResultsError
-from jaxcap.results.statistics import CONFIDENCE, Estimate
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
@@ -248,6 +245,10 @@ def _table(outcome: SearchResult, trials: FunctionTrials, quantity: str) -> Tabl
 
 
 def _median(values: Sequence[float], quantity: str) -> str:
+    from rich.filesize import decimal
+
+    from jaxcap.results.statistics import CONFIDENCE, Estimate
+
     if quantity == "temporary-memory":
         return decimal(round(median(values)))  # which is at least one byte
     return Estimate(median(values), min(values), max(values), CONFIDENCE, "s", "").short
@@ -335,6 +336,8 @@ def _other_changes(older: str, newer: str) -> list[str]:
 
 def _factor(ratio: Ratio, words: Words) -> str:
     """Return a ratio in its direction, such as ``"2.1 times slower (2.0 to 2.2)"``."""
+    from jaxcap.results.statistics import CONFIDENCE, Estimate
+
     more = words.more
     estimate = Estimate(ratio.value, ratio.low, ratio.high, CONFIDENCE, "", "")
     if ratio.value < 1:
@@ -350,6 +353,7 @@ def _same_changes(
     """Find the recorded benchmarks that changed between the same releases; None without recordings."""
     from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
     from jaxcap.releases.search.bisection import changed_benchmarks
+    from jaxcap.results import ResultsError
 
     changes: dict[str, Ratio] | None = None
     try:

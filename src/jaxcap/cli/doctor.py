@@ -8,9 +8,6 @@ from pathlib import Path
 import click
 
 from jaxcap.cli.output import display, write
-from jaxcap.measure.machine import doctor as installation
-from jaxcap.results.environment import provenance
-from jaxcap.results.tables import Table
 
 
 @click.command(epilog="Example: jaxcap doctor --require gpu")
@@ -36,6 +33,10 @@ def doctor(context: click.Context, report: Path | None, require: str | None) -> 
     PyTorch, GPU memory, and how busy the machine is. Says what to do about each problem and exits
     with 1, unless the only problem is other work, which may end by itself.
     """
+    from jaxcap.measure.machine import doctor as installation
+    from jaxcap.results.environment import provenance
+    from jaxcap.results.tables import Table
+
     facts = installation.examine()
     findings = installation.diagnose(facts)
     machine: dict[str, str] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import click
-import numpy as np
 
 from jaxcap.cli.options import LIBRARIES, require_library, require_memory
 from jaxcap.cli.run import CommandRun, measuring_command
@@ -50,6 +49,8 @@ def jit(run: CommandRun) -> None:
     Times the function 0.2 x + sin x + cos 2x op by op and compiled, on arrays of ten thousand to ten
     million numbers.
     """
+    import numpy as np
+
     from jaxcap.cli import checks
     from jaxcap.experiments.jit import JIT, OP_BY_OP, SIZES
     from jaxcap.measure.experiment import grid
@@ -100,6 +101,8 @@ def autograd(run: CommandRun, library: str) -> None:
     Times the ways to differentiate 0.2 x + sin x + cos 2x automatically, at a thousand points.
     """
     require_library(library)
+    import numpy as np
+
     from jaxcap.cli import checks
     from jaxcap.experiments.gradients import GRADIENTS, prepare_jax, prepare_torch
     from jaxcap.measure.experiment import grid

@@ -8,12 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 
 from jaxcap.cli.options import (
     LIBRARIES,
@@ -27,10 +24,14 @@ from jaxcap.cli.options import (
 )
 from jaxcap.cli.run import CommandRun
 from jaxcap.mnist.config import Settings, explain
-from jaxcap.mnist.data import Mnist, load, mean_and_std
-from jaxcap.mnist.training import Epoch, Trainer, fit
-from jaxcap.results import ProcessSamples, Result, ResultSet
 from jaxcap.results.tables import Table
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from jaxcap.mnist.data import Mnist
+    from jaxcap.mnist.training import Epoch, Trainer
+    from jaxcap.results import ResultSet
 
 _STARTED_BY_SRUN = "SLURM_STEP_NODELIST"
 
@@ -170,6 +171,8 @@ def preprocess_images(data: Any, quiet: bool) -> None:
 
     Downloads the images if necessary.
     """
+    from jaxcap.mnist.data import load, mean_and_std
+
     images = load(data)
     rows = [
         (name, f"{len(split.images):,}", *(f"{x:.6f}" for x in mean_and_std(split.images)))
@@ -193,6 +196,9 @@ def _train(
     **values: Any,
 ) -> None:
     settings = _checked_settings(values, library, log, checkpoints)
+    from jaxcap.mnist.data import load
+    from jaxcap.mnist.training import fit
+
     if join:
         if not join():
             quiet, log = True, None  # process 0 reports for all
@@ -233,6 +239,8 @@ def _checked_settings(
     values: dict[str, Any], library: str, log: Path | None, checkpoints: Path | None
 ) -> Settings:
     """Check the options as far as possible before JAX starts, and return the settings."""
+    from pydantic import ValidationError
+
     try:
         settings = Settings.model_validate(values)
     except ValidationError as error:
@@ -278,7 +286,10 @@ def _results(
     resumed: int,
 ) -> ResultSet:
     """Return the epochs that this process trained as the calls of a result; the first one compiles."""
+    from uuid import uuid4
+
     from jaxcap.measure.machine import description
+    from jaxcap.results import ProcessSamples, Result, ResultSet
 
     ends_s = [0.0, *(epoch.train_s for epoch in epochs)]
     first, *later = [end - start for start, end in pairwise(ends_s)][resumed:]

@@ -8,12 +8,11 @@ from math import isfinite
 from pathlib import Path
 
 import click
-from rich.filesize import decimal
-
-from jaxcap.results import atomic
 
 Function = Callable[..., None]
 
+#: The name of the command.
+PROGRAM = "jaxcap"
 #: Means standard output or standard input.
 DASH = Path("-")
 
@@ -91,6 +90,8 @@ def require_library(name: str) -> None:
 
 def require_memory(needed_bytes: int, platform: str, option: str, value: int) -> None:
     """Refuse a size that can't fit on a device of this platform."""
+    from rich.filesize import decimal
+
     from jaxcap.measure.machine.description import free_memory_bytes
 
     free = free_memory_bytes(platform)
@@ -106,6 +107,8 @@ def require_writable(path: Path, option: str) -> None:
     """Refuse a file that can't be written. An existing file is left as it is."""
     if path == DASH:
         return
+    from jaxcap.results import atomic
+
     try:
         atomic.require_writable(path, room_bytes=_ROOM_BYTES)
     except OSError as error:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from jaxcap.cli.options import DASH, InputError
 from jaxcap.results.atomic import write_atomically
@@ -17,6 +16,8 @@ from jaxcap.results.atomic import write_atomically
 
 def display(*contents: Any, err: bool = False) -> None:
     """Print tables or texts to standard output, or to standard error."""
+    from rich.console import Console
+
     console = Console(highlight=False, emoji=False, markup=False, stderr=err)
     if console.is_terminal:
         console.print(*contents, sep="\n")

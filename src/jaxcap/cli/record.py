@@ -14,8 +14,6 @@ from jaxcap.cli.output import display
 from jaxcap.cli.run import CommandRun, start_backend
 from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.settings import MACHINE, QUICK, quick_is_on
-from jaxcap.results import ResultsError
-from jaxcap.results.files import recording_path
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
@@ -63,6 +61,8 @@ def record(
     start_backend()
     from jaxcap.measure import record_experiments
     from jaxcap.measure.machine import description
+    from jaxcap.results import ResultsError
+    from jaxcap.results.files import recording_path
 
     chosen = _choose(experiments, run)
     environment = description.capture()

@@ -18,7 +18,6 @@ from jaxcap.cli.options import InputError, environments_option, python_option, q
 from jaxcap.cli.output import display
 from jaxcap.cli.run import CommandRun, start_backend
 from jaxcap.measure.progress import progress_bar
-from jaxcap.results import ResultsError
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ _extra = click.option(
 def list_(folder: Path, python: str) -> None:
     """List the releases that the package index offers, and what has been recorded of each."""
     from jaxcap.releases.recording.files import version_key
+    from jaxcap.results import ResultsError
 
     files = _files(folder)
     try:
@@ -210,6 +210,7 @@ def _record(
     """Install releases and measure them, with a progress bar; then list what failed."""
     from jaxcap.releases.recording.environments import default_folder
     from jaxcap.releases.recording.recorder import ReleaseRecorder
+    from jaxcap.results import ResultsError
 
     failures: list[str] = []
     try:
@@ -392,6 +393,7 @@ def _recorded(folder: Path | None, machine: str | None) -> Releases:
 def _load(files: ReleaseFiles) -> Releases:
     """Read recorded releases."""
     from jaxcap.releases.recorded import load
+    from jaxcap.results import ResultsError
 
     try:
         recorded = load(files)
@@ -409,6 +411,7 @@ def _files(folder: Path) -> ReleaseFiles:
     start_backend()
     from jaxcap.measure.machine.description import capture
     from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
+    from jaxcap.results import ResultsError
     from jaxcap.results.files import recording_path
 
     try:

@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from string import ascii_uppercase
+from typing import TYPE_CHECKING
 
 import click
 
 from jaxcap.cli.options import DASH, InputError, require_writable
 from jaxcap.cli.output import display, write
-from jaxcap.releases.recording.files import load_in_place
-from jaxcap.report.exports import FORMATS, side_by_side
-from jaxcap.results import ResultsError, ResultSet, json_schema
-from jaxcap.results.environment import provenance
-from jaxcap.results.files import ENVIRONMENT_FILE
 from jaxcap.results.tables import Table
+
+if TYPE_CHECKING:
+    from jaxcap.results import ResultSet
+
+# Keys of `jaxcap.report.exports.FORMATS`, whose import would delay the help.
+FORMATS = ("csv", "json", "markdown", "table")
 
 _PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
 _file = click.argument("file", type=_PATH, metavar="FILE")
@@ -56,6 +58,8 @@ def list_(paths: Sequence[Path]) -> None:
 @_variant
 def show(file: Path, experiment: str | None, variant: str | None) -> None:
     """Show the times in a file, by experiment, and the machine that they were measured on."""
+    from jaxcap.results.environment import provenance
+
     selection = _load(file, experiment, variant)
     facts = Table("Measured on", ("", "found"), list(provenance(selection.environment).items()))
     display(facts, *(group.table() for group in selection.by_experiment().values()))
@@ -71,6 +75,8 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
     The files may come from different machines. Each ratio compares a file with the first one. Since
     the two weren't measured in turns, a ratio is undecided wherever their intervals overlap.
     """
+    from jaxcap.report.exports import side_by_side
+
     loaded = list(_load_all(paths, experiment, variant))
     if not 2 <= len(loaded) <= len(ascii_uppercase):
         raise InputError(f"compare takes 2 to {len(ascii_uppercase)} files, got {len(loaded)}")
@@ -90,7 +96,7 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(tuple(FORMATS)),
+    type=click.Choice(FORMATS),
     default="csv",
     show_default=True,
     help="Format to convert to.",
@@ -107,8 +113,10 @@ def export(
     file: Path, kind: str, output: Path, experiment: str | None, variant: str | None
 ) -> None:
     """Convert a file to a table with a row for each result and times in seconds."""
+    from jaxcap.report import exports
+
     require_writable(output, "--output")
-    write(output, FORMATS[kind](_load(file, experiment, variant)))
+    write(output, exports.FORMATS[kind](_load(file, experiment, variant)))
 
 
 @results.command(epilog="Example: jaxcap results validate recorded")
@@ -120,10 +128,12 @@ def validate(paths: Sequence[Path]) -> None:
     experiment, and lie in the folder named after its device. A file in that folder's releases must
     be named after its release. If a file isn't valid, says why and exits with 2.
     """
+    from jaxcap.releases.recording.files import load_in_place
+
     is_valid = True
     for path in _expand(paths):
         try:
-            loaded = _load(path, read=ResultSet.load if path == DASH else load_in_place)
+            loaded = _load(path, read=None if path == DASH else load_in_place)
         except InputError as error:
             is_valid = False
             click.echo(f"Error: {error.message}", err=True)
@@ -136,6 +146,8 @@ def validate(paths: Sequence[Path]) -> None:
 @results.command(epilog="Example: jaxcap results schema > schema.json")
 def schema() -> None:
     """Print the JSON Schema that files of results follow."""
+    from jaxcap.results import json_schema
+
     click.echo(json.dumps(json_schema(), indent=1))
 
 
@@ -143,9 +155,11 @@ def _load(
     path: Path,
     experiment: str | None = None,
     variant: str | None = None,
-    read: Callable[[Path], ResultSet] = ResultSet.load,
+    read: Callable[[Path], ResultSet] | None = None,
 ) -> ResultSet:
     """Load the results of a file, or only those of an experiment or a variant."""
+    from jaxcap.results import ResultsError, ResultSet
+
     if path == DASH:
         path = Path("/dev/stdin")
     elif not path.is_file():
@@ -154,7 +168,7 @@ def _load(
             "input"
         )
     try:
-        return read(path).select(experiment=experiment, variant=variant)
+        return (read or ResultSet.load)(path).select(experiment=experiment, variant=variant)
     except ResultsError as error:
         raise InputError(str(error)) from error
     except OSError as error:
@@ -178,6 +192,8 @@ def _load_all(
 
 def _expand(paths: Sequence[Path]) -> Iterator[Path]:
     """Replace each folder with the files of results in it."""
+    from jaxcap.results.files import ENVIRONMENT_FILE
+
     for path in paths:
         if not path.is_dir():
             yield path

@@ -25,11 +25,11 @@ from jaxcap.cli.options import (
 from jaxcap.cli.output import display, refusing_unwritable
 from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.progress import progress_bar
-from jaxcap.results import ResultSet
 from jaxcap.results.tables import Table
 
 if TYPE_CHECKING:
     from jaxcap.measure.experiment import Point, Points, Prepare
+    from jaxcap.results import ResultSet
 
 
 class Value(NamedTuple):

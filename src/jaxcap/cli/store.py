@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +13,13 @@ from jaxcap.cli.options import InputError
 from jaxcap.cli.output import display
 from jaxcap.cli.run import start_backend
 from jaxcap.measure.machine.lock import measuring_alone
-from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.tables import Table
+
+if TYPE_CHECKING:
+    from jaxcap.results import ResultSet
+
+    # The results in each file, or why it can't be read.
+    Contents = Mapping[Path, ResultSet | str]
 
 _folder = click.option(
     "--folder",
@@ -23,9 +29,6 @@ _folder = click.option(
     help="Folder in which builds keep results, with a folder for each device.",
 )
 _experiments = click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...")
-
-# The results in each file, or why it can't be read.
-Contents = Mapping[Path, ResultSet | str]
 
 
 @click.group(epilog="Example: jaxcap store list jit")
@@ -82,6 +85,7 @@ def clear(experiments: Sequence[str], outdated: bool, folder: Path) -> None:
 def _contents(folder: Path, experiments: Sequence[str]) -> Contents:
     """Read all files of results, or those of some experiments."""
     from jaxcap.measure.store import Store
+    from jaxcap.results import ResultsError, ResultSet
 
     contents: dict[Path, ResultSet | str] = {}
     for path in Store(folder).files():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,8 +18,9 @@ from jaxcap.cli.options import (
 from jaxcap.cli.run import CommandRun
 from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.progress import progress_bar
-from jaxcap.report.findings import comparison
-from jaxcap.results import ResultSet
+
+if TYPE_CHECKING:
+    from jaxcap.results import ResultSet
 
 
 @click.command(epilog="\b\nExample: jaxcap time script.py:step --setup script.py:make_inputs")
@@ -61,6 +63,8 @@ def time(
     results = _measure(run, setup, functions, processes)
     run.finish(results, over=over or None)
     if over:
+        from jaxcap.report.findings import comparison
+
         speedup = results.speedup(function, over=over)
         run.show(f"{comparison(function, over, speedup)}.")
 

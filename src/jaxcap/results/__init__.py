@@ -20,11 +20,25 @@ Files:
 - ``files``: the form of a file, and its versions.
 - ``recordings``: files of all experiments, in a folder for each machine.
 - ``atomic``: writing that leaves no half of a file.
+
+What most programs need of the data is here. It is imported when it is first used, because commands
+that show a table or write a file needn't wait for Pydantic.
 """
 
-from jaxcap.results.environment import Device, Environment
-from jaxcap.results.models import Allocator, Cost, Parameter, ProcessSamples, Result, ResultsError
-from jaxcap.results.sets import ResultSet, ResultTable, json_schema
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxcap.results.environment import Device, Environment
+    from jaxcap.results.models import (
+        Allocator,
+        Cost,
+        Parameter,
+        ProcessSamples,
+        Result,
+        ResultsError,
+    )
+    from jaxcap.results.sets import ResultSet, ResultTable, json_schema
 
 __all__ = [
     "Allocator",
@@ -39,3 +53,17 @@ __all__ = [
     "ResultsError",
     "json_schema",
 ]
+
+_MODULES = {
+    "Device": "environment",
+    "Environment": "environment",
+    "ResultSet": "sets",
+    "ResultTable": "sets",
+    "json_schema": "sets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'models')}"), name)

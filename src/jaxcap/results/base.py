@@ -42,5 +42,9 @@ class FrozenModel(BaseModel):
     """A Pydantic model that is frozen and refuses unknown fields and non-finite numbers."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="null"
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        ser_json_inf_nan="null",
+        defer_build=True,  # build validators when a model is first used: many imports never do
     )

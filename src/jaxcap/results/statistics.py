@@ -4,6 +4,9 @@ Timings are skewed, bounded below and sometimes have several modes. Inside a pro
 only order statistics are used: nothing assumes a normal distribution, or that a mean exists. A
 handful of processes is too few for that, and they are not independent samples: see
 `prediction_interval`.
+
+Only the functions that compute import NumPy and SciPy, which take longer to import than files of
+results take to read.
 """
 
 from __future__ import annotations
@@ -12,9 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, hypot, inf, isfinite, log10, pi, sqrt
 from typing import ClassVar, Literal, Self
-
-import numpy as np
-import scipy  # imports its parts when they are first used, which takes long
 
 from jaxcap.results.environment import Device
 
@@ -118,6 +118,8 @@ class Estimate:
             process, and where a coarse clock saw no time, it has a `median_interval`: of the
             samples in the former case, of the medians in the latter.
         """
+        import numpy as np
+
         if not len(runs[0]):  # which may be an array
             raise ValueError("an estimate needs at least one sample, got none")
         medians = tuple(float(np.median(run)) for run in runs)
@@ -386,10 +388,13 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
     T. P. Hettmansperger and S. J. Sheather, "Confidence intervals based on interpolated order
     statistics", Statistics & Probability Letters 4 (1986), 75-79.
     """
+    import numpy as np
+    from scipy.special import bdtr
+
     ordered = np.sort(np.asarray(samples, dtype=float))
     n = len(ordered)
     # coverage[d - 1] is that of the interval from the d-th smallest to the d-th largest sample.
-    coverage = 1 - 2 * scipy.special.bdtr(np.arange(max(n // 2, 1)), n, 0.5)
+    coverage = 1 - 2 * bdtr(np.arange(max(n // 2, 1)), n, 0.5)
     d = int(np.count_nonzero(coverage >= CONFIDENCE))
     if d == 0:
         return (float(ordered[0]), float(ordered[-1]), max(float(coverage[0]), 0.0))
@@ -430,12 +435,15 @@ def prediction_interval(
     G. A. Whitmore, "Prediction limits for a univariate normal observation", The American
     Statistician 40 (1986), 141-143.
     """
+    import numpy as np
+    from scipy.special import ndtri, stdtrit
+
     n = len(medians)
     logs = np.log(medians)
     quantile = (1 + CONFIDENCE) / 2
-    t = scipy.special.stdtrit(n - 1, quantile)
+    t = stdtrit(n - 1, quantile)
     by_chance = t * logs.std(ddof=1) * sqrt(1 / n + _variance_of_median(processes or n))
-    reach = hypot(by_chance, scipy.special.ndtri(quantile) * sqrt(2) * drift)
+    reach = hypot(by_chance, ndtri(quantile) * sqrt(2) * drift)
     middle = np.median(medians)
     # Where the median is far from the mean, or the exponential of a logarithm differs in its last
     # digit, the interval is extended to hold its own value.
@@ -476,6 +484,8 @@ def modes(samples: Sequence[float]) -> dict[float, float]:
     N. Otsu, "A threshold selection method from gray-level histograms", IEEE Transactions on
     Systems, Man, and Cybernetics 9 (1979), 62-66.
     """
+    import numpy as np
+
     ordered = np.sort(np.asarray(samples, dtype=float))
     middle = {float(np.median(ordered)): 1.0}
     n = len(ordered)
