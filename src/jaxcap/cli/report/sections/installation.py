@@ -9,14 +9,14 @@ from rich.filesize import decimal
 from jaxcap import __version__
 from jaxcap.cli.report.measuring import Measured
 from jaxcap.cli.report.sections.parts import not_measured
-from jaxcap.measure.machine.doctor import Finding
+from jaxcap.measure.machine.doctor import Diagnosis
 from jaxcap.measure.machine.limits import Limits
 from jaxcap.report.document import Section
 from jaxcap.results.environment import provenance
 from jaxcap.results.tables import Table
 
 
-def installation(findings: Sequence[Finding]) -> Section:
+def installation(findings: Sequence[Diagnosis]) -> Section:
     """Tell what is wrong, and what to do about it."""
     rows = [(subject, state, remedy or "nothing") for subject, state, remedy, _ in findings]
     return Section(
