@@ -23,7 +23,7 @@ from jaxcap.cli.report.sections.claims import (
 from jaxcap.cli.report.sections.device import ceilings, dispatch, quiet
 from jaxcap.cli.report.sections.installation import installation, limits, method
 from jaxcap.cli.report.sections.release import release
-from jaxcap.measure.machine.doctor import Facts, Diagnosis, diagnose
+from jaxcap.measure.machine.doctor import Diagnosis, Facts, diagnose
 from jaxcap.measure.machine.limits import Limits
 from jaxcap.report.document import Section
 
