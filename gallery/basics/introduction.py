@@ -126,10 +126,9 @@ float(abs(fast_wave(x) - wave(x)).max())
 # A stopwatch alone would mislead you
 # -----------------------------------
 # Why not time one call of each? Because the first call compiles, and because JAX may return before
-# the result is there. A fair clock *waits* for the result, and leaves the first call out. Besides,
-# neither machines nor processes are equally fast all the time. So the variants *take turns*, in
-# several fresh processes, and each comparison comes with an *interval*: where the number should lie
-# if as many processes measured it again.
+# the result is there. Besides, neither machines nor processes are equally fast all the time. So a
+# fair clock leaves the first call out and *waits* for each result, and the variants *take turns*,
+# in several fresh processes.
 #
 # On this site, an *experiment* takes care of all that, and :doc:`the page on timing
 # </tutorials/performance/timing>` shows what happens if nobody does. Here is an experiment with
@@ -148,9 +147,9 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 # table.
 #
 # What does the table say about your guess? Another machine may give another answer, so conclusions
-# on this site are *claims*: a claim looks at the results, and says whether they bear it out.
-# :doc:`All claims </results/claims>` are listed with the devices on which they hold. This is the
-# first of them:
+# on this site are *claims*: a claim looks at the results, and says whether they bear it out. Its
+# *interval* is where the number should lie if as many processes measured it again. :doc:`All claims
+# </results/claims>` are listed with the devices on which they hold. This is the first of them:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -170,8 +169,8 @@ jit_pays
 # Takeaway
 # --------
 # JAX is NumPy's interface plus functions that transform yours: ``grad`` differentiates a function,
-# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write plain Python, and get each of
-# these for one call. How much compiling gains has to be measured: on a hundred thousand numbers,
-# our function was :measured:`speedup than op by op` once it was compiled.
+# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write plain Python, and each of the
+# three takes one more call. How much compiling gains has to be measured: on a hundred thousand
+# numbers, our function was :measured:`speedup than op by op` once it was compiled.
 #
 # Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`

@@ -193,8 +193,8 @@ except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# ``jnp.sum(jnp.array([1, 2, 3]))`` works. The conversion is no cheaper for it, but now you can see
-# it, and do it once instead of at every call.
+# Write ``jnp.sum(jnp.array([1, 2, 3]))`` instead. The conversion costs as much as before, but now
+# you see it, and you can do it once instead of in every call.
 #
 # Shapes can't depend on values
 # -----------------------------
@@ -252,8 +252,8 @@ by_jax = jnp.matmul(a, a.T)
 float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 
 # %%
-# An answer is not wrong for being off by a few units in the seventh digit: the libraries add up the
-# same products in a different order. On a GPU the difference may be larger, as JAX may round the
+# A difference of a few units in the seventh digit is no mistake: the libraries add up the same
+# products in a different order. On a GPU the difference may be larger, as JAX may round the
 # matrices before it multiplies them. :doc:`The page on linear algebra
 # </tutorials/performance/linear_algebra>` has more on such rounding.
 #
@@ -273,8 +273,9 @@ _ = figures.scaling(
 )
 
 # %%
-# Here are the same times as ratios, with NumPy as the yardstick. An interval that includes 1 means
-# that the measurement can't tell the two apart:
+# How do these compare with NumPy? A ratio below is the median of the ratios within each round of
+# turns, so it may differ from the ratio of two times above. Where its interval includes 1, the
+# measurement can't tell the two apart:
 verdicts = {
     size: results.speedup(
         product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=size
@@ -298,8 +299,9 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# So at which sizes did the journey show? It cost measurable time at :measured:`noticed_at`. Where
-# it didn't show, it was lost in the work, or in the noise of the machine.
+# At which sizes does it show where the arrays come from? The transfer cost measurable time at
+# :measured:`noticed_at`. Where it doesn't show, it is lost in the work, or in the noise of the
+# machine.
 #
 # Second, JAX against NumPy:
 jax_is_faster = claim(
@@ -314,8 +316,8 @@ jax_is_faster
 # So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
 # CPU, neither library multiplies with code made from your Python. NumPy calls a BLAS library, JAX
 # the routines of its compiler, and both were tuned by hand for years. Which of them suits a
-# processor better depends on the processor and on the size, and no experiment on this page takes
-# the routines apart. On a GPU, the same comparison is one between two kinds of hardware.
+# processor better depends on the processor and on the size. We have measured the products, and not
+# what goes on inside them. On a GPU, the same comparison is one between two kinds of hardware.
 #
 # Takeaway
 # --------

@@ -134,8 +134,8 @@ for step in range(3):
 
 # %%
 # Here is what has become of the first key so far. Each key has one of three uses: it is split, it
-# has numbers folded in, or it draws. (Since JAX 0.5, ``split(key)[1]`` and ``fold_in(key, 1)`` are
-# the same key.)
+# has numbers folded in, or it draws. Never put a key to two of these uses, not even to the first
+# two: since JAX 0.5, ``split(key)[1]`` and ``fold_in(key, 1)`` are the same key.
 from jaxcap.report import figures
 
 steps = {f"step {step}": {} for step in range(3)}
@@ -261,8 +261,8 @@ for call in range(3):
 # %%
 # The price is that a ref can't go everywhere. A compiled function can't return such a generator.
 # The rows of a batch that you map with ``vmap`` can't share one: each row needs its own, from
-# ``rng.split``. And under some transformations a draw may fail, so try all that you need. Dropout,
-# for one, draws in a function that is differentiated:
+# ``rng.split``. And under some transformations a draw may fail, so test the ones that your program
+# uses. Dropout, for one, draws in a function that is differentiated:
 try:
     print(jax.grad(lambda x: x * rng.normal())(1.0))
 except TypeError as error:
@@ -320,10 +320,10 @@ print("the same next key:", bool(next(restored) == next(stream)))
 # stream. Or you can make all of them in one call, with ``split(key, 100)`` or ``stream(100)``,
 # which return an array of keys to map over with :func:`jax.vmap`. How do these four compare?
 #
-# Count the calls to JAX. Splitting makes two for each key, as taking the result
-# of a split apart is a call as well. A draw from a stream makes one. A batch makes one in all,
-# however many keys it has. If nothing but calls took time, a stream would need half as long as
-# splitting, and a batch of a hundred a two-hundredth.
+# Count the calls to JAX. Splitting makes two for each key: one to split, and one to take the result
+# apart. A draw from a stream makes one. A batch makes one in all, however many keys it has. If
+# nothing but calls took time, a stream would need half as long as splitting, and a batch of a
+# hundred a two-hundredth.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 
 results = KEYS.run(budget_s=0.03)
@@ -364,9 +364,9 @@ batch_pays
 
 # %%
 # For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
-# :measured:`batch than a hundred splits`. By the count of calls, these factors would be two and two
-# hundred. The work inside of the calls, and what Python does around them, can make them smaller or
-# larger. And for a single key, a draw from the stream was :measured:`single than a split`.
+# :measured:`batch than a hundred splits`. If nothing but calls took time, these factors would be
+# two and two hundred. The work inside the calls, and what Python does between them, can move the
+# factors either way. For a single key, a draw from the stream was :measured:`single than a split`.
 #
 # The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
 # way that is easiest to get right.

@@ -64,9 +64,12 @@ except RuntimeError as error:
 
 # %%
 # How long does an update take, as the array grows? NumPy changes one element in the same time,
-# however large the array is. If an update copies the array, it takes longer for a larger one. Which
-# of the three kinds of update in JAX do you expect to do that, and from which size on? A call that
-# donates its array uses it up, so each call is given the array that the last one returned:
+# however large the array is. An update that copies takes longer, the larger the array. Which of
+# JAX's three kinds (not compiled, compiled, and donated) do you expect to copy, and from which size
+# on will it show?
+#
+# A call that donates its array uses it up, so the next call needs another. That is why each call
+# gets the array that the last one returned:
 from jaxcap.experiments import updates as experiments
 from jaxcap.kernels import updates
 from jaxcap.report import figures
@@ -88,8 +91,8 @@ _ = figures.scaling(
 
 # %%
 # If a line rises, its update copies the array. If it is flat, its update costs the same at every
-# size. In JAX, that is the price of a call, which NumPy's assignment doesn't pay; :doc:`another
-# page </tutorials/performance/dispatch_overhead>` shows what it is made of.
+# size. For a flat line of JAX, that is the price of a call, which NumPy's assignment doesn't pay;
+# :doc:`another page </tutorials/performance/dispatch_overhead>` shows what such a call is made of.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -139,11 +142,11 @@ holding_two = (
 )
 
 # %%
-# A loop that needs as many bytes again holds two arrays, and copies one to the other in each step.
-# Here these did: :measured:`holding_two`. ``swap_in_turn`` shows how it can come to that. Its first
-# update makes a new array, but the second update needs ``x[i]`` from the *old* one, so the old
-# array has to be kept. Keeping that one number would be enough, but the compiler may not find that
-# out.
+# A loop that needs twice the bytes of ``x`` holds two arrays, and copies one to the other in each
+# step. Of the three loops, these did: :measured:`holding_two`. ``swap_in_turn`` shows why a
+# compiler might want a second array. Its first update makes a new array, but the second update
+# needs ``x[i]`` from the *old* one, so the old array has to be kept. Keeping that one number would
+# be enough, but the compiler may not find that out.
 #
 # Reading both elements first looks like a remedy. But the order of your lines doesn't reach the
 # compiler: a traced program says which operation needs which result, and nothing in it says that
@@ -239,9 +242,9 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
 # The scatter does one addition for each value, at a place that it has to look up. The product does
-# one for each value and group, but without any indices. Up to how many groups is the product worth
-# it? NumPy has two functions of its own for this, ``np.add.at`` and ``np.bincount``. All four sum
-# ten thousand values:
+# one for each value *and* group, most of them of a zero, but it needs no indices. Up to how many
+# groups might that pay? NumPy has two functions of its own for this, ``np.add.at`` and
+# ``np.bincount``. All four sum ten thousand values:
 sums = experiments.SUMS.run(budget_s=0.03)
 _ = figures.scaling(
     sums,
@@ -267,8 +270,8 @@ scatter_pays
 # Sorts and running sums depend on the library
 # --------------------------------------------
 # A gather or a scatter can treat each index by itself. A sort or a running sum can't, because the
-# place of a number, or what is added to it, depends on the other numbers. Each library deals with
-# that in its own way. JAX leaves it to XLA. NumPy has `a library
+# place of a number, or what is added to it, depends on the other numbers. Libraries solve this in
+# different ways: JAX leaves it to XLA, while NumPy brings `a library
 # <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
 # processors. Which of the two is ahead, with a hundred thousand numbers?
 from jaxcap.results.tables import Table

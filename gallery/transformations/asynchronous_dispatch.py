@@ -216,15 +216,15 @@ for name in by_size.variants:
     print(f"{name}: {result.dispatch.value / result.time.value:.0%}")
 
 # %%
-# By the count of flops, a million cosines are no work at all, and on a CPU, that is a reason to
-# compute them inside the call. But nothing here is guaranteed, and the next version of JAX may draw
-# the border elsewhere. So even if a call has always waited so far, don't rely on it.
+# If XLA counts no flops in the cosines, then on a CPU they pass for a small computation, however
+# many there are, and run inside the call. None of this is guaranteed, and the next version of JAX
+# may draw the border elsewhere. So even if a call has always waited so far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call computes its result before it returns.
 #
-# A stopwatch around a loop answers another question
-# --------------------------------------------------
+# A stopwatch around a loop doesn't wait for the results
+# ------------------------------------------------------
 # Now for a puzzle. :doc:`Exercise 4 </exercises/4_jit>` evaluates a small random model in a loop
 # and asks whether :func:`jax.jit` helps, first without waiting and then with it. The model draws
 # two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`:
@@ -266,10 +266,10 @@ for name, arguments in {
     print(f"{name:18} {per_loop_s * 1e6:6.0f} µs an iteration")
 
 # %%
-# What can you conclude from these three numbers, over :measured:`loops` iterations? Less than it
-# seems. The first two say when Python had left the loop, whether or not the values were ready: a
-# GPU may still have had work queued up, while a CPU computes such small calls before they return.
-# The third waits for each value, which hardly any program has to do. And each is a single run in a
+# What can you conclude from these three numbers, over :measured:`loops` iterations? Less than you
+# might hope. The first two say when Python left the loop, whether or not the values were ready. A
+# GPU may still have had work in its queue; a CPU computes such small calls before they return. The
+# third waits for each value, which hardly any program has to do. And each is a single run in a
 # fixed order, so it contains whatever else the machine was doing.
 #
 # A fair clock stops when all values are ready
@@ -280,9 +280,10 @@ for name, arguments in {
 Source(random_model.looped)
 
 # %%
-# Three more variants try to get rid of calls. *jit with split* compiles a whole step of the loop,
-# so that splitting the key no longer needs calls of its own. *scan* compiles the loop itself, with
-# :func:`jax.lax.scan`, so that a single call does all steps:
+# These three differ in whether they compile and whether they wait, and each iteration still takes
+# several calls. What if the loop makes fewer calls? *jit with split* compiles a whole step of the
+# loop, so that splitting the key no longer needs calls of its own. *scan* compiles the loop itself,
+# with :func:`jax.lax.scan`, so that a single call does all steps:
 Source(random_model.step, random_model.looped_steps, random_model.chained)
 
 # %%
@@ -352,9 +353,8 @@ _ = figures.bars(
 # Was it the waiting, or the calls? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
 # :measured:`scan than the loop of calls`. If the bars shrink in the same order as the number of
-# calls, then calls are what this loop spends its time on. By that number, *scan* and *vmap* are
-# alike, because each makes one call. They differ inside the call: *vmap* needn't finish one value
-# before it starts the next.
+# calls, then this loop spends its time on calls. *scan* and *vmap* both make a single call, and
+# differ only inside it: *vmap* needn't finish one value before it starts the next.
 #
 # Takeaway
 # --------

@@ -301,7 +301,7 @@ torch.stack([point.grad for point in singles])[:5]
 # %%
 # With jit outermost, nothing is left for Python
 # ----------------------------------------------
-# JAX has three ways as well. They differ in where you put :func:`jax.jit`: nowhere, inside of
+# JAX has three ways as well. They differ in where you put :func:`jax.jit`: nowhere, inside
 # ``vmap``, or around everything. All three do the same arithmetic, so does it matter? Look at how
 # much is left for Python. In ten calls, how often does the body of the function run? And how many
 # operations does JAX dispatch in a call?
@@ -408,10 +408,10 @@ headers = ("pair", "times as fast", fair.interval_name, "verdict")
 Table("Which way is faster", headers, rows)
 
 # %%
-# The headline would be the first row: JAX was :measured:`unfair than PyTorch's loop`. Compare it
-# with the third row, in which no JAX occurs: PyTorch itself was
-# :measured:`loop_cost than its own loop`. If PyTorch gains as much by leaving out its loop as JAX
-# gained, or more, the headline is about the loop.
+# The headline would be the first row: JAX was :measured:`unfair than PyTorch's loop`. The third row
+# has no JAX in it: PyTorch's backward pass of the sum was
+# :measured:`loop_cost than PyTorch's loop`. If PyTorch gains as much as JAX by dropping that loop,
+# or more, the headline is about the loop.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jit_belongs_outside = claim(
@@ -438,8 +438,8 @@ jax_is_faster = claim(
 jax_is_faster
 
 # %%
-# So without the loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`. This
-# is the number to quote, because it says something about both libraries.
+# So without PyTorch's loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`.
+# This is the number to quote, because it says something about both libraries.
 #
 # A GPU needs more than a thousand points
 # ---------------------------------------

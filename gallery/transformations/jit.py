@@ -275,11 +275,13 @@ for name, times in times_ms.items():
     print(f"{name:6} {min(times):.3f} ms")
 
 # %%
-# If moving numbers were all the work, the four lines would read alike. What a line shows beyond ``x
-# + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
-# are. The larger it is, the less is left for ``jit`` to save. As a check, ``wave`` should take
-# about as long as its sine and its cosine together, less one trip through memory. If it is far from
-# that, remember that these are single calls in one process, good for a first look.
+# If moving numbers were all the work, the four lines would read alike. What a line shows beyond
+# ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
+# are. The larger it is, the less is left for ``jit`` to save. As a check, add the times of the sine
+# and the cosine, and subtract that of ``x + 1``, because ``wave`` goes through memory only once.
+# Does ``wave`` take about as long? If it takes longer, its kernel costs more than the sum of the
+# parts, perhaps because it has more to keep in registers. But don't rely on small differences:
+# these are single calls in one process, good for a first look.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the

@@ -30,8 +30,8 @@ four = (
 Source(*four)
 
 # %%
-# All four loops take the same steps. To check them, NumPy takes these steps as well, in 64 bits,
-# for ten pendulums that start between almost down and almost up:
+# All four loops should arrive at the same place. As a check, NumPy takes the same steps in 64 bits,
+# for ten pendulums that start anywhere from almost straight down to almost straight up:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -206,10 +206,10 @@ some_unrolling_pays = claim(
 some_unrolling_pays
 
 # %%
-# What decides? To see it, look at the compiled programs. XLA merges operations into *fusions*, and
-# the device starts a kernel for each of them. In a loop, it starts the same kernels in each round,
-# and has to count the rounds as well. On a CPU, XLA can avoid both costs: `a loop that touches
-# little memory
+# What decides which is faster? The compiled programs show it. XLA merges operations into *fusions*,
+# and the device starts a kernel for each of them. In a loop, the device starts the same kernels in
+# each round, and has to count the rounds as well. On a CPU, XLA can avoid both costs: `a loop that
+# touches little memory
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
 # about a kilobyte, becomes a single kernel, which the program marks as a small call:
 fusions = {}
@@ -228,12 +228,13 @@ unrolled_fusions = fusions[PYTHON]
 # needed twice: for its sine, and for the next angle. A fusion across steps would have to compute it
 # twice.
 #
-# The unrolled program saves the counting, and still starts every kernel. It may beat a loop that
-# starts the same kernels and counts as well. But a loop that XLA has turned into a single kernel is
-# started only once, so there unrolling has nothing to save. With ten steps in its body, a loop may
-# be too large to become a single kernel. Here, the unrolled steps were
-# :measured:`unrolled than the scan`, and a scan with ten steps in its body was
-# :measured:`some_unrolled than a plain scan`.
+# The unrolled program saves the counting, and still starts every kernel. So it may beat a loop that
+# starts the same kernels and counts as well. Against a loop that XLA has turned into a single
+# kernel, which is started once, unrolling has nothing to save. And with ten steps in its body, a
+# loop may be too large to become a single kernel.
+#
+# Here, the unrolled steps were :measured:`unrolled than the scan`, and a scan with ten steps in its
+# body was :measured:`some_unrolled than a plain scan`.
 #
 # The same loop under other releases
 # ----------------------------------
@@ -366,11 +367,11 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 # %%
 # For a hundred steps, the first call took :measured:`first_python` if Python unrolled them, and
 # :measured:`first_scan` if a scan took them; in later calls, the unrolled steps were
-# :measured:`unrolled than the scan`. So measure before you unroll, and start with ``scan``: it
-# compiles one step, has a gradient, and collects results. Take ``while_loop`` if only the values
-# say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``, both
-# branches of a ``cond`` run, and a loop runs until the last example is done: with one example that
-# takes far longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
+# :measured:`unrolled than the scan`. So start with ``scan``, which compiles one step, has a
+# gradient and collects results, and measure before you unroll. Take ``while_loop`` if only the
+# values say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``,
+# both branches of a ``cond`` run, and a loop waits for its last example: with one that takes far
+# longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.

@@ -5,8 +5,8 @@ How should you pack parameters?
 A model is many arrays, and its optimiser keeps some more. JAX takes them in dicts, lists and
 classes of your own, nested to any depth, and calls such a nest a *pytree*. On this page we train a
 model that lives in a dict, and find out which changes of a tree compile a program anew. Then we
-measure two choices: a thousand small arrays or a single large one, and a module of Flax, which a
-step changes, or a dict, which a step replaces.
+measure two choices. Do you keep a thousand small arrays, or one large one? And do you keep them in
+a module of Flax, which a step changes, or in a dict, which a step replaces?
 """
 
 # %%
@@ -226,8 +226,8 @@ nesting_costs_little
 
 # %%
 # Was your guess near? The step with a thousand leaves was
-# :measured:`thousand_leaves than the one with a single array`, and in dicts it was
-# :measured:`nested than in a list`.
+# :measured:`thousand_leaves than the one with a single array`, and with its leaves in nested dicts
+# it was :measured:`nested than in a list`.
 #
 # Where could the time go? Before each run, JAX looks at every leaf, because a program is compiled
 # for `shapes and types <https://docs.jax.dev/en/latest/201/jit.html>`__, and afterwards it makes an
@@ -239,8 +239,8 @@ for name, way in ways.items():
     print(f"{name:12} {program.count(' fusion(')}")
 
 # %%
-# If there are as many kernels as leaves, XLA has merged none of them, and the device starts each
-# kernel by itself.
+# If there are as many kernels as leaves, XLA has merged none of them, and the device has to start
+# every one.
 #
 # Packing in the program is the compiler's work
 # ---------------------------------------------
@@ -365,11 +365,12 @@ for name, way in stack_experiments.prepare(layers=10).items():
 # <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
 # arrays.
 #
-# A ref changes inside of a program
-# ---------------------------------
-# Since release 0.7.2, JAX has :func:`jax.new_ref` (older ones have ``mutable_array`` in
-# ``jax.experimental``). A *ref* is an array that a compiled function may write to, even if it is
-# neither an argument nor a result. Use one for what a step notes in passing, here its loss:
+# A ref keeps an array outside the tree
+# -------------------------------------
+# What if a step has to remember something that doesn't belong in the tree? Since release 0.7.2, JAX
+# has :func:`jax.new_ref` (older ones have ``mutable_array`` in ``jax.experimental``). A *ref* is an
+# array that a compiled function may write to, even if it is neither an argument nor a result. A ref
+# suits what a step records along the way, such as its loss:
 history = jax.new_ref(jnp.zeros(5))
 
 
@@ -401,12 +402,12 @@ nested = nesting_costs_little.estimate
 module = ten.speedup(MODULE, over=SPLIT)
 
 # %%
-# Pack parameters so that they are easy to read: in dicts, registered classes or modules. Then count
-# the arrays, because JAX looks at each of them in each call. A step with a thousand arrays was
+# JAX looks at each array in each call: a step with a thousand of them was
 # :measured:`thousand_leaves than with the same numbers in one`, and nested in dicts it was
 # :measured:`nested than in a list`. A module is taken apart in Python as well: with ten layers,
-# ``nnx.jit`` was :measured:`module than jax.jit of a split state`. If your steps are short, stack
-# equal layers, or do many steps in one call.
+# ``nnx.jit`` was :measured:`module than jax.jit of a split state`. So pack parameters in the form
+# that is easiest to read, be it a dict, a registered class or a module. But if your steps are
+# short, stack equal layers, or do many steps in one call.
 #
 # Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: :doc:`what a type checker sees
 # of all these transformations </tutorials/transformations/typed_transformations>`.

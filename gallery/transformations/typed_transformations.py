@@ -4,10 +4,10 @@ What does a type checker see?
 
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
 Does it still find them when a function has gone through :func:`jax.jit` or :func:`jax.grad`? We
-make mistakes, and see which of them the checkers mypy and pyright find. :mod:`jaxcap.transforms`
-has versions of these functions that keep the types, and we measure what they add to a call. The
-last sections are about mistakes that no annotation will find, and about what types can do for a
-program's settings.
+make six mistakes on purpose, and let two checkers look for them, mypy and pyright: once in calls of
+JAX's own transformations, and once with :mod:`jaxcap.transforms`, whose versions keep the types.
+Then we measure what these versions add to a call. The last two sections are about mistakes that no
+annotation will find, and about what types can do for a program's settings.
 """
 
 # %%
@@ -62,8 +62,8 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 # :func:`jax.jit`, :func:`jax.grad` and :func:`jax.vmap`. Gradients need more work, because their
 # type depends on ``argnums`` and ``has_aux``.
 #
-# Six questions and six mistakes, each asked twice
-# ------------------------------------------------
+# Six questions and six mistakes, each in two versions
+# ----------------------------------------------------
 # How can you tell what a checker sees? Write ``reveal_type(...)`` around an expression, and the
 # checker reports its type. We ask about each of these six expressions twice, once with JAX's own
 # transformation, such as ``jax.jit``, and once with its typed counterpart, such as ``typed_jit``:
@@ -82,7 +82,7 @@ QUESTIONS = (
 )
 
 # %%
-# The six mistakes are made twice as well, in calls of each kind:
+# We make each of the six mistakes twice as well, in a call of each kind:
 MISTAKES = (
     "jit(wave)('twelve')",
     "jit(wave)(x, slop=0.3)",
@@ -97,9 +97,9 @@ MISTAKES = (
 # The loss returns a pair where ``grad`` expects a number. And ``jit`` has no option
 # ``static_argnum``; it is called ``static_argnums``.
 #
-# A checker has to read all of JAX, which takes a while, so each checker runs only once, on one
-# program. That is why these lines are here already, although their turn comes in the last two
-# sections, on shapes and on settings:
+# A checker has to read all of JAX, which takes a while. So each checker reads a single program,
+# once, and the program has to hold the lines for the last two sections, too, on shapes and on
+# settings:
 BEYOND = (
     "typed_jit(product)(x, x[1:])",
     "typed_grad(wave)(jnp.asarray(3))",
@@ -182,8 +182,9 @@ seen_by("pyright")
 #
 # A checker finds only what the types still say
 # ---------------------------------------------
-# Which of the six mistakes do the checkers find? An ``Any`` in one of the tables is a hint. To
-# compare, collect the errors of each checker, by the line that it complains about:
+# Which of the six mistakes do the checkers find? An ``Any`` in the tables above is a hint: what
+# comes after it isn't checked. To be sure, collect the errors of each checker, by the line that it
+# complains about:
 caught = {}
 for checker, report in reports.items():
     caught[checker] = {error.code: error for error in report.errors}
@@ -412,8 +413,8 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 # A type checker sees only what annotations tell it: of the :measured:`made` mistakes on this page,
 # the checkers found :measured:`found_in_jax` in calls of JAX's own transformations, and
 # :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, so no
-# call has to wait for them. They say nothing about shapes and number types: for those, keep a test
-# on small arrays. And keep settings in a class that checks them, so that a slip ends the program
-# before it has trained for an hour.
+# call has to wait for them. But they say nothing about shapes and number types, so keep a test on
+# small arrays for those. And keep settings in a class that checks them, so that a slip ends the
+# program before it has trained for an hour.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.

@@ -242,8 +242,9 @@ thousand = losses.select(batch=1000)
 thousand
 
 # %%
-# Which of the two advantages did more? The first line below saves the calls, the second replaces
-# the loop by an axis, and the third compares ``vmap`` with your own batching:
+# Which of the two advantages did more? The first line below compares the two loops, which differ in
+# the number of calls. The second compares ``vmap`` with the compiled loop, and the third ``vmap``
+# with batching by hand:
 to_compiled = thousand.speedup(rivals.COMPILED_LOOP, over=rivals.LOOP)
 to_batched = thousand.speedup(rivals.VMAP, over=rivals.COMPILED_LOOP)
 against_hand = thousand.speedup(rivals.VMAP, over=rivals.BY_HAND)
@@ -283,7 +284,7 @@ vmap_costs_little
 # To train a model you need the gradient of the mean loss. Sometimes you would rather know the
 # gradient of each example: to find the examples that pull too hard, to limit how hard they pull, or
 # to measure the noise. Going backwards from the mean adds them all up, and then they are gone. With
-# ``grad`` inside of ``vmap`` you get them one by one:
+# ``grad`` inside ``vmap``, you get them one by one:
 each_gradient = jax.jit(jax.vmap(jax.grad(loss), in_axes=(None, 0, 0)))
 each_gradient(weights, features, labels).shape
 
@@ -374,8 +375,8 @@ print(f"{share_before:.2f} before, {share_after:.2f} after")
 Source(batching.logistic_gradients)
 
 # %%
-# The experiment above compared that with ``vmap`` and with a loop. Do they agree? The error is
-# relative to the largest number:
+# The experiment above compared this formula with ``vmap`` and with a loop. Do the three agree? The
+# error is relative to the largest number:
 ways = rivals.prepare(batch=1000, of=rivals.GRADIENTS)
 reference = np.asarray(ways[rivals.GRADIENT_BY_HAND]())
 for name, way in ways.items():
