@@ -206,7 +206,12 @@ def _companions(
     chosen: list[Question] = []
     for question in waiting:
         is_alike = _conditions(question.experiment) == _conditions(together[0].experiment)
-        if is_alike and _expected_s([*together, *chosen, question], processes) <= limit_s:
+        is_other = question not in together
+        if (
+            is_alike
+            and is_other
+            and _expected_s([*together, *chosen, question], processes) <= limit_s
+        ):
             chosen.append(question)
     return chosen
 
