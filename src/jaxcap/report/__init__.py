@@ -7,6 +7,7 @@
 - ``headlines``: sentences and small plots of the landing page.
 - ``messages``: what devices send each other, as the compiled program says.
 - ``reliability``: how far timings can be trusted.
+- ``reviews``: what somebody's recordings add to those that there are.
 - ``roofline``: which share of a device's ceilings a result reaches.
 - ``source``: the source of functions.
 - ``typecheck``: reports of type checkers, which run in processes of their own.
