@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json", "markdown", "table")
 
 _PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _file = click.argument("file", type=_PATH, metavar="FILE")
 _files = click.argument("paths", nargs=-1, required=True, type=_PATH, metavar="FILE...")
 _experiment = click.option("--experiment", help="Use only the results of this experiment.")
@@ -140,6 +141,31 @@ def validate(paths: Sequence[Path]) -> None:
         else:
             click.echo(f"{path}: valid, {len(loaded)} results, {loaded.environment.device}")
     if not is_valid:
+        raise click.exceptions.Exit(2)
+
+
+@results.command(epilog="Example: jaxcap results review main/docs/recorded docs/recorded")
+@click.argument("before", type=_FOLDER)
+@click.argument("now", type=_FOLDER)
+def review(before: Path, now: Path) -> None:
+    """Say in Markdown what a folder of recordings adds to another.
+
+    That is for the review of results that somebody sends in: which machines and experiments are new,
+    and which times differ from earlier files of the same model. If a file isn't valid, says why and
+    exits with 2.
+    """
+    from jaxcap.report import reviews
+    from jaxcap.results.recordings import load_all
+
+    invalid: list[str] = []
+    text = reviews.review(
+        load_all(before, on_invalid=lambda _: None),
+        load_all(now, on_invalid=invalid.append),
+        releases=reviews.changed_releases(before, now),
+        invalid=invalid,
+    )
+    click.echo(text, nl=False)
+    if invalid:
         raise click.exceptions.Exit(2)
 
 

@@ -8,6 +8,7 @@
 - ``headlines``: sentences and small plots of the landing page.
 - ``messages``: what devices send each other, as the compiled program says.
 - ``reliability``: how far timings can be trusted.
+- ``reviews``: what somebody's recordings add to those that there are.
 - ``roofline``: which share of a device's ceilings a result reaches.
 - ``source``: the source of functions.
 - ``statements``: the claims of all tutorials, for any machine to check.

@@ -55,8 +55,9 @@ def _sections(app: Sphinx) -> dict[str, list[str]]:
     """Return the items of each section: pages as the site lists them, with the data before the rest."""
     sections: dict[str, list[str]] = {}
     data = [f"- [{file}]({address_of(app, file)}): {text}" for file, text in DATA.items()]
-    for page in app.env.toctree_includes[app.config.root_doc]:
-        pages = [page, *_below(app, page)]
+    root = app.config.root_doc
+    for page in (*app.env.toctree_includes[root], root):
+        pages = [page, *_below(app, page)] if page != root else [root]
         title = app.env.titles[page].astext() if len(pages) > 1 else "Guides"
         name = OPTIONAL if page in OPTIONAL_PAGES else title
         sections.setdefault(name, []).extend(_item(app, below) for below in pages)
