@@ -120,6 +120,11 @@ def test_topics_without_results_say_so(read_small: Read) -> None:
     assert "No benchmark of this topic was recorded" in read_small("releases/topics/memory").text
 
 
+def test_map_is_summed_up_where_it_does_not_scroll(read_small: Read) -> None:
+    above = read_small(INDEX).select_one(".jaxcap-releases").find_previous_sibling("p")
+    assert above.strong.get_text().startswith(f"Of 4 benchmarks, 0 do better under JAX {NAMES[-1]}")
+
+
 def test_map_is_walked_by_the_keyboard(small_site: Path, browser: Browser) -> None:
     page = browser.new_page()
     page.goto((small_site / f"{INDEX}.html").as_uri())
