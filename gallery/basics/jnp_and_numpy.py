@@ -335,8 +335,9 @@ print("JAX instead of NumPy:", against_numpy)
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # let them stay on the device: at the largest size here, JAX on its own arrays was
-# :measured:`transfer than on NumPy's arrays`. Most of this page ran one operation at a time, as
-# NumPy does. What sets JAX apart is what it does to whole functions.
+# :measured:`transfer than on NumPy's arrays`, and :measured:`against_numpy than NumPy`. Most of
+# this page ran one operation at a time, as NumPy does; what sets JAX apart is what it does to whole
+# functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`what an update copies </tutorials/basics/updates>`

@@ -370,8 +370,8 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 # :measured:`unrolled than the scan`. So start with ``scan``, which compiles one step, has a
 # gradient and collects results, and measure before you unroll. Take ``while_loop`` if only the
 # values say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``,
-# both branches of a ``cond`` run, and a loop waits for its last example: with one that takes far
-# longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
+# both branches of a ``cond`` run, and a loop waits for the last of its examples: with one that
+# takes far longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.
