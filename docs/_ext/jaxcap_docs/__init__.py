@@ -10,9 +10,9 @@ Its parts, in the order in which they act:
 `read`
     while pages are read: measured numbers in prose, stamps, the pages of results and of exercises.
 `write`
-    while pages are written: formulas, and sizes of images.
+    while pages are written: formulas, sizes of images, and each page in Markdown.
 `finish`
-    at the end of the build: results, notebooks and archives to download, and the sitemap.
+    at the end of the build: results, notebooks and archives to download, and lists of all pages.
 
 All parts use `lessons`, the table of all tutorials, exercises and guides with their order and
 topics, and `sources`, which tells whether what a part is made from has changed. Figures are saved by
