@@ -65,7 +65,7 @@ FIRST_STEPS = (
     "jaxcap releases show 'sort of 10,000 numbers'",  # from a recording that the package ships
     "python -m jaxcap results schema",
 )
-BENCHMARKS = ("lighthouse", "mnist", "precision", "rebuild")
+BENCHMARKS = ("lighthouse", "mnist", "precision", "rebuild", "start")
 # Instead of the one from PyPI, which brings CUDA's libraries.
 PYTORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu/"
 
@@ -224,8 +224,12 @@ def typing(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Compare with peers: `-- precision`, `-- mnist`; `-- lighthouse` rates the built site."""
-    wanted = session.posargs or ["precision"]
+    """Compare with peers, beside our goals; `-- start`, `-- mnist` and so on show more of one.
+
+    `-- --quick` only shows that everything works: its intervals are too wide to decide anything.
+    """
+    options = [argument for argument in session.posargs if argument == "--quick"]
+    wanted = [argument for argument in session.posargs if argument not in options]
     if unknown := set(wanted) - set(BENCHMARKS):
         session.error(
             f"there is no benchmark {', '.join(sorted(unknown))}: choose from "
@@ -233,8 +237,8 @@ def bench(session: nox.Session) -> None:
         )
     with measuring_alone(session):
         install(session, "bench", extra="mnist")
-        for name in wanted:
-            session.run("python", f"tests/bench/{name}.py")
+        for name in wanted or ["ratios"]:
+            session.run("python", f"tests/bench/{name}.py", *options)
 
 
 @nox.session(default=False, reuse_venv=True)  # see `docs`

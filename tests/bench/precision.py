@@ -17,11 +17,14 @@ import time
 import timeit
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from math import isnan, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyperf
+import scipy
+from goals import Comparison, NotMeasuredError
 from precision_pyperf import Call, awaited, names
 from rich.console import Console
 from rich.progress import Progress
@@ -40,11 +43,13 @@ from jaxcap.results.audit import (
     PYTORCH,
     QUIET,
     TIMEIT,
+    TOOLS,
     Audit,
     Load,
     Pair,
     Run,
 )
+from jaxcap.results.statistics import CONFIDENCE, Estimate
 
 OUTPUT = Path(__file__).parents[2] / "src" / "jaxcap" / "results" / audit.RECORDED.name
 PYPERF_SCRIPT = Path(__file__).with_name("precision_pyperf.py")
@@ -73,6 +78,9 @@ class Plan(NamedTuple):
 
 
 FULL = Plan(tuple(KERNELS), {QUIET: 20, BUSY: 6}, processes=6, budget_s=0.03)
+# For a single question: how far the speed-up of a wave differs from run to run.
+WAVES = Plan(tuple(KERNELS)[:1], {QUIET: 20}, processes=6, budget_s=0.03)
+FEW_WAVES = Plan(tuple(KERNELS)[:1], {QUIET: 3}, processes=3, budget_s=0.02)
 TRIAL = Plan(tuple(KERNELS)[:3], {QUIET: 2, BUSY: 2}, processes=3, budget_s=0.02)
 
 
@@ -218,6 +226,32 @@ def measure(plan: Plan, bar: Progress) -> Iterator[Run]:
                         wave=wave,
                     )
                 bar.update(task, advance=1, refresh=True)
+
+
+def compare(bar: Progress, quick: bool) -> Iterator[Comparison]:
+    """Compare how far each tool's speed-up of one wave differs from run to run, in equal time."""
+    runs = tuple(measure(FEW_WAVES if quick else WAVES, bar))
+    measured = Audit(environment=capture(), runs=runs)
+    ours = reliability.spread(measured, JAXCAP, QUIET).value
+    if isnan(ours):
+        raise NotMeasuredError(
+            "a tool failed in all runs but one: see above, and repeat the benchmark"
+        )
+    freedom = min(len(reliability.waves(measured, tool, QUIET)) for tool in TOOLS) - 1
+    # Normally distributed logarithms, as for each spread by itself: a quotient of variances.
+    reach = sqrt(scipy.stats.f.ppf(1 - reliability.TAIL, freedom, freedom))
+    for tool in TOOLS[1:]:
+        theirs = reliability.spread(measured, tool, QUIET).value
+        ratio = ours / theirs
+        yield Comparison(
+            name="timers, spread of a speed-up over runs",
+            ours=f"{ours:.1%}",
+            peer=f"{tool}: {theirs:.1%}",
+            ratio=Estimate(
+                ratio, ratio / reach, ratio * reach, CONFIDENCE, "", f"{freedom + 1} runs"
+            ),
+            most=1,
+        )
 
 
 def main() -> None:

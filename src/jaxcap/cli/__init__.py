@@ -119,21 +119,18 @@ class CommandGroup(click.Group):
         try:
             return super().invoke(context)
         except (click.ClickException, click.exceptions.Exit):
-            raise
+            raise  # the latter ends each help
         except MemoryError as error:
             raise InputError(
                 "this machine doesn't have enough memory for that: choose a smaller size"
             ) from error
-        except _shared_errors() as error:
-            raise InputError(str(error)) from error
+        except (RuntimeError, ValueError) as error:
+            from jaxcap.measure.machine.lock import BusyError
+            from jaxcap.mnist.data import DataError
 
-
-def _shared_errors() -> tuple[type[Exception], ...]:
-    """Import the errors of which several commands know no more than the message."""
-    from jaxcap.measure.machine.lock import BusyError
-    from jaxcap.mnist.data import DataError
-
-    return BusyError, DataError
+            if isinstance(error, BusyError | DataError):
+                raise InputError(str(error)) from error
+            raise
 
 
 @click.group(
