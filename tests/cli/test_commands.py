@@ -442,7 +442,7 @@ def test_shells_can_complete(shell: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("re", ["record", "releases", "results"]),
+        ("re", ["record", "releases", "results", "report"]),
         ("--v", ["--version"]),
         ("xla ", ["numpy", "pytorch", "jax"]),
         ("results va", ["validate"]),

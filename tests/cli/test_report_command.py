@@ -63,7 +63,7 @@ def document(measured: Measured, facts: Facts = WORKS, limits: Limits = ROOM) ->
 
 def test_this_machine_is_measured_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     # There is time for the ceilings and the noise, which are always measured.
-    monkeypatch.setattr(COMMAND, "QUICK", replace(QUICK, limit_s=1e-3, budget_s=1e-3))
+    monkeypatch.setattr(measuring, "QUICK", replace(QUICK, limit_s=1e-3, budget_s=1e-3))
     done = report("--quick", "--json", "report.json", "--results", "results.json")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("```text\nJAX on ")
@@ -122,7 +122,7 @@ def test_without_jax_there_is_a_report_that_says_so(
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
     monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    monkeypatch.setattr(COMMAND, "measure", pytest.fail)
+    monkeypatch.setattr(measuring, "measure", pytest.fail)
     done = report(option, "absent/file")
     assert done.exit_code == 2
     assert f"'{option}': absent/file can't be written (No such file or directory)" in done.stderr
@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
 
 
 def test_only_one_file_goes_to_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(COMMAND, "measure", pytest.fail)
+    monkeypatch.setattr(measuring, "measure", pytest.fail)
     done = report("--json", "-", "--html", "-")
     assert done.exit_code == 2
     assert done.stderr == ("Error: --html and --json name the same file, -: name another one\n")
@@ -143,7 +143,7 @@ def test_a_system_without_temporary_files_is_refused_before_anything_is_measured
         raise FileNotFoundError("No usable temporary directory found")
 
     monkeypatch.setattr(COMMAND, "gettempdir", refuse)
-    monkeypatch.setattr(COMMAND, "measure", pytest.fail)
+    monkeypatch.setattr(measuring, "measure", pytest.fail)
     done = report()
     assert done.exit_code == 2
     assert "no folder for temporary files can be written to" in done.stderr

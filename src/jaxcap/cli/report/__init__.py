@@ -16,13 +16,13 @@ import click
 
 from jaxcap.cli.options import DASH, InputError, quiet_option, require_writable
 from jaxcap.cli.output import write
-from jaxcap.cli.report.measuring import FULL, QUICK, Measured, measure
 from jaxcap.cli.run import CommandRun
 from jaxcap.measure.machine import doctor as installation
 from jaxcap.measure.machine.limits import limits
 from jaxcap.measure.progress import progress_bar
 
 if TYPE_CHECKING:
+    from jaxcap.cli.report.measuring import Measured
     from jaxcap.report.document import Document
 
 _file = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
@@ -67,6 +67,8 @@ def report(
     what its device can do at most, what a call costs, which claims of the tutorials hold here, and
     what is known about this release of JAX. Parts that can't be found out say why.
     """
+    from jaxcap.cli.report import measuring
+
     start_s = time.monotonic()
     if not (text or quiet or DASH in (html, json, results)):
         text = DASH
@@ -81,8 +83,8 @@ def report(
             description = f"measuring {names}"[:60]
             bar.update(shown, description=description, completed=min(done, 1), refresh=True)
 
-        effort = QUICK if quick else FULL
-        measured = measure(effort, facts, here, start_s=start_s, on_progress=on_progress)
+        effort = measuring.QUICK if quick else measuring.FULL
+        measured = measuring.measure(effort, facts, here, start_s=start_s, on_progress=on_progress)
         bar.update(shown, description="writing the report", refresh=True)
         # Imported here because that takes long.
         import matplotlib as mpl
