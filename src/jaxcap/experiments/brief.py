@@ -165,7 +165,7 @@ def measure(
     budget_s
         Seconds of sampling for each variant, in each process and at each point.
     until_s
-        The value of `time.monotonic` at which it should be done. What can't be expected to be done by
+        The value of ``time.monotonic()`` at which it should be done. What can't be expected to be done by
         then isn't begun.
     slowness
         How many times longer than expected everything is thought to take, until that is known.

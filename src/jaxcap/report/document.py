@@ -41,8 +41,10 @@ class Section:
         What it is about.
     sentences
         What was found out, or why nothing was.
-    tables, figures
+    tables
         The same in detail.
+    figures
+        The same as pictures.
     details
         Tables that only a page has, where they are folded away.
     data
