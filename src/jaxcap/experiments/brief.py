@@ -202,7 +202,7 @@ def prepare(**parameters: Parameter) -> Variants:
 def _companions(
     together: Sequence[Question], waiting: Iterable[Question], processes: int, limit_s: float
 ) -> list[Question]:
-    """Choose experiments that may be measured with others, and also fit into a time."""
+    """Choose experiments that may be measured with others, and that fit into a time."""
     chosen: list[Question] = []
     for question in waiting:
         is_alike = _conditions(question.experiment) == _conditions(together[0].experiment)

@@ -63,9 +63,9 @@ def report(
 ) -> None:
     """Find out in two minutes what this machine does with JAX.
 
-    Reports what is wrong with the installation, what limits this process, how quiet the machine is,
-    what its device can do at most, what a call costs, which claims of the tutorials hold here, and
-    what is known about this release of JAX. Parts that can't be found out say why.
+    Reports what is wrong with the installation, what limits this process, and how quiet the machine
+    is. Measures what its device can do at most, what a call costs, and which claims of the tutorials
+    hold here. Adds what is known about this release of JAX. Parts that can't be found out say why.
     """
     from jaxcap.cli.report import measuring
 

@@ -52,12 +52,13 @@ def _item(
     """Describe an issue: what was reported, the marks of all releases, and what they say."""
     benchmark = link_to_benchmark(replay.benchmark, TOPICS[replay.benchmark], env)
     finding = summary(verdicts)
+    opponent = f", compared with {escape(replay.alternative)}" if replay.alternative else ""
     return (
         '<div class="jaxcap-replay">'
         f'<p><a href="{escape(replay.url)}">{escape(replay.thread)}</a> {escape(replay.report)}</p>'
         f"{_row(verdicts, names)}"
         f'<p><span class="jaxcap-outcome">{escape(finding[0].upper() + finding[1:])}</span>, with '
-        f'<a href="{benchmark.href}">{escape(benchmark)}</a>.</p></div>'
+        f'<a href="{benchmark.href}">{escape(benchmark)}</a>{opponent}.</p></div>'
     )
 
 
