@@ -135,7 +135,7 @@ float(abs(fast_wave(x) - wave(x)).max())
 # ``wave``, op by op and compiled:
 from jaxcap.experiments.jit import INTRODUCTION
 
-results = INTRODUCTION.run(budget_s=0.1)
+results = INTRODUCTION.run(budget_s=0.06)
 results
 
 # %%

@@ -260,7 +260,7 @@ float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 # The work of a product grows with the cube of the size, and what has to be moved only with its
 # square. So at which sizes would you still notice that the arrays come from NumPy? And should JAX
 # beat NumPy at a product of matrices at all? All three ways take turns, in several fresh processes:
-results = product.PRODUCT.run(budget_s=0.1)
+results = product.PRODUCT.run(budget_s=0.06)
 results
 
 # %%

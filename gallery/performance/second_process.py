@@ -117,7 +117,7 @@ ways = {
 import random
 
 starts = {name: [] for name in ways}
-for _ in fresh.rounds(4):
+for _ in fresh.rounds(3):
     for name in random.sample(list(ways), k=len(ways)):
         saved, settings = ways[name]
         stages = fresh.call(

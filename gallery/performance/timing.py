@@ -35,7 +35,7 @@ def stopwatch(function, *args):
 # took turns, ``in_turns`` keeps their ratio. The last section draws them.
 from jaxcap.experiments import mistakes
 
-results = mistakes.MISTAKES.run(budget_s=0.05)
+results = mistakes.MISTAKES.run(budget_s=0.03)
 pairs, in_turns = {}, {}
 
 # %%

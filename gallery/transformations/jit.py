@@ -181,7 +181,7 @@ before, after = kernels["wave"]
 # million numbers.
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 
-results = JIT.run(budget_s=0.05)
+results = JIT.run(budget_s=0.03)
 best_device = results.environment.device.platform
 on_device = results.select(device=best_device)
 on_device.select(function="wave")
