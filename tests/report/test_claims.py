@@ -23,6 +23,7 @@ ALIKE = make_pair([1e-3] * 6, [0.9e-3] * 3 + [1.2e-3] * 3)
 
 
 EVIDENCE = speedup_of("jit", over="op by op")
+NARROW = "and rule out a difference of more than a quarter"  # if they say "no faster"
 
 
 def estimated(low: float, high: float, confidence: float = 0.95, **bounds: float) -> Claim:
@@ -86,7 +87,11 @@ class TestWording:
         [
             (FASTER, "Holds here", ASSERTED),
             (SLOWER, "Does not hold here", f"The measurements contradict the claim that {TEXT}."),
-            (ALIKE, "Undecided here", f"The measurements leave open whether {TEXT}."),
+            (
+                ALIKE,
+                "Undecided here",
+                f"The measurements leave open whether {TEXT}, {NARROW}.",
+            ),
         ],
     )
     def test_follows_the_outcome_in_a_terminal_and_on_a_page(
@@ -158,7 +163,7 @@ class TestWording:
         made = claim("<script>a & b</script>", hostile, EVIDENCE)
         html = made._repr_html_()
         assert set(re.findall(r"<(\w+)", html)) == {"div", "p", "span"}
-        assert "&lt;script&gt;a &amp; b&lt;/script&gt;." in html
+        assert "&lt;script&gt;a &amp; b&lt;/script&gt;" in html
         assert str(device) in unescape(html)
 
 

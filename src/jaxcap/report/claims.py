@@ -212,7 +212,9 @@ class Claim:
             return f"{text[0].upper()}{text[1:]}."
         if self.outcome == "fails":
             return f"The measurements contradict the claim that {text}."
-        return f"The measurements leave open whether {text}."
+        narrow = self.estimate.verdict_in_words == "no faster"
+        but = ", and rule out a difference of more than a quarter" if narrow else ""
+        return f"The measurements leave open whether {text}{but}."
 
     def __repr__(self) -> str:
         return f"{self._heading}: {self.sentence}\n{self._measured}"
