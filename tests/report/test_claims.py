@@ -163,7 +163,7 @@ class TestWording:
         made = claim("<script>a & b</script>", hostile, EVIDENCE)
         html = made._repr_html_()
         assert set(re.findall(r"<(\w+)", html)) == {"div", "p", "span"}
-        assert "&lt;script&gt;a &amp; b&lt;/script&gt;" in html
+        assert re.search("&lt;script&gt;a &amp; b&lt;/script&gt;[.,]", html)
         assert str(device) in unescape(html)
 
 
