@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -27,8 +28,11 @@ from jaxcap.report.statements import tutorial_claims
 from jaxcap.results import ResultSet
 from jaxcap.results.recordings import Recording
 
-# The package has the name of the command that it defines.
+# The modules have the names of the functions that they define.
 COMMAND = import_module("jaxcap.cli.report")
+RELEASE = import_module("jaxcap.cli.report.sections.release")
+# Reading all recordings takes seconds.
+LOOK_UP = cache(RELEASE._look_up)
 JAXCAP = (sys.executable, "-m", "jaxcap")
 BROKEN = "raise AttributeError('no <b>numpy</b>')"
 # Hides JAX, as if it weren't installed.
@@ -50,6 +54,7 @@ ROOM = Limits(cores=2, usable_cores=2)
 @pytest.fixture(autouse=True)
 def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(lock, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(RELEASE, "_look_up", LOOK_UP)
     monkeypatch.chdir(tmp_path)
 
 
@@ -73,9 +78,9 @@ def test_this_machine_is_measured_and_reported(monkeypatch: pytest.MonkeyPatch) 
     data = json.loads(Path("report.json").read_text(encoding="utf-8"))
     results = ResultSet.load("results.json")
     assert results.by_experiment().keys() == {"ceilings", "precision"}
-    (ceilings,) = data["ceilings"]
-    assert ceilings["device"] == results.environment.device.model_dump()
-    assert ceilings["bytes_per_s"] > 0
+    devices = [ceilings["device"] for ceilings in data["ceilings"]]
+    assert results.environment.device.model_dump() in devices
+    assert all(ceilings["bytes_per_s"] > 0 for ceilings in data["ceilings"])
     assert data["dispatch"]["result"]["value"] > 0
     assert len(data["claims"]) == len(tutorial_claims())
     assert data["noise"]["ratios"].keys() == set(measuring.NOISE)
