@@ -108,6 +108,7 @@ def run(parts: dict[str, Compare], *, quick: bool) -> None:
                 comparisons += compare(bar, quick)
             except (NotMeasuredError, ProcessError, CalledProcessError) as error:
                 missing[name] = str(error)
+                bar.console.print(f"not measured: {error}")
             for task in bar.task_ids:
                 bar.remove_task(task)
     Console(width=160).print(table(comparisons, missing.items()))

@@ -84,13 +84,15 @@ def run(url: str) -> dict[str, Any]:
     """Return Lighthouse's report of a page, with its own settings for a phone."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        npx(
+        rated = npx(
             [
                 *("--yes", LIGHTHOUSE, url, "--quiet", f"--chrome-flags={FLAGS}"),
                 *("--output=json", f"--output-path={report}"),
             ],
             return_completed_process=True,
-        ).check_returncode()
+        )
+        if rated.returncode:
+            raise NotMeasuredError("Lighthouse failed: see above")
         result: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     return result
 
@@ -133,10 +135,7 @@ def compare(bar: Progress, quick: bool) -> Iterator[Comparison]:
 def main() -> None:
     """Rate the pages; exit with 1 if a page misses a target."""
     runs = 1 if briefly(__doc__) else RUNS
-    try:
-        prepare()
-    except NotMeasuredError as error:
-        sys.exit(str(error))
+    prepare()
     table = Table("page", *MIN_SCORES, "KiB", title=f"{LIGHTHOUSE}, the median of {runs} runs")
     missed = False
     with served(HTML) as address:
@@ -154,4 +153,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except NotMeasuredError as error:
+        sys.exit(str(error))

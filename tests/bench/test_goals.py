@@ -79,7 +79,11 @@ def test_what_cannot_be_measured_leaves_the_rest(capsys: pytest.CaptureFixture[s
     said = capsys.readouterr()
     assert "Not measured: rebuild: there is no site: build one." in said.out
     assert "at most 3" in said.out
-    assert said.err.splitlines() == ["1 of 2: rebuild", "2 of 2: start"]
+    assert said.err.splitlines() == [
+        "1 of 2: rebuild",
+        "not measured: there is no site: build one",
+        "2 of 2: start",
+    ]
 
 
 @pytest.mark.parametrize(("quick", "goal"), [(True, "at most 1.5"), (False, "at most 3")])
