@@ -27,6 +27,7 @@ from jaxcap.cli import SECTIONS, checks, cli, main, options
 from jaxcap.cli.options import InputError
 from jaxcap.cli.results import FORMATS
 from jaxcap.cli.run import CommandRun
+from jaxcap.kernels.dispatch import OPERATIONS
 from jaxcap.measure.machine import lock
 from jaxcap.measure.machine.nvidia import nvidia_driver
 from jaxcap.report import exports
@@ -457,6 +458,14 @@ def test_completion_offers_commands_and_their_options(typed: str, offered: list[
     }
     result = run(env=os.environ | variables)
     assert result.stdout.split() == [f"plain,{word}" for word in offered]
+
+
+def test_a_single_operation_can_be_measured(tmp_path: Path) -> None:
+    (option,) = (each for each in cli.commands["dispatch"].params if each.name == "operation")
+    assert option.type.choices == tuple(OPERATIONS)  # type: ignore[attr-defined]
+    file = tmp_path / "eig.json"
+    invoke("dispatch", "--operation", "eig", "--budget", "1e-6", "--json", str(file), "--quiet")
+    assert {result.parameters["operation"] for result in ResultSet.load(file)} == {"eig"}
 
 
 def test_numpy_is_measured_without_pytorch() -> None:

@@ -116,9 +116,14 @@ def autograd(run: CommandRun, library: str) -> None:
     run.finish(run.measure(GRADIENTS.name, prepare, points))
 
 
-@click.command(epilog="Example: jaxcap dispatch --budget 0.1")
+@click.command(epilog="Example: jaxcap dispatch --operation dot --budget 0.1")
+@click.option(
+    "--operation",
+    type=click.Choice(("dot", "einsum", "eig", "svd")),
+    help="Measure only this one.",
+)
 @measuring_command
-def dispatch(run: CommandRun) -> None:
+def dispatch(run: CommandRun, operation: str | None) -> None:
     """Measure the overhead of a call.
 
     Times products of vectors, elementwise products, eigenvalues and singular values on arrays so small
@@ -132,4 +137,5 @@ def dispatch(run: CommandRun) -> None:
         "Sums of results, of eigenvalues and of singular values, beside NumPy's",
         checks.dispatch_values(),
     )
-    run.finish(run.measure(DISPATCH.name, DISPATCH.prepare, DISPATCH.points), over=NUMPY)
+    points = [p for p in DISPATCH.points if operation in {None, p["operation"]}]
+    run.finish(run.measure(DISPATCH.name, DISPATCH.prepare, points), over=NUMPY)
