@@ -2,6 +2,7 @@
 
 - ``pages``: the stamp of the run, what other machines measured, and links to claims.
 - ``facts``: what a page takes and measures, under its title.
+- ``bets``: the bet on the main comparison, above the takeaway.
 - ``takeaways``: the takeaway, which comes first.
 - ``cells``: code that only shows results, which is folded away.
 """

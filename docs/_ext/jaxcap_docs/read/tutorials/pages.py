@@ -25,6 +25,7 @@ from jaxcap_docs.page_records import BUILD_START, PageRecord, TableRecord, diffe
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
 from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html, reference, stamp
+from jaxcap_docs.read.tutorials.bets import offer_bet
 from jaxcap_docs.read.tutorials.facts import facts_of
 
 logger = logging.getLogger(__name__)
@@ -106,6 +107,7 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
         how = stamp("Measured on", record.newest, facts)
         _widen_tables(doctree, record)
         links.connect_claims(doctree, record, app.env)
+        offer_bet(app, doctree, record)
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
         how = note(f"This page was not run in this build{why}: it shows no results.")
