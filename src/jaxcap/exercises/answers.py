@@ -7,7 +7,8 @@ wrong answer, with a message that says what is expected without giving it away.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from math import isclose
 from typing import Any
@@ -26,7 +27,9 @@ FOO = {False: 2.3250647, True: 1.8121928}
 
 Grader = Callable[[Any], str]
 
-_close = partial(isclose, rel_tol=1e-6)
+TOLERANCE = 1e-6  # relative, of numbers
+
+_close = partial(isclose, rel_tol=TOLERANCE)
 
 
 class WrongError(Exception):
@@ -72,19 +75,23 @@ def shape(answer: Any) -> str:
     return ""
 
 
-def number(expected: float, hint: str, mistakes: dict[float, str] | None = None) -> Grader:
-    """Grade a number; ``mistakes`` explains wrong numbers that readers are likely to get."""
+@dataclass(frozen=True)
+class Number:
+    """Grades a number; ``mistakes`` explains wrong numbers that readers are likely to get."""
 
-    def grade(answer: Any) -> str:
+    expected: float
+    hint: str
+    mistakes: Mapping[float, str] = field(default_factory=dict)
+
+    def __call__(self, answer: Any) -> str:
+        """Grade an answer."""
         value = _float(answer)
-        for mistake, explanation in (mistakes or {}).items():
+        for mistake, explanation in self.mistakes.items():
             if _close(value, mistake):
                 raise WrongError(explanation)
-        if not _close(value, expected):
-            raise WrongError(f"{value:.8g} is not the right number. {hint}")
+        if not _close(value, self.expected):
+            raise WrongError(f"{value:.8g} is not the right number. {self.hint}")
         return ""
-
-    return grade
 
 
 def two_orders(answer: Any) -> str:
@@ -228,18 +235,26 @@ def static_columns(answer: Any) -> str:
     return ""
 
 
-def truths(expected: tuple[bool, ...], hint: str) -> Grader:
-    """Grade a prediction of what is true of each of several calls."""
+@dataclass(frozen=True)
+class Truths:
+    """Grades a prediction of what is true of each of several calls."""
 
-    def grade(answer: Any) -> str:
-        if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
-            raise WrongError(f"expected a tuple of {len(expected)}, True or False for each.")
-        correct = sum(map(np.array_equal, answer, expected))  # arrays may be among the answers
-        if correct < len(expected):
-            raise WrongError(f"only {correct} of the {len(expected)} are right. {hint}")
+    expected: tuple[bool, ...]
+    hint: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is asked about: the calls, by their positions."""
+        return tuple(f"number {position}" for position, _ in enumerate(self.expected, 1))
+
+    def __call__(self, answer: Any) -> str:
+        """Grade an answer."""
+        if not isinstance(answer, (tuple, list)) or len(answer) != len(self.expected):
+            raise WrongError(f"expected a tuple of {len(self.expected)}, True or False for each.")
+        correct = sum(map(np.array_equal, answer, self.expected))  # arrays may be among the answers
+        if correct < len(self.expected):
+            raise WrongError(f"only {correct} of the {len(self.expected)} are right. {self.hint}")
         return ""
-
-    return grade
 
 
 def smoothing(answer: Any) -> str:
@@ -399,7 +414,7 @@ def temporaries(answer: Any) -> str:
     }
     mistakes.pop(size, None)  # on another device, two of them may be the same
     hint = "Compile for the shape, and ask the compiled function for its temp_size_in_bytes."
-    return number(size, hint, mistakes)(answer)
+    return Number(size, hint, mistakes)(answer)
 
 
 def move(answer: Any) -> str:
@@ -586,18 +601,25 @@ def centring(answer: Any) -> str:
     return ""
 
 
-def explained(expected: dict[str, tuple[bool, str]]) -> Grader:
-    """Grade a prediction of what is true of several things, with a reason for each."""
+@dataclass(frozen=True)
+class Explained:
+    """Grades a prediction of what is true of several things, with a reason for each."""
 
-    def grade(answer: Any) -> str:
-        if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
-            raise WrongError(f"expected a tuple of {len(expected)}, True or False for each.")
-        for given, (name, (right, reason)) in zip(answer, expected.items(), strict=True):
+    expected: Mapping[str, tuple[bool, str]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is asked about."""
+        return tuple(self.expected)
+
+    def __call__(self, answer: Any) -> str:
+        """Grade an answer."""
+        if not isinstance(answer, (tuple, list)) or len(answer) != len(self.expected):
+            raise WrongError(f"expected a tuple of {len(self.expected)}, True or False for each.")
+        for given, (name, (right, reason)) in zip(answer, self.expected.items(), strict=True):
             if not np.array_equal(given, right):  # arrays may be among the answers
                 raise WrongError(f"look again at {name}. {reason}")
         return ""
-
-    return grade
 
 
 def entropy(answer: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,35 @@ def check(part: str, answer: Any) -> Grade:
     return Grade(True, f"Correct. {remark}".rstrip())
 
 
+def by_value(part: str) -> dict[str, Any] | None:
+    """Return what `check` says of each answer to a part, for pages that check it without Python.
+
+    Returns
+    -------
+    dict or None
+        None if the answer is no number and no choice between true and false. Otherwise,
+        ``"names"`` has what to choose for, and ``"messages"`` what is said of each choice, such as of
+        ``"TF"``. For a number, ``"messages"`` pairs numbers with what is said of them, the first one
+        within ``"tolerance"`` applies, ``"other"`` is said of any other number, with ``{}`` in its
+        place, and ``"no_number"`` of what isn't a number.
+    """
+    match _GRADERS[part]:
+        case answers.Number(expected, _, mistakes):
+            # Differs from all numbers that have a message of their own.
+            other = 1.5 * max(map(abs, (1, expected, *mistakes)))
+            return {
+                "messages": [(v, check(part, v).message) for v in (*mistakes, expected)],
+                "tolerance": answers.TOLERANCE,
+                "other": check(part, other).message.replace(f"{other:.8g}", "{}"),
+                "no_number": check(part, "").message,
+            }
+        case answers.Truths(names=names) | answers.Explained(names=names):
+            choices = product((True, False), repeat=len(names))
+            said = {"".join("FT"[c] for c in chosen): check(part, chosen) for chosen in choices}
+            return {"names": names, "messages": {key: grade.message for key, grade in said.items()}}
+    return None
+
+
 _SECOND = [[2, 2], [2, 2], [2, 2]]
 _THIRD = np.array([[12, 12], [30, 30]])
 _FOURTH = [*_SECOND, [3, 4]]
@@ -95,19 +125,19 @@ _GRADERS: dict[str, answers.Grader] = {
     "1.9": answers.array([[2, 2, 2], [2, 7, 3]], "Only the element that was 1 changes."),
     "1.10": answers.type_error,
     "2.1": answers.two_orders,
-    "2.2": answers.number(
+    "2.2": answers.Number(
         3,
         "split returns this many keys. How many names stand on the left?",
         mistakes={2: "split returns 2 keys: the first replaces key, which leaves a single subkey."},
     ),
     "2.3": answers.foo,
-    "2.4": answers.number(
+    "2.4": answers.Number(
         answers.FOO[False],
         "Compute with the setting that JAX had when the answer was written down.",
         mistakes={answers.FOO[True]: "this is the value with today's default of the setting."},
     ),
-    "3.1": answers.number(69003, "Is it 14 times the cube of x, plus 13 times x?"),
-    "3.2": answers.number(
+    "3.1": answers.Number(69003, "Is it 14 times the cube of x, plus 13 times x?"),
+    "3.2": answers.Number(
         12151,
         "Differentiate with jax.grad, then call the result with 17.0.",
         mistakes={69003: "this is the function's value. Its gradient is another function."},
@@ -121,17 +151,17 @@ _GRADERS: dict[str, answers.Grader] = {
     "4.5": answers.comparison,
     "5.1": answers.type_error,
     "5.2": answers.static_loops,
-    "5.3": answers.truths((True, False, True), _SEEN),
+    "5.3": answers.Truths((True, False, True), _SEEN),
     "5.4": answers.static_columns,
-    "5.5": answers.truths((True, False, True), _SEEN),
-    "6.1": answers.number(
+    "5.5": answers.Truths((True, False, True), _SEEN),
+    "6.1": answers.Number(
         1,
         "Python runs the body while JAX traces it, and at no other time.",
         mistakes={5: "the compiled body runs 5 times, but Python isn't there to print."},
     ),
     "6.2": answers.smoothing,
     "6.3": answers.power,
-    "6.4": answers.number(
+    "6.4": answers.Number(
         111,
         "All of the batch take each step together, until none of them has one left.",
         mistakes={
@@ -139,7 +169,7 @@ _GRADERS: dict[str, answers.Grader] = {
             444: "each step is taken once, for all four numbers.",
         },
     ),
-    "6.5": answers.number(
+    "6.5": answers.Number(
         1000,
         "A batch of conditions is no longer a condition. What becomes of it?",
         mistakes={
@@ -153,7 +183,7 @@ _GRADERS: dict[str, answers.Grader] = {
     "7.4": answers.counts,
     "7.5": answers.group_means,
     "8.1": answers.temporaries,
-    "8.2": answers.truths(
+    "8.2": answers.Truths(
         (True, False, True, False), "Does the result fill the place of the argument?"
     ),
     "8.3": answers.move,
@@ -161,7 +191,7 @@ _GRADERS: dict[str, answers.Grader] = {
     "8.5": answers.thrifty(
         0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
     ),
-    "9.1": answers.number(
+    "9.1": answers.Number(
         4,
         "Whatever isn't a container is a leaf.",
         mistakes={
@@ -182,7 +212,7 @@ _GRADERS: dict[str, answers.Grader] = {
     ),
     "9.4": answers.sphere,
     "9.5": answers.momentum,
-    "10.1": answers.explained(
+    "10.1": answers.Explained(
         {
             "import": (True, "No process computes with JAX before it has imported JAX."),
             "trace": (True, "JAX looks a program up by its text, which tracing begins."),
@@ -190,7 +220,7 @@ _GRADERS: dict[str, answers.Grader] = {
             "compile": (False, "This is what the cache saves."),
         }
     ),
-    "10.2": answers.number(
+    "10.2": answers.Number(
         1.5,
         "Add up the programs that the cache doesn't keep.",
         mistakes={
@@ -201,7 +231,7 @@ _GRADERS: dict[str, answers.Grader] = {
     ),
     "10.3": answers.ahead_of_time,
     "10.4": answers.exported,
-    "10.5": answers.explained(
+    "10.5": answers.Explained(
         {
             "XLA_FLAGS": (False, "XLA ends the process, and Python has no say."),
             "compiler_options": (True, "XLA returns an error, and JAX raises it."),
@@ -209,7 +239,7 @@ _GRADERS: dict[str, answers.Grader] = {
         }
     ),
     "11.1": answers.prints,
-    "11.2": answers.explained(
+    "11.2": answers.Explained(
         {
             "call 1": (True, "Nothing has been compiled before."),
             "call 2": (False, "The program takes any number of this type."),
@@ -219,7 +249,7 @@ _GRADERS: dict[str, answers.Grader] = {
             "call 6": (False, "The shape and both types have come before."),
         }
     ),
-    "11.3": answers.number(
+    "11.3": answers.Number(
         54,
         "Add up the operations that come from layer.",
         mistakes={
@@ -232,7 +262,7 @@ _GRADERS: dict[str, answers.Grader] = {
         },
     ),
     "11.4": answers.entropy,
-    "11.5": answers.explained(
+    "11.5": answers.Explained(
         {
             "call 1": (True, "The logarithm of a negative number is NaN, and it is returned."),
             "call 2": (False, "An infinity isn't NaN."),
@@ -243,11 +273,11 @@ _GRADERS: dict[str, answers.Grader] = {
             "call 4": (True, "The gradient is zero times an infinity."),
         }
     ),
-    "12.1": answers.truths(
+    "12.1": answers.Truths(
         (True, True, False, True), "Where do numbers of several devices have to be added up?"
     ),
     "12.2": answers.whole_product,
-    "12.3": answers.number(
+    "12.3": answers.Number(
         1_179_648,
         "The predictions are added up, and an all-reduce sends something for most of them twice.",
         mistakes={
@@ -258,7 +288,7 @@ _GRADERS: dict[str, answers.Grader] = {
             1_376_256: "so much is sent by each of eight devices. Here there are four.",
         },
     ),
-    "12.4": answers.number(
+    "12.4": answers.Number(
         768,
         "The gradients have as many numbers as the two matrices. How many have the predictions?",
         mistakes={
@@ -267,7 +297,7 @@ _GRADERS: dict[str, answers.Grader] = {
         },
     ),
     "12.5": answers.centring,
-    "13.1": answers.number(
+    "13.1": answers.Number(
         512,
         "From where on are the gaps of bfloat16 twice as large as what is added?",
         mistakes={
@@ -278,7 +308,7 @@ _GRADERS: dict[str, answers.Grader] = {
             20_000: "that would be the total without rounding.",
         },
     ),
-    "13.2": answers.truths(
+    "13.2": answers.Truths(
         (False, True, False, True), "Does the result fit, and is anything on the way too large?"
     ),
     "13.3": answers.length,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from jaxcap.exercises.check import by_value
 from jaxcap_docs.downloads import colab_address, notebook_names
 from jaxcap_docs.lessons import EXERCISES, EXERCISES_FOLDER, SOLUTION
-from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html
+from jaxcap_docs.read.elements import dropdown, json_script, note, put_under_title, raw_html
 from jaxcap_docs.run import outputs
 
 
@@ -27,6 +28,7 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     for section in list(doctree.findall(nodes.section)):
         title = next(section.findall(nodes.title))
         if title.astext() == SOLUTION:
+            _let_answer(section)
             section.replace_self(dropdown(SOLUTION, section.children[1:]))
     notes: list[nodes.Node] = [_links(app.env.docname, app.config.ogp_site_url)]
     if app.config.nb_execution_mode == "off":
@@ -34,6 +36,15 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     else:
         outputs.follow_package(app.env)
     put_under_title(doctree, *notes)
+
+
+def _let_answer(solution: nodes.section) -> None:
+    """Let answers.js check what a reader answers, above the solution, if it is a plain value."""
+    question = solution.parent
+    part = question[0].astext().partition(" ")[0]
+    if data := by_value(part):
+        box = raw_html(f'<div class="jaxcap-answer">{json_script(data)}</div>')
+        question.insert(question.index(solution), box)
 
 
 def _links(exercise: str, site: str) -> nodes.raw:

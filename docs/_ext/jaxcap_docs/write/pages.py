@@ -18,6 +18,7 @@ from jaxcap_docs.lessons import PAGES
 
 # What is on the pages that need a script.
 SCRIPTS = {
+    "answers.js": 'class="jaxcap-answer"',
     "bets.js": 'class="jaxcap-bet"',
     "explore.js": "jaxcap-explore",
     "pick.js": 'class="jaxcap-pick"',
