@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from docutils import nodes
 from fakes import make_result, make_run, make_set
 from jaxcap_docs.read.elements import json_script
-from jaxcap_docs.read.tutorials.bets import bet_on, right_answers
+from jaxcap_docs.read.tutorials.bets import bet_on, main_claim, right_answers
 from made_up import HOSTILE
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
-from sites import ROOT
+from sites import ROOT, Read
 
 from jaxcap.report.claims import Claim, claim, speedup_of
 from jaxcap.results.statistics import Speedup
@@ -230,6 +234,40 @@ def test_right_answers_follow_the_interval(ratios: tuple[float, ...], answers: l
 
 def test_few_samples_make_no_answer_right() -> None:
     assert right_answers(Speedup.from_runs([[3.0, 3.0]])) == []
+
+
+@pytest.mark.parametrize(
+    ("quoted", "expected"),
+    [((), "same"), (("slower",), "slower"), (("faster", "slower"), "slower")],
+)
+def test_bet_is_on_the_first_claim_that_the_takeaway_quotes(
+    quoted: tuple[str, ...], expected: str
+) -> None:
+    """A claim about whatever took turns with a variant can't be asked about."""
+    speedups = [f'<span title="{CLAIMS[name].estimate}, measured today">' for name in quoted]
+    takeaway = nodes.admonition("", *(nodes.raw("", span) for span in speedups))
+    fast = CLAIMS["faster"]
+    unnamed = claim("jit is faster", fast.results, speedup_of(over="NumPy"))
+    claims = [unnamed, CLAIMS["same"], CLAIMS["slower"], fast]
+    record: Any = SimpleNamespace(checked_claims=lambda: claims)
+    assert main_claim(record, [takeaway]) is CLAIMS[expected]
+
+
+def test_page_without_a_claim_has_no_bet() -> None:
+    record: Any = SimpleNamespace(checked_claims=list)
+    assert main_claim(record, []) is None
+
+
+def test_bet_stands_above_the_takeaway(read: Read) -> None:
+    page = read("tutorials/basics/introduction")
+    box, takeaway = page.select(".jaxcap-bet, .jaxcap-takeaway")
+    assert "jaxcap-takeaway" in takeaway["class"]
+    data = json.loads(box.script.string)
+    assert page.find(id=data["anchor"])
+    settings, _, anchor = data["settings"].partition("#")
+    assert settings == "../../measuring.html"
+    assert read("measuring").find(id=anchor)
+    assert len(read("measuring").select(".jaxcap-bet")) == 1
 
 
 def test_measurement_is_quoted_with_its_interval() -> None:

@@ -12,6 +12,8 @@ import pytest
 from nbclient import NotebookClient
 from sites import ROOT, Read
 
+from jaxcap.exercises.check import by_value
+
 EXERCISES = sorted(
     (path.stem for path in ROOT.glob("docs/exercises/[0-9]*.md")),
     key=lambda stem: int(stem.partition("_")[0]),
@@ -122,3 +124,11 @@ def test_notebook_to_work_on_runs_and_asks_for_answers(
     outcomes = said(load(html, name), tmp_path)
     assert len(outcomes) == len(parts(name))
     assert all(outcome.startswith("Not yet:") for outcome in outcomes)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_plain_values_are_checked_above_their_solution(read: Read, name: str) -> None:
+    boxes = read(f"exercises/{name}").select(".jaxcap-answer")
+    asked = [box.find_parent("section").h2.get_text().split()[0] for box in boxes]
+    assert asked == [part for part in parts(name) if by_value(part)]
+    assert all("sd-dropdown" in box.find_next_sibling()["class"] for box in boxes)
