@@ -153,7 +153,6 @@
     function onBet(bet) {
       const scored = score(bet, data);
       save({ bets: { ...load().bets, [data.page]: scored } });
-      for (const answer of answers) answer.open = true;
       show();
       summary.focus(); // the button is gone
     }
@@ -164,12 +163,12 @@
       place.replaceChildren(...(bet || mode === "off" ? [] : [question(data, onBet)]));
       status.textContent = bet ? `${verdict(score(bet, data), data)} ${tally()}` : "";
       if (mode === "off") {
-        for (const answer of answers) answer.open = true;
         const link = element("a", { href: data.settings }, "How we measure");
-        status.replaceChildren("This page offers no more bets. Switch them on again in ", link, ".");
-      } else if (mode === "first" && !bet) {
-        if (!answers.length) answers = foldAnswer(box, data.anchor);
+        status.replaceChildren("Bets are off on all pages. Switch them on again in ", link, ".");
       }
+      const isFolded = mode === "first" && !bet;
+      if (isFolded && !answers.length) answers = foldAnswer(box, data.anchor);
+      for (const answer of answers) answer.open = !isFolded;
     }
 
     details.append(settings(show));

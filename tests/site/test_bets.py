@@ -157,6 +157,15 @@ def test_answer_is_folded_only_for_readers_who_ask(reader: Page, site: Path) -> 
         expect(answer).to_be_visible()
 
 
+def test_answer_unfolds_when_folding_is_switched_off(reader: Page, site: Path) -> None:
+    reader.goto((site / "faster.html").as_uri())
+    reader.locator(".jaxcap-bet > details > summary").click()
+    for mode, visible in (("fold results", False), ("offer bets", True)):
+        option = reader.get_by_role("option", name=mode).get_attribute("value")
+        reader.get_by_role("combobox").select_option(option)
+        expect(reader.get_by_text("Behold.")).to_be_visible(visible=visible)
+
+
 def test_bets_are_switched_off_and_on_again(reader: Page, site: Path) -> None:
     reader.goto((site / "faster.html").as_uri())
     reader.locator(".jaxcap-bet > details > summary").click()
