@@ -282,6 +282,6 @@ def test_bet_stands_above_the_takeaway(read: Read) -> None:
 def test_measurement_is_quoted_with_its_interval() -> None:
     quoted = bet_on(CLAIMS["faster"])["measured"]
     assert quoted.startswith("Measured on ")
-    assert "jit was 3.0 times faster than NumPy (95% interval " in quoted
+    assert "“jit” was 3.0 times faster than “NumPy” (95% interval " in quoted
     quoted = bet_on(CLAIMS["undecided"])["measured"]
-    assert "jit was neither certainly faster nor certainly slower than NumPy (" in quoted
+    assert "“jit” was neither certainly faster nor certainly slower than “NumPy” (" in quoted

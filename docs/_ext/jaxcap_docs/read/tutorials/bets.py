@@ -55,13 +55,13 @@ def bet_on(claim: Claim) -> dict[str, Any]:
     evidence, speedup = claim.statement.evidence, claim.estimate
     number = str(speedup)
     with_interval = number if number.startswith(f"{speedup.words} (") else speedup.words
-    came_out, rest = comparative(with_interval, evidence.over)
+    came_out, rest = comparative(with_interval, f"“{evidence.over}”")
     devices = " and ".join(map(str, speedup.devices))
     return {
         "claim": claim.statement.text,
         "variant": evidence.variant,
         "over": evidence.over,
-        "measured": f"Measured on {devices}: {evidence.variant} was {came_out}{rest}.",
+        "measured": f"Measured on {devices}: “{evidence.variant}” was {came_out}{rest}.",
         "right": right_answers(speedup),
         "factor": max(speedup.value, 1 / speedup.value),
     }
