@@ -180,8 +180,8 @@ for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
 # %%
-# With one key, the sum adds a number to itself. JAX can look for keys that are used twice, if you
-# ask it to. The `check for reused keys
+# With one key, the sum adds a number to itself, and doubles its deviation. JAX can look for keys
+# that are used twice, if you ask it to. The `check for reused keys
 # <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by
 # default. Your tests are a good place to switch it on:
 with jax.debug_key_reuse(True):
@@ -191,6 +191,16 @@ with jax.debug_key_reuse(True):
         print(str(error).splitlines()[0])
 
 # %%
+# It doesn't see everything. This key first makes another and then draws a number, which our rule
+# forbids, and no error is raised:
+with jax.debug_key_reuse(True):
+    used = jax.random.key(2)
+    jax.random.fold_in(used, 1)
+    print(jax.random.normal(used))
+
+# %%
+# So where you fold in numbers, you have to watch your keys yourself.
+#
 # Why a generator freezes inside jit
 # ----------------------------------
 # Splitting by hand is tedious, so many programs hide it in a class like this one:

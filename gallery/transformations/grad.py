@@ -61,22 +61,34 @@ jax.make_jaxpr(jax.grad(wave))(3.0)
 # %%
 # Look for ``cos a``, the derivative of ``sin a``. Notice too that the record computes the value of
 # ``wave`` and then drops it: the line that begins with an underscore is the last addition. An
-# optimiser wants both the value and the gradient, and :func:`jax.value_and_grad` gives you the
-# value, which is there anyway.
+# optimiser wants both the value and the gradient, and :func:`jax.value_and_grad` gives you both:
 value, slope_at_3 = map(float, jax.value_and_grad(wave)(3.0))
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
 # %%
-# How much does the value cost on top of the derivative? Count the operations:
+# How much does the value cost on top of the derivative? Count the operations that run without
+# ``jit``, and what XLA calls the *transcendentals* of the compiled program, which are functions such
+# as the sine and the cosine:
 from jaxcap.measure.compilation import kernels_op_by_op
 
-print("value     ", kernels_op_by_op(wave, 3.0))
-print("derivative", kernels_op_by_op(jax.grad(wave), 3.0))
-print("both      ", kernels_op_by_op(jax.value_and_grad(wave), 3.0))
+functions = {
+    "value": wave,
+    "derivative": jax.grad(wave),
+    "both": jax.value_and_grad(wave),
+}
+for name, function in functions.items():
+    cost = jax.jit(function).lower(3.0).compile().cost_analysis()
+    print(
+        f"{name:10} {kernels_op_by_op(function, 3.0):2} operations, ", end=""
+    )
+    print(f"{cost.get('transcendentals', 0):.0f} transcendentals compiled")
 
 
 # %%
-# If the last two lines agree, the value is free.
+# Without ``jit``, the value is free, because its operations run whether you ask for it or not. The
+# compiler leaves out what nobody uses. So compiled, the value of ``wave`` has to be paid for: it
+# needs a sine and a cosine, and the derivative needs others. In a neural network the two share far
+# more, because the derivatives are computed from the results of the layers.
 #
 # A gradient has the form of its argument
 # ---------------------------------------
@@ -213,13 +225,16 @@ figures.label_ends(plt.gca())
 # Each line is a V. To the right of its best step, the curve bends away: the error grows with the
 # step if the difference goes forward, and with its square if it is central. To the left, rounding
 # takes over. So even the best step costs digits. In 32 bits there are few to spare, which is why
-# gradients are checked in 64. The lowest points of two of these Vs:
+# gradients are checked in 64. The lowest points of two of these Vs, and a rule of thumb for a
+# central step, the cube root of the rounding error of a number near 1:
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"
 best_error_32 = f"{errors['central, 32 bits'].min():.1e}"
 print(f"64 bits: best step {best_step}, error {best_error}")
 print(f"32 bits: error at best {best_error_32}")
+rule_of_thumb = f"{np.cbrt(np.finfo(float).eps):.1e}"
+print(f"cube root of the rounding error in 64 bits: {rule_of_thumb}")
 
 # %%
 # ``grad`` takes no step, so it has no such price to pay. Compare both with the derivative worked
@@ -239,6 +254,26 @@ with jax.enable_x64(True):
 # <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ that steps in a
 # random direction. Its `cookbook
 # <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ has the other derivatives.
+#
+# At a kink, grad has to choose
+# -----------------------------
+# A function with a kink has no slope there, but ``grad`` must return something. All of these have a
+# kink or a jump at the point where we ask for a slope. The second and the third are the same
+# function, written in two ways:
+kinks = {
+    "abs(x)": (jnp.abs, 0.0),
+    "relu(x)": (jax.nn.relu, 0.0),
+    "maximum(x, 0)": (lambda x: jnp.maximum(x, 0.0), 0.0),
+    "round(x)": (jnp.round, 0.5),
+}
+for name, (function, place) in kinks.items():
+    print(f"{name:13} at {place}: {jax.grad(function)(place)}")
+
+# %%
+# Each rule is a choice of JAX's authors. :func:`jax.nn.relu` brings one of its own, and
+# :func:`jax.numpy.maximum` shares the slope between two equal numbers. A rounded number doesn't
+# move when x moves a little, so its slope is 0 wherever you ask, and nothing can be learnt through
+# it.
 #
 # A gradient can be NaN where the value is fine
 # ---------------------------------------------
@@ -439,7 +474,8 @@ jax_is_faster
 
 # %%
 # So without PyTorch's loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`.
-# This is the number to quote, because it says something about both libraries.
+# This is the number to quote, with both of its conditions, because it says something about both
+# libraries.
 #
 # A GPU needs more than a thousand points
 # ---------------------------------------
@@ -456,8 +492,8 @@ else:
 # --------
 # ``grad`` applies the chain rule to the operations that your function performs, so where all of
 # these are smooth, it is exact up to rounding. Mind the places where one of them isn't: a kink, a
-# jump, or an infinite slope. Use difference quotients as a check, in 64 bits and with a step near
-# :measured:`best_step`.
+# jump, or an infinite slope. Use difference quotients as a check, in 64 bits, with a central step
+# near the cube root of the rounding error: :measured:`rule_of_thumb` for numbers near 1.
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
 # was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,

@@ -110,7 +110,7 @@ for size in (1_000_000, 1_000_000, 10):
 # the function. The third brought a new shape, and JAX traced and compiled again.
 #
 # That is why functions for ``jit`` should be *pure*: they compute their result from their
-# arguments, and do nothing else. Whatever else they do happens during tracing and never again. A
+# arguments, and do nothing else. Whatever else they do happens only while they are traced. A
 # ``print`` falls silent, and a global variable keeps the value that tracing saw:
 tilt = 0.2
 
@@ -278,10 +278,15 @@ for name, times in times_ms.items():
 # If moving numbers were all the work, the four lines would read alike. What a line shows beyond
 # ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
 # are. The larger it is, the less is left for ``jit`` to save. As a check, add the times of the sine
-# and the cosine, and subtract that of ``x + 1``, because ``wave`` goes through memory only once.
-# Does ``wave`` take about as long? If it takes longer, its kernel costs more than the sum of the
-# parts, perhaps because it has more to keep in registers. But don't rely on small differences:
-# these are single calls in one process, good for a first look.
+# and the cosine, and subtract that of ``x + 1``, because ``wave`` goes through memory only once:
+shortest = {name: min(times) for name, times in times_ms.items()}
+parts = shortest["sin x"] + shortest["cos 2x"] - shortest["x + 1"]
+print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
+
+# %%
+# What ``wave`` takes beyond the sum of its parts, the kernel spends on something else, perhaps
+# because it has more to keep in registers. But don't rely on small differences: these are single
+# calls in one process, good for a first look.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the
@@ -317,7 +322,8 @@ first_call_in_calls = int(
 
 # %%
 # Another way to read the bill: the first call took as long as :measured:`first_call_in_calls` later
-# ones. You pay it again for every new shape or type of the arguments.
+# ones. You pay it again for every new shape or type of the arguments, and a Python number is of
+# another type than an array that holds the same number.
 #
 # Takeaway
 # --------
