@@ -12,7 +12,7 @@ from fakes import make_pair
 MODULES = (
     "jaxcap.measure.experiment",
     "jaxcap.measure.timing",
-    "jaxcap.prng",
+    "jaxcap.tools.prng",
     "jaxcap.report.claims",
     "jaxcap.results.sets",
     "jaxcap.results.statistics",

@@ -282,9 +282,9 @@ except TypeError as error:
 # If you read an error here, as under JAX 0.10, draw the number outside, or pass in a key that
 # ``rng.key()`` made outside. A key works everywhere, and it is what you'd use without a generator.
 #
-# The second kind is this site's :class:`~jaxcap.prng.KeyStream`. It hands out keys and nothing
+# The second kind is this site's :class:`~jaxcap.tools.prng.KeyStream`. It hands out keys and nothing
 # else, and makes each by folding a counter into the key of its seed:
-from jaxcap.prng import KeyStream
+from jaxcap.tools.prng import KeyStream
 
 stream = KeyStream(42)
 weights = jax.random.normal(next(stream), (3,))
@@ -298,7 +298,7 @@ stream
 # stream refuses to hand out a key, and says what to do instead:
 import textwrap
 
-from jaxcap.prng import TracedDrawError
+from jaxcap.tools.prng import TracedDrawError
 
 try:
     jax.jit(lambda x: x + jax.random.normal(next(stream)))(0.0)

@@ -5,7 +5,7 @@ What does a type checker see?
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
 Does it still find them when a function has gone through :func:`jax.jit` or :func:`jax.grad`? We
 make six mistakes on purpose, and let two checkers look for them, mypy and pyright: once in calls of
-JAX's own transformations, and once with :mod:`jaxcap.transforms`, whose versions keep the types.
+JAX's own transformations, and once with :mod:`jaxcap.tools.transforms`, whose versions keep the types.
 Then we measure what these versions add to a call. The last two sections are about mistakes that no
 annotation will find, and about what types can do for a program's settings.
 """
@@ -58,7 +58,7 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 
 
 # %%
-# The functions in :mod:`jaxcap.transforms` follow the same idea for all arguments and options of
+# The functions in :mod:`jaxcap.tools.transforms` follow the same idea for all arguments and options of
 # :func:`jax.jit`, :func:`jax.grad` and :func:`jax.vmap`. Gradients need more work, because their
 # type depends on ``argnums`` and ``has_aux``.
 #
@@ -120,7 +120,7 @@ from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
 from jaxcap.mnist.config import Settings
-from jaxcap.transforms import typed_grad, typed_jit, typed_vmap
+from jaxcap.tools.transforms import typed_grad, typed_jit, typed_vmap
 
 x = jnp.linspace(0.0, 12.0, 1000)
 params = {"slope": x[1]}
@@ -212,10 +212,10 @@ for checker, found in caught.items():
 # %%
 # At run time, nothing of the types remains
 # -----------------------------------------
-# What does a call pay for all this? When the program runs, :func:`~jaxcap.transforms.typed_jit`
+# What does a call pay for all this? When the program runs, :func:`~jaxcap.tools.transforms.typed_jit`
 # calls ``jax.jit`` once and hands back the object that it made. Nothing of ours remains that could
 # slow down a call:
-from jaxcap.transforms import typed_grad, typed_jit
+from jaxcap.tools.transforms import typed_grad, typed_jit
 
 for compiled in jax.jit(wave), typed_jit(wave):
     print(type(compiled).__name__, compiled.__wrapped__ is wave)

@@ -28,8 +28,8 @@ MNIST = {"mnist throughput", "mnist scaling"}
 @pytest.mark.parametrize(
     ("experiment", "expected"),
     [
-        ("keys", {"experiments.keys", "kernels.keys", "prng"}),
-        ("typed_jit", {"experiments.typed_jit", "kernels.elementwise", "transforms"}),
+        ("keys", {"experiments.keys", "kernels.keys", "tools.prng"}),
+        ("typed_jit", {"experiments.typed_jit", "kernels.elementwise", "tools.transforms"}),
         ("ceilings", {"experiments.ceilings", "kernels.precision"}),
         ("compiler options", {"experiments.compiler_options", "kernels.network"}),
         (
@@ -88,8 +88,8 @@ DISPATCH = {"dispatch", "dispatch chain", "dispatch growth", "dispatch solve"}
 PUBLISHED = {"published matrices", "published small arrays"}
 # All files with computations, and the experiments that a change of each outdates.
 COMPUTATIONS = {
-    "prng.py": {"keys"},
-    "transforms.py": {"typed_jit"},
+    "tools/prng.py": {"keys"},
+    "tools/transforms.py": {"typed_jit"},
     "kernels/__init__.py": set(),
     "kernels/autodiff.py": set(),  # a tutorial's alone
     "kernels/autodiff_torch.py": {"gradients"},
@@ -156,9 +156,9 @@ def test_changes_with_these_files(
 
 
 def test_changes_with_the_code_only(outdated_by: Callable[[str, str], set[str]]) -> None:
-    assert outdated_by("prng.py", "def unused():\n    return 1 + 2") == {"keys"}
-    assert outdated_by("prng.py", "") == set()
-    assert outdated_by("prng.py", "# a comment") == set()
+    assert outdated_by("tools/prng.py", "def unused():\n    return 1 + 2") == {"keys"}
+    assert outdated_by("tools/prng.py", "") == set()
+    assert outdated_by("tools/prng.py", "# a comment") == set()
 
 
 def test_does_not_change_with_docstrings_and_layout() -> None:
@@ -192,8 +192,10 @@ def test_is_the_same_for_all_versions_of_python() -> None:
 def test_packages_count_where_they_define_what_is_imported(
     outdated_by: Callable[[str, str], set[str]],
 ) -> None:
-    assert outdated_by("prng.py", "import jaxcap.experiments") == {"keys"}
+    assert outdated_by("tools/prng.py", "import jaxcap.experiments") == {"keys"}
     assert outdated_by("experiments/__init__.py", "pass") == {"keys"}
-    assert outdated_by("transforms.py", "from .kernels import linalg, __doc__") == {"typed_jit"}
+    assert outdated_by("tools/transforms.py", "from ..kernels import linalg, __doc__") == {
+        "typed_jit"
+    }
     assert outdated_by("kernels/__init__.py", "pass") == {"typed_jit"}
     assert "typed_jit" in outdated_by("kernels/linalg.py", "pass")

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.stages import Wrapped
 
-from jaxcap.transforms import (
+from jaxcap.tools.transforms import (
     Jitted,
     typed_grad,
     typed_jit,

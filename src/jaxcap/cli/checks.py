@@ -17,7 +17,7 @@ from jaxcap.experiments import dispatch, linear_algebra
 from jaxcap.kernels import calibration, linalg
 from jaxcap.kernels.autodiff import wave_derivative
 from jaxcap.kernels.elementwise import wave
-from jaxcap.transforms import typed_jit
+from jaxcap.tools.transforms import typed_jit
 
 _ROUNDING = 1e-5  # error of a few float32 operations, relative to the largest value
 _DEVIATIONS = 6  # a mean that is further off is wrong, not unlucky

@@ -9,7 +9,7 @@ import jax
 from jaxcap.kernels.keys import next_each, split_each
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.sampling import Variants
-from jaxcap.prng import KeyStream
+from jaxcap.tools.prng import KeyStream
 
 SPLIT_EACH, NEXT_EACH = "split one by one", "next(stream)"
 SPLIT_BATCH, STREAM_BATCH = "split into all", "stream(n)"

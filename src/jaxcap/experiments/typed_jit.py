@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxcap.kernels.elementwise import wave
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.sampling import Variants
-from jaxcap.transforms import typed_jit
+from jaxcap.tools.transforms import typed_jit
 
 PLAIN, TYPED, CONTROL = "jax.jit", "typed_jit", "jax.jit again"
 

@@ -16,7 +16,7 @@ ROOT = Path(jaxcap.__file__).parent
 
 # A measurement depends on the code that it times, and on the code that times it. The other parts of
 # jaxcap save, check and show the results.
-_TIMED_PACKAGES = {"experiments", "kernels", "mnist", "prng", "transforms"}
+_TIMED_PACKAGES = {"experiments", "kernels", "mnist", "tools"}
 _TIMING_MODULES = {
     "jaxcap.measure.arrays",
     "jaxcap.measure.compilation",

@@ -23,7 +23,9 @@ def setup(app: Sphinx) -> None:
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-signature", on_autodoc_process_signature)
     # Overloads are for type checkers: readers see the one signature of a typed transformation.
-    analyzer = ModuleAnalyzer.for_module("jaxcap.transforms")  # the object that autodoc will get
+    analyzer = ModuleAnalyzer.for_module(
+        "jaxcap.tools.transforms"
+    )  # the object that autodoc will get
     analyzer.analyze()
     analyzer.overloads.clear()
 

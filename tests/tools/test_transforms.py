@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcap import transforms
 from jaxcap.report import typecheck
-from jaxcap.transforms import typed_grad, typed_jit, typed_value_and_grad, typed_vmap
+from jaxcap.tools import transforms
+from jaxcap.tools.transforms import typed_grad, typed_jit, typed_value_and_grad, typed_vmap
 
-SNIPPET = Path(__file__).parent / "typing" / "transforms.py"
+SNIPPET = Path(__file__).parents[1] / "typing" / "transforms.py"
 PAIRS = [
     (typed_jit, jax.jit),
     (typed_grad, jax.grad),

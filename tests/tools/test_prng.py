@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcap import prng
-from jaxcap.prng import KeyStream, TracedDrawError
+from jaxcap.tools import prng
+from jaxcap.tools.prng import KeyStream, TracedDrawError
 
 
 def data(keys: Any) -> list[Any]:
@@ -98,8 +98,8 @@ def test_a_second_fork_of_the_same_name_is_refused() -> None:
 def test_a_fork_is_the_same_in_another_process() -> None:
     # The expected values are those of this process, whose string hashes are salted differently.
     code = """if True:
-        import jax, jaxcap.prng
-        fork = jaxcap.prng.KeyStream(7).fork("dröpout")
+        import jax, jaxcap.tools.prng
+        fork = jaxcap.tools.prng.KeyStream(7).fork("dröpout")
         print(jax.random.key_data(next(fork)).tolist())
     """
     command = [sys.executable, "-X", "utf8", "-c", code]
