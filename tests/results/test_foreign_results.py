@@ -90,13 +90,13 @@ def test_files_that_are_too_large_are_not_read_to_their_end(
 ) -> None:
     file = tmp_path / "results.json"
     make_set().save(file)
-    monkeypatch.setattr("jaxcap.results.files._MAX_BYTES", 100)
+    monkeypatch.setattr("jaxcap.results.files.MAX_BYTES", 100)
     with pytest.raises(ResultsError, match="files of results may have at most 100"):
         ResultSet.load(file)
 
 
 def test_pipes_have_the_limit_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jaxcap.results.files._MAX_BYTES", 100)
+    monkeypatch.setattr("jaxcap.results.files.MAX_BYTES", 100)
     end, start = os.pipe()
     with os.fdopen(start, "wb") as writer:
         writer.write(b" " * 101)

@@ -26,7 +26,7 @@ Model = TypeVar("Model", bound=BaseModel)
 SCHEMA_VERSION: Literal[2] = 2
 #: The file that describes the machine of a folder, which is not a file of results.
 ENVIRONMENT_FILE = "environment.json"
-_MAX_BYTES = 2**26  # ten times the longest recording
+MAX_BYTES = 2**26  # ten times the longest recording
 
 
 def load_results(path: str | os.PathLike[str], model: type[Model]) -> Model:
@@ -107,10 +107,10 @@ def slug(name: str) -> str:
 
 def _read_json(path: str | os.PathLike[str]) -> Any:
     with Path(path).open("rb") as file:
-        content = file.read(_MAX_BYTES + 1)  # of a pipe, nobody knows the size before its end
-    if len(content) > _MAX_BYTES:
+        content = file.read(MAX_BYTES + 1)  # of a pipe, nobody knows the size before its end
+    if len(content) > MAX_BYTES:
         raise ResultsError(
-            f"{path} is too large, because files of results may have at most {_MAX_BYTES:,} bytes: "
+            f"{path} is too large, because files of results may have at most {MAX_BYTES:,} bytes: "
             "save fewer experiments in each"
         )
     try:

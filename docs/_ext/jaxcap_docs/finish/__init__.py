@@ -1,7 +1,8 @@
 """The end of a build, in the order in which things happen.
 
 First `run.start` lets others measure. Then files are written beside the pages: `results` serves
-measurements as files, `claims` what was claimed, `history` what is kept of both over builds, `archive` the
+measurements as files, `rules` by what readers' own are judged, `claims` what was claimed, `history` what
+is kept of both over builds, `archive` the
 package and everything to run with it, and `exercises` the exercises as notebooks. The cards that pages are
 shared with are made smaller. A sitemap lists all addresses, and `llms` all pages for programs that read.
 Last, `run.session_time` says how long was measured.
@@ -15,7 +16,7 @@ from xml.etree import ElementTree as ET
 from sphinx.application import Sphinx
 
 from jaxcap_docs import image_files
-from jaxcap_docs.finish import archive, claims, exercises, history, llms, results
+from jaxcap_docs.finish import archive, claims, exercises, history, llms, results, rules
 from jaxcap_docs.run import session_time, start
 
 
@@ -32,6 +33,7 @@ def on_build_finished(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html":
         return
     results.write(app)
+    rules.write(app)
     claims.write(app)
     history.write(app)
     archive.write_wheel(app)

@@ -1,0 +1,149 @@
+// Files of results, which anyone may have written: read as jaxcap.results.files reads them, by the same
+// schema and the same limits. What passes holds plain text and finite numbers.
+"use strict";
+
+const readerResults = (() => {
+  const { Estimate, Speedup } = readerStatistics;
+  const rules = jaxcapRules;
+  const validator = new jsonSchema.Validator(rules.schema, "2020-12");
+  const NOT_PRINTED = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+  // What is wrong with a file, in a sentence to show.
+  class FileError extends Error {}
+
+  class Result {
+    constructor(data) {
+      Object.assign(this, data);
+      this.parameters = new Map(Object.entries(data.parameters));
+    }
+
+    get time() {
+      return this.estimate(this.runs.map((run) => run.samples_s));
+    }
+
+    // How many times as fast as `over` it is, from rounds that both took part in; null if there were
+    // none, or if the clock was too coarse.
+    speedup(over) {
+      const counts = ({ runs }) => `${runs.map((run) => run.samples_s.length)}`;
+      if (over.comparison !== this.comparison || counts(over) !== counts(this)) return null;
+      if (this.runs.flatMap((run) => run.samples_s).includes(0)) return null;
+      const pairs = this.runs.map((run, i) => [over.runs[i], run]);
+      const ratios = pairs.map(([a, b]) => b.samples_s.map((fast, i) => a.samples_s[i] / fast));
+      const undisturbed = pairs.map(([a, b]) => {
+        const flags = areUndisturbed(a);
+        return areUndisturbed(b).map((flag, i) => flag && flags[i]);
+      });
+      const devices = [...new Set([this.device, over.device].map(deviceName))];
+      const speedup = Speedup.fromRuns(withoutDisturbed(ratios, undisturbed), "", devices);
+      return speedup.low === 0 ? null : speedup;
+    }
+
+    estimate(runs) {
+      const kept = withoutDisturbed(runs, this.runs.map(areUndisturbed));
+      return Estimate.fromRuns(kept, "s", [deviceName(this.device)]);
+    }
+
+    get key() {
+      const parameters = [...this.parameters].sort(([a], [b]) => (a < b ? -1 : 1));
+      const { experiment, variant, device, allocator } = this;
+      return JSON.stringify([experiment, variant, parameters, device.platform, device.name, allocator]);
+    }
+  }
+
+  const deviceName = ({ name, platform }) => `${name} (${platform.toUpperCase()})`;
+
+  function areUndisturbed({ samples_s, other_work = [], slowness = [] }) {
+    const isQuiet = (_, i) =>
+      (other_work[i] ?? 0) <= rules.disturbed_share && (slowness[i] ?? 1) <= rules.slow;
+    return samples_s.map(isQuiet);
+  }
+
+  // Leave the disturbed samples of each process out, if all processes have enough others.
+  function withoutDisturbed(runs, undisturbed) {
+    const kept = runs.map((run, i) => run.filter((_, j) => undisturbed[i][j]));
+    return kept.every((run) => run.length >= rules.min_undisturbed) ? kept : runs;
+  }
+
+  // Read the text of a file: its environment, and its results.
+  function parse(text, name) {
+    const data = parseJson(text, name);
+    const version = data?.schema_version;
+    if (version !== rules.schema_version)
+      throw new FileError(
+        `${name} has no results of this version of jaxcap: measure again, and choose the file that ` +
+          "“jaxcap record” or “jaxcap run” wrote.",
+      );
+    const { valid, errors } = validator.validate(data);
+    if (!valid) {
+      const { instanceLocation, error } = errors.at(-1);
+      const place = readable(decodeURI(instanceLocation).replace(/^#\/?/, "")) || "the file";
+      throw new FileError(`${name} is not a valid file of results, at ${place}: ${readable(error)}`);
+    }
+    const results = data.results.map((result) => new Result(result));
+    check(results, name);
+    return { environment: data.environment, device: deviceName(data.environment.device), results };
+  }
+
+  function parseJson(text, name) {
+    try {
+      return JSON.parse(text, (key, value) => {
+        const hidden = [key, value].find((part) => typeof part === "string" && NOT_PRINTED.test(part));
+        if (hidden === undefined) return value;
+        const code = NOT_PRINTED.exec(hidden)[0].codePointAt(0).toString(16).toUpperCase();
+        throw new FileError(
+          `${name} contains the character U+${code.padStart(4, "0")}, which can't be printed: ` +
+            "remove it, or measure again.",
+        );
+      });
+    } catch (error) {
+      if (error instanceof FileError) throw error;
+      throw new FileError(
+        `${name} is not valid JSON, perhaps because it was cut short: choose another copy of it.`,
+      );
+    }
+  }
+
+  // What the schema can't say.
+  function check(results, name) {
+    const keys = new Set();
+    for (const result of results) {
+      const where = `${name}, experiment ${readable(result.experiment)}:`;
+      if (/[/\\]/.test(result.experiment))
+        throw new FileError(`${where} the name of an experiment can't have a slash.`);
+      if (result.runs.length > rules.max_processes)
+        throw new FileError(`${where} at most ${rules.max_processes} processes can be read.`);
+      if (!result.runs.every(hasEqualLengths))
+        throw new FileError(`${where} lists of samples differ in length.`);
+      if (keys.has(result.key)) throw new FileError(`${where} two results are of the same measurement.`);
+      keys.add(result.key);
+    }
+  }
+
+  function hasEqualLengths({ samples_s, dispatch_s, ...counted }) {
+    const lists = ["minor_faults", "involuntary_switches", "other_work", "slowness"];
+    const lengths = lists.map((list) => counted[list]?.length || samples_s.length);
+    return [dispatch_s.length, ...lengths].every((length) => length === samples_s.length);
+  }
+
+  // A text of a file in a sentence: not too long.
+  const readable = (text) => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
+
+  // Read a chosen file.
+  async function read(file) {
+    const name = readable(file.name.replace(new RegExp(NOT_PRINTED, "gu"), "�"));
+    if (file.size > rules.max_bytes)
+      throw new FileError(
+        `${name} is too large: files of results may have at most ` +
+          `${rules.max_bytes.toLocaleString("en")} bytes.`,
+      );
+    let text;
+    try {
+      text = await file.text();
+    } catch {
+      throw new FileError(`${name} can't be read: choose a file, not a folder.`);
+    }
+    return { name, text, ...parse(text, name) };
+  }
+
+  return { FileError, parse, read };
+})();
