@@ -99,6 +99,14 @@ class TestTables:
         (note,) = results.speedups(over="steady").notes
         assert note == "Processes in different modes: modal, 0.20, 0.20, 1.0, 1.0, 1.0, 1.0."
 
+    def test_two_processes_that_differ_are_listed_but_need_have_no_modes(self) -> None:
+        two = make_result("two", *(make_run([time * MS] * 6) for time in (5, 1)))
+        three = make_result("three", *(make_run([time * MS] * 6) for time in (1, 5, 1)))
+        assert make_set(two, three).table().notes == [
+            "Two processes that differ by more than a factor of 3: two, 1.0 ms, 5.0 ms.",
+            "Processes in different modes: three, 1.0 ms, 1.0 ms, 5.0 ms.",
+        ]
+
     @pytest.mark.parametrize("times", [(1, 1.09), (1, 1.2, 1.3), (1, 3)])
     def test_few_processes_that_nearly_agree_have_the_same_mode(
         self, times: tuple[float, ...]

@@ -10,8 +10,11 @@ from jaxcap.results.models import Result, identity
 from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap.results.tables import Table
 
-# Processes whose medians differ by more than this factor are in different modes.
-MODES_FACTOR = 3.0
+# No number is typical of processes whose medians differ by more than this factor. If there are at
+# least so many of them, they are said to be in different modes: two might also differ by chance.
+DISAGREEMENT, MIN_IN_MODES = 3.0, 3
+_MODES = "Processes in different modes"
+_DIFFERENCE = f"Two processes that differ by more than a factor of {DISAGREEMENT:g}"
 # Where the quotient of two times differs from their ratio by more than this factor, rounding is not why.
 QUOTIENT_FACTOR = 1.1
 _ON_QUOTIENTS = (
@@ -215,14 +218,14 @@ def note_on_disagreement(
 
     The interval says nothing about that: that of two or three processes is wide in any case.
     """
-    listed = [
-        f"{_name(result, names)}, "
-        f"{', '.join(_short(median, estimate.unit) for median in sorted(estimate.medians))}"
-        for result, estimate in estimates
-        if len(estimate.medians) > 1
-        and max(estimate.medians) > MODES_FACTOR * min(estimate.medians)
-    ]
-    return [f"Processes in different modes: {'; '.join(listed)}."] if listed else []
+    listed: dict[str, list[str]] = {}
+    for result, estimate in estimates:
+        medians = sorted(estimate.medians)
+        if medians[-1] > DISAGREEMENT * medians[0]:
+            heading = _MODES if len(medians) >= MIN_IN_MODES else _DIFFERENCE
+            texts = ", ".join(_short(median, estimate.unit) for median in medians)
+            listed.setdefault(heading, []).append(f"{_name(result, names)}, {texts}")
+    return [f"{heading}: {'; '.join(texts)}." for heading, texts in listed.items()]
 
 
 def note_on_quotients(
