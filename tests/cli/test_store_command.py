@@ -52,7 +52,7 @@ def store(*arguments: str, folder: Path) -> Result:
 
 def rows(listed: Result) -> Sequence[Sequence[str]]:
     assert listed.exit_code == 0, listed.output
-    _, _, lines = listed.stdout.partition("──\n")
+    lines = listed.stdout.partition("──\n")[2].partition("\n\n")[0]
     return [line.split() for line in lines.splitlines() if line]
 
 
@@ -61,8 +61,18 @@ def test_lists_age_and_what_has_changed(tmp_path: Path) -> None:
     keep(tmp_path, JIT, age=timedelta(days=9), versions={**capture().versions, "jax": "0.1"})
     jit, keys = rows(store("list", folder=tmp_path))
     assert keys[0] == "keys"
-    assert " ".join(keys).endswith("1 2 3 h 0 min nothing")
-    assert " ".join(jit).endswith(f"1 2 9 days jax 0.1, now {capture().versions['jax']}")
+    assert " ".join(keys).endswith("1 2 unknown 3 h 0 min nothing")
+    assert " ".join(jit).endswith(f"1 2 unknown 9 days jax 0.1, now {capture().versions['jax']}")
+
+
+def test_lists_what_a_page_may_ask_more_of(tmp_path: Path) -> None:
+    path = keep(tmp_path, KEYS)
+    results = ResultSet.load(path)
+    results.subset(r.model_copy(update={"budget_s": 0.25}) for r in results).save(path)
+    listed = store("list", folder=tmp_path)
+    assert " ".join(rows(listed)[0]).endswith("1 2 0.25 s 3 h 0 min nothing")
+    note = "measures again where its page asks for other points, more processes or a larger budget"
+    assert note in " ".join(listed.stdout.split())
 
 
 def test_lists_what_this_machine_cannot_take(tmp_path: Path) -> None:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     # The results in each file, or why it can't be read.
     Contents = Mapping[Path, ResultSet | str]
 
+_ON_EXTENT = (
+    "A build also measures again where its page asks for other points, more processes or a larger "
+    "budget."
+)
+
 _folder = click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -50,14 +55,12 @@ def list_(experiments: Sequence[str], folder: Path) -> None:
     for path, kept in contents.items():
         changes = ", ".join(reasons(kept)) or "nothing"
         if isinstance(kept, str):
-            rows.append((path.stem, path.parent.name, "", "", "", changes))
+            rows.append((path.stem, path.parent.name, "", "", "", "", changes))
             continue
-        points = len({result.comparison for result in kept})
-        processes = min(len(result.runs) for result in kept)
         name, device = kept[0].experiment, str(kept.environment.device)
-        rows.append((name, device, str(points), str(processes), _age(kept), changes))
-    headers = ("experiment", "device", "points", "processes", "age", "changed since")
-    display(Table(f"Kept in {folder}", headers, rows))
+        rows.append((name, device, *_extent(kept), _age(kept), changes))
+    headers = ("experiment", "device", "points", "processes", "budget", "age", "changed since")
+    display(Table(f"Kept in {folder}", headers, rows, [_ON_EXTENT]))
 
 
 @store.command(epilog="Example: jaxcap store clear jit 'linear algebra'")
@@ -107,8 +110,8 @@ def _contents(folder: Path, experiments: Sequence[str]) -> Contents:
 def _what_has_changed() -> Callable[[ResultSet | str], Sequence[str]]:
     """Return a function that says what has changed since some results were kept.
 
-    A build may have other reasons to measure again, such as fewer processes than a page asks for.
-    What a page asks for stands in its script, which is no part of the package.
+    A build may have other reasons to measure again: see `_ON_EXTENT`. What a page asks for stands
+    in its script, which is no part of the package.
     """
     start_backend()
     from jaxcap.experiments import catalogue
@@ -126,6 +129,14 @@ def _what_has_changed() -> Callable[[ResultSet | str], Sequence[str]]:
         return changes_since(kept, now, experiment.code if experiment else None)
 
     return reasons
+
+
+def _extent(kept: ResultSet) -> tuple[str, str, str]:
+    """Return the points, the processes, and the seconds for each variant that results have at least."""
+    points = len({result.comparison for result in kept})
+    processes = min(len(result.runs) for result in kept)
+    budgets_s = [result.budget_s for result in kept if result.budget_s is not None]
+    return str(points), str(processes), f"{min(budgets_s):g} s" if budgets_s else "unknown"
 
 
 def _age(kept: ResultSet) -> str:
