@@ -11,7 +11,8 @@ REUSE = "JAXCAP_REUSE"
 #: The folder of a machine whose recordings are taken for all experiments, whatever machine this is.
 MACHINE = "JAXCAP_MACHINE"
 #: Set to 1, everything is done as briefly as possible, to see that it works. A single process measures
-#: with too few samples to decide anything, a training makes a step in each epoch, and nothing is kept.
+#: an experiment with too few samples to decide anything, `jaxcap.measure.timing.compare` takes the six
+#: of an interval, a training makes a step in each epoch, and nothing is kept.
 QUICK = "JAXCAP_QUICK"
 #: When the session of a build began, in seconds since 1970.
 SESSION_START = "JAXCAP_SESSION_START_S"

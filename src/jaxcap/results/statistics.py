@@ -414,7 +414,10 @@ def prediction_interval(
     The interval is for somebody who measures again: it contains the number that they will get, not
     just the true one. It assumes that the logarithms of processes' medians are normally distributed
     around a mean that drifts from one run to the next. A median scatters more around that mean than
-    the mean of as many processes would, which the interval allows for.
+    the mean of as many processes would, which the interval allows for. In simulations of such
+    processes it contains at least 94.8 % of the numbers, and up to 98.7 % where few processes scatter
+    as much as the machine drifts. Where each process has one of two modes, which no normal
+    distribution describes, it contains 92 to 93 %.
 
     Parameters
     ----------
