@@ -5,7 +5,7 @@ This module needs no JAX.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -166,8 +166,7 @@ class Releases:
 
         Those that a second recording contradicts are left out.
         """
-        changes = filter(self.is_own_change, self.steps)
-        return sorted(changes, key=lambda c: c.factor, reverse=True)
+        return _largest_first(filter(self.is_own_change, self.steps))
 
     def is_own_change(self, change: ReleaseChange) -> bool:
         """Tell whether a change counts: it is JAX's own, and no second recording contradicts it."""
@@ -251,12 +250,7 @@ class Releases:
             for series in self.of_jax()
             if {before, after} <= series.estimates.keys()
         )
-        own = [
-            c
-            for c in compared
-            if c.is_change and not self._control_moved(c) and not self._is_contradicted(c)
-        ]
-        return sorted(own, key=lambda c: c.factor, reverse=True)
+        return _largest_first(filter(self.is_own_change, compared))
 
     @cached_property
     def then_and_now(self) -> list[ReleaseChange]:
@@ -282,3 +276,7 @@ class Releases:
             if twin and {self.newest, twin} <= series.estimates.keys() and not series.is_exact
         ]
         return adjust([*self.steps, *comparisons])[len(self.steps) :]
+
+
+def _largest_first(changes: Iterable[ReleaseChange]) -> list[ReleaseChange]:
+    return sorted(changes, key=lambda change: change.factor, reverse=True)
