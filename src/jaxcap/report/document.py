@@ -86,7 +86,7 @@ class Document:
         lines = [title, "=" * len(title)]
         for section in map(_printable_section, self.sections):
             lines += ["", section.heading, "-" * len(section.heading), *section.sentences]
-            lines += ["", *(_table_as_text(table) for table in section.tables)]
+            lines += ["", *(f"{table.text(_TEXT_WIDTH)}\n" for table in section.tables)]
         text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).replace(_FENCE, "'''")
         return f"{_FENCE}text\n{text.rstrip()}\n{_FENCE}\n"
 
@@ -140,15 +140,6 @@ def _svg(figure: Figure, prefix: str) -> str:
     words = ". ".join(filter(None, (figure.get_suptitle(), str(figure.get_label()))))
     described = f'<svg role="img" aria-label="{escape(printable(words))}" '
     return svg.replace(INK, "currentColor").replace("<svg ", described, 1)
-
-
-def _table_as_text(table: Table) -> str:
-    # Imported here because most programs that read results never write a text.
-    from rich.console import Console
-
-    console = Console(file=StringIO(), width=_TEXT_WIDTH, record=True, force_jupyter=False)
-    console.print(table)
-    return "\n".join(line.rstrip() for line in console.export_text().splitlines())
 
 
 def _printable_section(section: Section) -> Section:

@@ -11,20 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from io import StringIO
 from itertools import groupby
 from pathlib import Path
-
-from rich.console import Console
 
 from jaxcap.report.exports import side_by_side
 from jaxcap.results.recordings import Recording
 from jaxcap.results.sets import ResultSet
 from jaxcap.results.statistics import Speedup
-from jaxcap.results.tables import Table
 
 # GitHub takes 65,536 letters. Tables that would not fit are left out, the least different first.
 MOST_LETTERS = 50_000
+_ANY_WIDTH = 10_000  # in columns, for a text that may be scrolled sideways
 RELEASES = "releases"  # the folder of a machine that holds what it recorded of them
 
 
@@ -189,7 +186,7 @@ def _table(addition: Addition) -> str:
     assert addition.earlier is not None  # or nothing differed
     name, earlier = addition.earlier
     sets = {"earlier": earlier, "now": addition.results}
-    lines = "\n".join(map(_text, side_by_side(sets)))
+    lines = "\n\n".join(table.text(_ANY_WIDTH) for table in side_by_side(sets))
     # Longer than any in the text, which could otherwise end it.
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", lines)), default=0))
     differing = f"{len(addition.differing())} of {len(addition.ratios())} times differ"
@@ -198,14 +195,6 @@ def _table(addition: Addition) -> str:
     return (
         f"<details><summary>{summary}</summary>\n\n{fence}text\n{lines}\n{fence}\n\n</details>\n\n"
     )
-
-
-def _text(table: Table) -> str:
-    """Return a table as text, of any width and without colours, which CI may ask for."""
-    console = Console(file=StringIO(), width=10_000, force_terminal=False, color_system=None)
-    with console.capture() as capture:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
 def _code(text: str) -> str:

@@ -75,14 +75,18 @@ class Table:
             table.add_row(*(Text(cell) for cell in row))
         return Group(table, *(Text(note) for note in self.notes))
 
-    def __repr__(self) -> str:
+    def text(self, width: int | None = None) -> str:
+        """Return the table as text of at most so many columns, by default as many as the terminal has."""
         from rich.console import Console
 
         # In a notebook, printing would show the table at once.
-        console = Console(file=StringIO(), record=True, force_jupyter=False)
+        console = Console(file=StringIO(), width=width, record=True, force_jupyter=False)
         console.print(self)
         lines = console.export_text().splitlines()
         return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+    def __repr__(self) -> str:
+        return self.text()
 
     def markdown(self) -> str:
         """Return the table in GitHub's Markdown."""
