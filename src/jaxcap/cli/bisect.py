@@ -14,6 +14,7 @@ import click
 
 from jaxcap.cli.options import (
     DASH,
+    FILE_TO_WRITE,
     Function,
     InputError,
     environments_option,
@@ -59,7 +60,7 @@ def _file_option(name: str, description: str) -> Callable[[Function], Function]:
     return click.option(
         name,
         metavar="FILE",
-        type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+        type=FILE_TO_WRITE,
         help=f"{description}; - means standard output.",
     )
 
@@ -199,8 +200,7 @@ def bisect(
         same = _same_changes(folder, outcome, name, threshold)
         run.show(_words_of_benchmarks(same, words))
     if json:
-        found = _as_json(outcome, trials, threshold, same)
-        write(json, found)
+        write(json, _as_json(outcome, trials, threshold, same))
     if csv:
         write(csv, _as_csv(outcome))
 

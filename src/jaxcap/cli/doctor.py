@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from jaxcap.cli.options import FILE_TO_WRITE
 from jaxcap.cli.output import display, write
 
 
@@ -15,7 +16,7 @@ from jaxcap.cli.output import display, write
     "--json",
     "report",
     metavar="[FILE]",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    type=FILE_TO_WRITE,
     is_flag=False,
     flag_value="-",
     help="Print the report as JSON, for example for a bug report, or save it in FILE.",

@@ -30,6 +30,9 @@ class InputError(click.ClickException):
     exit_code = 2
 
 
+#: A file to write, or standard output.
+FILE_TO_WRITE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
 device_option = click.option(
     "--device",
     type=click.Choice(("auto", "cpu", "gpu", "tpu")),
@@ -40,7 +43,7 @@ device_option = click.option(
 json_option = click.option(
     "--json",
     metavar="FILE",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    type=FILE_TO_WRITE,
     help="Save the results in FILE, for jaxcap results to read; - means standard output.",
 )
 python_option = click.option(
@@ -55,6 +58,17 @@ environments_option = click.option(
     help="Where to install the releases; by default, in your cache folder.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print only errors.")
+
+
+def processes_option(default: int, description: str) -> Callable[[Function], Function]:
+    """Make the option ``--processes``, the number of fresh processes that measure."""
+    return click.option(
+        "--processes",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=True,
+        help=description,
+    )
 
 
 def budget_option(default_s: float, description: str) -> Callable[[Function], Function]:

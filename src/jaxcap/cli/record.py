@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.options import InputError, budget_option, quiet_option, require_writable
+from jaxcap.cli.options import (
+    InputError,
+    budget_option,
+    processes_option,
+    quiet_option,
+    require_writable,
+)
 from jaxcap.cli.output import display
 from jaxcap.cli.run import CommandRun, start_backend
 from jaxcap.measure.progress import progress_bar
@@ -29,13 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where to save the results, as a folder for each device with a file for each experiment.",
 )
-@click.option(
-    "--processes",
-    type=click.IntRange(min=1),
-    default=6,
-    show_default=True,
-    help="Number of fresh processes in which to measure each experiment.",
-)
+@processes_option(6, "Number of fresh processes in which to measure each experiment.")
 @budget_option(0.5, "Time to spend on each variant, at each point, in each process.")
 @click.option("--list", "only_list", is_flag=True, help="List the experiments and measure nothing.")
 @quiet_option

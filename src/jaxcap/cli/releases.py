@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.options import InputError, environments_option, python_option, quiet_option
+from jaxcap.cli.options import (
+    InputError,
+    environments_option,
+    processes_option,
+    python_option,
+    quiet_option,
+)
 from jaxcap.cli.output import display
 from jaxcap.cli.run import CommandRun, start_backend
 from jaxcap.measure.progress import progress_bar
@@ -65,13 +71,7 @@ def releases() -> None:
     """Measure the same benchmarks under many releases of JAX."""
 
 
-_processes = click.option(
-    "--processes",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Number of fresh processes in which to measure each release.",
-)
+_processes = processes_option(5, "Number of fresh processes in which to measure each release.")
 _extra = click.option(
     "--extra", default="", help="Extra to install JAX with, such as cuda12 for a GPU."
 )

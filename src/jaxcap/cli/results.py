@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.options import DASH, InputError, require_writable
+from jaxcap.cli.options import DASH, FILE_TO_WRITE, InputError, require_writable
 from jaxcap.cli.output import display, write
 from jaxcap.results.tables import Table
 
@@ -42,7 +42,7 @@ def list_(paths: Sequence[Path]) -> None:
         (
             str(path),
             str(loaded.environment.device),
-            ", ".join(dict.fromkeys(result.experiment for result in loaded.results)),
+            ", ".join(dict.fromkeys(result.experiment for result in loaded)),
             str(len(loaded)),
             loaded.environment.measured_at.strftime("%Y-%m-%d %H:%M UTC"),
         )
@@ -104,7 +104,7 @@ def compare(paths: Sequence[Path], experiment: str | None, variant: str | None) 
 )
 @click.option(
     "--output",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    type=FILE_TO_WRITE,
     default="-",
     help="File to write; standard output by default.",
 )

@@ -12,6 +12,7 @@ from jaxcap.cli.options import (
     InputError,
     budget_option,
     json_option,
+    processes_option,
     quiet_option,
     require_function,
 )
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
 @click.argument("function", metavar="SCRIPT.PY:FUNCTION")
 @click.option("--setup", default="", help="Function that returns the arguments, as a tuple.")
 @click.option("--over", default="", help="Function to compare it with, given the same arguments.")
-@click.option(
-    "--processes",
-    type=click.IntRange(min=1),
-    default=6,
-    show_default=True,
-    help="Number of fresh processes, which take turns. With fewer, intervals are wider.",
+@processes_option(
+    6, "Number of fresh processes, which take turns. With fewer, intervals are wider."
 )
 @budget_option(0.5, "Time to spend on each function, in each process.")
 @json_option

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxcap.cli.options import DASH, InputError, quiet_option, require_writable
+from jaxcap.cli.options import DASH, FILE_TO_WRITE, InputError, quiet_option, require_writable
 from jaxcap.cli.output import write
 from jaxcap.cli.run import CommandRun
 from jaxcap.measure.machine import doctor as installation
@@ -25,31 +25,29 @@ if TYPE_CHECKING:
     from jaxcap.cli.report.measuring import Measured
     from jaxcap.report.document import Document
 
-_file = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
-
 
 @click.command(epilog="Example: jaxcap report --html report.html --json report.json")
 @click.option("--quick", is_flag=True, help="Take 20 seconds, in which less can be measured.")
 @click.option(
     "--html",
     metavar="FILE",
-    type=_file,
+    type=FILE_TO_WRITE,
     default="jaxcap-report.html",
     show_default=True,
     help="Save the report in FILE, as a page that needs no other file.",
 )
-@click.option("--json", metavar="FILE", type=_file, help="Save it as JSON as well.")
+@click.option("--json", metavar="FILE", type=FILE_TO_WRITE, help="Save it as JSON as well.")
 @click.option(
     "--text",
     metavar="FILE",
-    type=_file,
+    type=FILE_TO_WRITE,
     help="Save it as text for an issue. By default, that goes to standard output, which - means for "
     "all files, unless another one goes there.",
 )
 @click.option(
     "--results",
     metavar="FILE",
-    type=_file,
+    type=FILE_TO_WRITE,
     help="Save what was measured, for jaxcap results and for the pages of the site.",
 )
 @quiet_option
