@@ -53,11 +53,11 @@ def unknown_parameters(results: ResultSet) -> str | None:
     results
         Results of one experiment. One that is not in the `catalogue` may have any parameters.
     """
-    experiment = catalogue().get(results.results[0].experiment)
+    experiment = catalogue().get(results[0].experiment)
     if experiment is None:
         return None
     known = [set(point) for point in (*experiment.quick, *experiment.full)]
-    for result in results.results:
+    for result in results:
         if set(result.parameters) not in known:
             names = ", ".join(result.parameters)
             parameters = f"the parameters {names}" if names else "no parameters"

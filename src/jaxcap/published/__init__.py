@@ -19,6 +19,7 @@ from jaxcap.published.assessments import (
     Assessment,
     Conclusion,
     assess,
+    assess_all,
 )
 from jaxcap.published.overview import chart, series_of, tables
 from jaxcap.published.recomputations import Recomputation
@@ -46,6 +47,7 @@ __all__ = [
     "Recomputation",
     "Replication",
     "assess",
+    "assess_all",
     "chart",
     "load",
     "load_wave",

@@ -9,7 +9,7 @@ from math import log
 
 from jaxcap.published.recomputations import Recomputation, recompute
 from jaxcap.published.replications import Replication, find_replications, least_time_s
-from jaxcap.published.values import MISTAKES, NOT_AWAITED, PublishedValue
+from jaxcap.published.values import MISTAKES, NOT_AWAITED, PublishedValue, load
 from jaxcap.results.recordings import Recording
 from jaxcap.results.statistics import Estimate
 
@@ -124,6 +124,11 @@ def assess(published: PublishedValue, recordings: Sequence[Recording]) -> Assess
         else:
             assessment = _explain_unmeasured(published)
     return replace(assessment, replications=replications, recomputation=recomputation)
+
+
+def assess_all(recordings: Sequence[Recording]) -> list[Assessment]:
+    """Compare all published values with our measurements."""
+    return [assess(published, recordings) for published in load().values()]
 
 
 def _refute_by_data_sheet(published: PublishedValue) -> Assessment | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from docutils import nodes
-from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -31,23 +30,12 @@ def setup(app: Sphinx) -> None:
     app.add_directive("path", TutorialPath)
 
 
-class Headline(Protocol):
-    """What an experiment found, in a sentence and in a plot."""
-
-    @property
-    def finding(self) -> str:
-        """The sentence."""
-
-    def draw(self) -> Figure:
-        """Draw the plot, whose label says in words what it shows."""
-
-
 class Subject(NamedTuple):
     """What a headline is about: the tutorial that has more, and a line below the finding."""
 
     tutorial: str
     experiment: str
-    headline: Callable[[ResultSet], Headline]
+    headline: Callable[[ResultSet], Overtaking | Mistakes]
     caption: str
 
 

@@ -24,7 +24,7 @@ class ThenAndNow(SphinxDirective):
         note_all_results(self.env)
         note_published(self.env)
         recordings = page_records.recordings()
-        assessments = [published.assess(value, recordings) for value in published.load().values()]
+        assessments = published.assess_all(recordings)
         match self.arguments[0]:
             case "conclusions":
                 return [_conclusions(assessments)]

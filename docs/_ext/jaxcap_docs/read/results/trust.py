@@ -52,9 +52,7 @@ def _findings() -> Iterator[tuple[str, str, str]]:
     if claims:
         outcomes = Counter(WORDS[outcome] for outcome in claims)
         yield "results/claims", f"{len(claims)} claims checked", _listed(outcomes)
-    assessments = [
-        published.assess(value, page_records.recordings()) for value in published.load().values()
-    ]
+    assessments = published.assess_all(page_records.recordings())
     yield "results/then_and_now", *published_values(assessments)
     for of_machine in recorded()[:1]:
         yield (
