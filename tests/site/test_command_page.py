@@ -8,6 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from docutils.core import publish_doctree
+from docutils.parsers.rst import directives
+from jaxcap_docs.read.commands import NotRun
 from jaxcap_docs.run import outputs
 from sites import Read
 
@@ -45,6 +48,14 @@ def test_outputs_fit_their_boxes(read: Read) -> None:
     shown = [run for run in runs if run.startswith("$ jaxcap")]
     assert max(len(line) for run in shown for line in run.splitlines()) <= int(outputs.COLUMNS)
     assert max(len(run.splitlines()) for run in shown) < 80
+
+
+def test_a_command_that_is_not_run_shows_none_of_its_options() -> None:
+    directives.register_directive("command-output", NotRun)
+    page = publish_doctree(
+        ".. command-output:: jaxcap jit --quiet\n   :nostderr:\n   :ellipsis: 3,-2\n"
+    )
+    assert page.astext() == "$ jaxcap jit --quiet\n(not run in this build)"
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -9,6 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
+from sphinxcontrib.programoutput import ProgramOutputDirective
 
 from jaxcap_docs.lessons import COMMANDS_PAGE, is_chosen
 from jaxcap_docs.read.elements import put_under_title, stamp
@@ -29,6 +30,7 @@ class NotRun(SphinxDirective):
 
     required_arguments = 1
     final_argument_whitespace = True
+    option_spec = ProgramOutputDirective.option_spec  # which have no effect on what isn't run
 
     def run(self) -> list[nodes.Node]:
         """Return the command, and a remark that it was not run."""
