@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -23,6 +25,7 @@ from jaxcap.cli.options import (
     require_writable,
 )
 from jaxcap.cli.output import display, refusing_unwritable
+from jaxcap.measure.machine.disturbance import BUSY_SHARE, Monitor
 from jaxcap.measure.machine.lock import measuring_alone
 from jaxcap.measure.progress import progress_bar
 from jaxcap.results.tables import Table
@@ -111,7 +114,11 @@ class CommandRun:
         from jaxcap.measure.sampling import MeasurementError
         from jaxcap.measure.timing import sweep
 
-        with progress_bar(hidden=self.quiet) as bar, measuring_alone():
+        with (
+            progress_bar(hidden=self.quiet) as bar,
+            measuring_alone(),
+            self._warning_of_other_work(),
+        ):
             task = bar.add_task(experiment, total=len(points))
 
             def shown_points() -> Iterator[Point]:
@@ -131,6 +138,20 @@ class CommandRun:
                 )
             except MeasurementError as error:
                 raise click.ClickException(str(error)) from error
+
+    @contextmanager
+    def _warning_of_other_work(self) -> Iterator[None]:
+        """Warn afterwards if other work took much of the CPU meanwhile: no sample shows that here."""
+        monitor = Monitor(time.process_time())
+        yield
+        monitor.end_window(time.process_time(), at_once=True)
+        (share,) = monitor.shares
+        if share > BUSY_SHARE and not self.quiet:
+            click.echo(
+                f"Warning: other work took {share:.0%} of the CPU while this was measured, so times "
+                "are too long: end it, and measure again",
+                err=True,
+            )
 
     def finish(self, results: ResultSet, *, over: str | None = None) -> None:
         """Show results, and their speed-ups over a variant if one is given; save them."""
