@@ -41,7 +41,7 @@ def load_results(path: str | os.PathLike[str], model: type[Model]) -> Model:
     """
     content = _read_json(path)
     version = content.get("schema_version") if isinstance(content, dict) else None
-    if version == 1:
+    if version == 1 and version is not True:
         content = _from_version_1(content)
     elif version != SCHEMA_VERSION:
         raise ResultsError(
@@ -115,6 +115,11 @@ def _read_json(path: str | os.PathLike[str]) -> Any:
         )
     try:
         return json.loads(content, object_pairs_hook=_without_duplicates)
+    except UnicodeDecodeError:
+        raise ResultsError(
+            f"{path} is not text in UTF-8, as JSON is: unpack it if it is compressed, or get another "
+            "copy of the file"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise ResultsError(
             f"{path} is not valid JSON, perhaps because it was cut short: measure again, or get "
