@@ -83,7 +83,7 @@ def test_picked_conclusion_is_highlighted_in_the_chart(html: Path, phone: Page) 
     expect(chart).to_have_attribute("src", address)
     for name in select.locator("option").all_inner_texts()[1:]:
         select.select_option(name)
-        series = published.series_of(published.Conclusion(name))
+        series = published.series_id(published.Conclusion(name))
         expect(chart).to_have_attribute("src", f"{address}#{series}.0")
         assert f'<g id="{series}.0">' in svg
         assert f'[id="{series}.0"]:target' in svg

@@ -21,7 +21,7 @@ from jaxcap.published.assessments import (
     assess,
     assess_all,
 )
-from jaxcap.published.overview import chart, series_of, tables
+from jaxcap.published.overview import chart, series_id, tables
 from jaxcap.published.recomputations import Recomputation
 from jaxcap.published.replications import CEILINGS, Replication
 from jaxcap.published.values import (
@@ -51,6 +51,6 @@ __all__ = [
     "chart",
     "load",
     "load_wave",
-    "series_of",
+    "series_id",
     "tables",
 ]

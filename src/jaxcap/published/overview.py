@@ -44,7 +44,7 @@ def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> figures
         and assessment.published.time_s
         and assessment.replications
     ]
-    label, series = f"{conclusion} ({len(measured)})", series_of(conclusion)
+    label, series = f"{conclusion} ({len(measured)})", series_id(conclusion)
     xs = [published_s for published_s, _ in measured]
     ys = [replication.correct_time.value for _, replication in measured]
     if conclusion is not Conclusion.MISTAKE:
@@ -54,7 +54,7 @@ def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> figures
     return figures.Group(label, xs, ys, mistaken, other_label, series)
 
 
-def series_of(conclusion: Conclusion) -> str:
+def series_id(conclusion: Conclusion) -> str:
     """Return the id of a conclusion's points in the vector graphic of `chart`."""
     return f"series-{conclusion.name.lower()}"
 

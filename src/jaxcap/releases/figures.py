@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
-from jaxcap.releases.changes.claims import CheckedClaim
+from jaxcap.releases.changes.claims import ClaimByRelease
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import FEW_PROCESSES, MODE_FACTOR, ReleaseChange, Series
 from jaxcap.releases.recording.files import TWIN
@@ -108,7 +108,7 @@ def _label_cells(axes: Axes, rows: Sequence[str], names: Sequence[str]) -> None:
     axes.spines[:].set_visible(False)
 
 
-def claims(checked: Sequence[CheckedClaim], names: Sequence[str]) -> Figure:
+def claims(checked: Sequence[ClaimByRelease], names: Sequence[str]) -> Figure:
     """Draw what became of claims: a row for each, and a column for each release.
 
     Parameters

@@ -9,7 +9,7 @@ from releases_made_up import NAMES, record
 
 from jaxcap.releases import figures
 from jaxcap.releases.benchmarks import BENCHMARKS
-from jaxcap.releases.changes.claims import CLAIMS, CheckedClaim, check
+from jaxcap.releases.changes.claims import CLAIMS, ClaimByRelease, check
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.recorded import load
 from jaxcap.report.claims import Outcome
@@ -24,9 +24,9 @@ def recording(folder: Path, *, processes: int = 5) -> Releases:
     return releases
 
 
-def checked(*outcomes: Outcome) -> CheckedClaim:
+def checked(*outcomes: Outcome) -> ClaimByRelease:
     by_release = dict(zip(NAMES, outcomes, strict=False))
-    return CheckedClaim(ADDING, by_release, dict.fromkeys(by_release, 2.0))
+    return ClaimByRelease(ADDING, by_release, dict.fromkeys(by_release, 2.0))
 
 
 def test_claims_are_about_benchmarks_and_lessons_that_there_are() -> None:

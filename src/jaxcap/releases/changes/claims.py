@@ -117,7 +117,7 @@ CLAIMS = (
 
 
 @dataclass(frozen=True)
-class CheckedClaim:
+class ClaimByRelease:
     """A claim, and what became of it under each release that measured it.
 
     Attributes
@@ -153,7 +153,7 @@ class CheckedClaim:
         return "; ".join(f"{outcome} {' and '.join(texts)}" for outcome, texts in spans.items())
 
 
-def check(releases: Releases) -> list[CheckedClaim]:
+def check(releases: Releases) -> list[ClaimByRelease]:
     """Check all claims under each release, correcting for how many checks that makes.
 
     Claims are left out whose benchmarks weren't recorded.
@@ -178,7 +178,9 @@ def check(releases: Releases) -> list[CheckedClaim]:
         quicker_s, slower_s = (each.estimates[release].value for each in pairs[claim])
         ratios[claim][release] = slower_s / quicker_s
         outcomes[claim][release] = _outcome(mean.value, p)
-    return [CheckedClaim(claim, outcomes[claim], ratios[claim]) for claim in pairs if ratios[claim]]
+    return [
+        ClaimByRelease(claim, outcomes[claim], ratios[claim]) for claim in pairs if ratios[claim]
+    ]
 
 
 def _compare(quicker: Series, slower: Series, release: str) -> MeanRatio:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jaxcap.releases.changes.claims import CheckedClaim
+from jaxcap.releases.changes.claims import ClaimByRelease
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import ReleaseChange
 from jaxcap.releases.recording.files import version_key
@@ -40,7 +40,9 @@ class Outlook:
     claims: Mapping[str, Outcome]
 
     @classmethod
-    def of(cls, version: str, releases: Releases, claims: Sequence[CheckedClaim]) -> Outlook | None:
+    def of(
+        cls, version: str, releases: Releases, claims: Sequence[ClaimByRelease]
+    ) -> Outlook | None:
         """Look a release up; None if only later ones were recorded.
 
         Parameters

@@ -43,7 +43,7 @@ class ThenAndNow(SphinxDirective):
 def _pick(assessments: Iterable[published.Assessment], label: str) -> nodes.raw:
     """Let readers pick one of the conclusions that there are."""
     there = {assessment.conclusion for assessment in assessments}
-    series = {str(c): f"{published.series_of(c)}.0" for c in published.Conclusion if c in there}
+    series = {str(c): f"{published.series_id(c)}.0" for c in published.Conclusion if c in there}
     return raw_html(pick(label, "conclusion", series))
 
 

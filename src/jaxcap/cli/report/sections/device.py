@@ -110,13 +110,13 @@ def ceilings(measured: Measured) -> Section:
 
 def _recorded_ceilings(measured: Measured, device: Device) -> dict[str, Ceilings]:
     """Find the ceilings of other machines' devices of the same platform, by name and date."""
-    found = {}
+    ceilings_by_label = {}
     for recording in measured.recordings:
         for part in recording.on_each_device(CEILINGS):
             if part.device.platform == device.platform:
                 with suppress(ValueError):
-                    found[part.label] = Ceilings.from_results(part.results, part.device)
-    return found
+                    ceilings_by_label[part.label] = Ceilings.from_results(part.results, part.device)
+    return ceilings_by_label
 
 
 def _table_of_ceilings(here: Ceilings, others: Mapping[str, Ceilings]) -> Table:

@@ -27,13 +27,13 @@ def installation(findings: Sequence[Diagnosis]) -> Section:
     )
 
 
-def limits(found: Limits, measured: Measured) -> Section:
+def limits(process_limits: Limits, measured: Measured) -> Section:
     """Tell how many cores and how much memory there are, and who limits them."""
     sentences = []
-    if found.effective_cores < found.usable_cores:
+    if process_limits.effective_cores < process_limits.usable_cores:
         sentences.append(
-            f"This process sees {found.usable_cores} cores, but gets the time of "
-            f"{found.cpu_quota:g}: libraries start a thread for each core that they see, so their "
+            f"This process sees {process_limits.usable_cores} cores, but gets the time of "
+            f"{process_limits.cpu_quota:g}: libraries start a thread for each core that they see, so their "
             "threads wait for one another, and times vary."
         )
     return Section(
@@ -44,32 +44,40 @@ def limits(found: Limits, measured: Measured) -> Section:
             Table(
                 "What this process may use",
                 ("", "found"),
-                [*_rows_of_limits(found), *_rows_of_threads(measured)],
+                [*_rows_of_limits(process_limits), *_rows_of_threads(measured)],
                 text_columns=(1,),
             )
         ],
-        data={**vars(found), "variables": dict(found.variables), "threads": measured.threads},
+        data={
+            **vars(process_limits),
+            "variables": dict(process_limits.variables),
+            "threads": measured.threads,
+        },
     )
 
 
-def _rows_of_limits(found: Limits) -> list[tuple[str, str]]:
-    quota = f"that of {found.cpu_quota:g} cores" if found.cpu_quota else "no limit is known"
-    variables = ", ".join(f"{name}={value}" for name, value in found.variables.items())
+def _rows_of_limits(process_limits: Limits) -> list[tuple[str, str]]:
+    quota = (
+        f"that of {process_limits.cpu_quota:g} cores"
+        if process_limits.cpu_quota
+        else "no limit is known"
+    )
+    variables = ", ".join(f"{name}={value}" for name, value in process_limits.variables.items())
     return [
-        ("Cores", f"{found.usable_cores} of {found.cores} may be used"),
+        ("Cores", f"{process_limits.usable_cores} of {process_limits.cores} may be used"),
         ("Processor time", quota),
-        ("Memory", _memory(found)),
+        ("Memory", _memory(process_limits)),
         ("Variables", variables or "none is set that limits the threads of libraries"),
     ]
 
 
-def _memory(found: Limits) -> str:
-    if found.memory_bytes is None:
+def _memory(process_limits: Limits) -> str:
+    if process_limits.memory_bytes is None:
         return "not known"
-    total = decimal(found.memory_bytes)
-    if found.memory_limit_bytes is None:
+    total = decimal(process_limits.memory_bytes)
+    if process_limits.memory_limit_bytes is None:
         return f"{total}; no limit is known"
-    return f"{decimal(found.memory_limit_bytes)} of {total}, the limit of a container"
+    return f"{decimal(process_limits.memory_limit_bytes)} of {total}, the limit of a container"
 
 
 def _rows_of_threads(measured: Measured) -> list[tuple[str, str]]:
