@@ -22,6 +22,9 @@ from jaxcap.releases.recording.files import TWIN, version_key
 from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Speedup
 
+# The columns of ``replays.csv`` that are texts; another one is a comment.
+_TEXTS = ("thread", "report", "benchmark", "good", "alternative")
+
 ReplayOutcome = Literal["reproduced", "smaller", "not seen", "undecided"]
 
 
@@ -228,14 +231,7 @@ def _in_or_by(before: str, verdicts: Mapping[str, ReplayVerdict]) -> str:
 def _load() -> tuple[Replay, ...]:
     with Path(__file__).with_name("replays.csv").open(encoding="utf-8", newline="") as file:
         return tuple(
-            Replay(
-                thread=row["thread"],
-                report=row["report"],
-                benchmark=row["benchmark"],
-                factor=float(row["factor"]),
-                good=row["good"],
-                alternative=row["alternative"],
-            )
+            Replay(factor=float(row["factor"]), **{name: row[name] for name in _TEXTS})
             for row in csv.DictReader(file)
         )
 

@@ -28,7 +28,7 @@ from jaxcap.measure.machine.limits import Limits
 from jaxcap.report.document import Section
 
 
-def build(facts: Facts, process_limits: Limits, measured: Measured) -> list[Section]:
+def build(facts: Facts, bounds: Limits, measured: Measured) -> list[Section]:
     """Make all sections, in reading order."""
     findings, checked = diagnose(facts), check_claims(measured)
     noise, call = quiet(facts, measured), dispatch(measured)
@@ -36,7 +36,7 @@ def build(facts: Facts, process_limits: Limits, measured: Measured) -> list[Sect
     return [
         _summary(facts, findings, told, checked),
         installation(findings),
-        limits(process_limits, measured),
+        limits(bounds, measured),
         noise,
         ceilings(measured),
         call,

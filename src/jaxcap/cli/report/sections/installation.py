@@ -27,13 +27,13 @@ def installation(findings: Sequence[Diagnosis]) -> Section:
     )
 
 
-def limits(process_limits: Limits, measured: Measured) -> Section:
+def limits(bounds: Limits, measured: Measured) -> Section:
     """Tell how many cores and how much memory there are, and who limits them."""
     sentences = []
-    if process_limits.effective_cores < process_limits.usable_cores:
+    if bounds.effective_cores < bounds.usable_cores:
         sentences.append(
-            f"This process sees {process_limits.usable_cores} cores, but gets the time of "
-            f"{process_limits.cpu_quota:g}: libraries start a thread for each core that they see, so their "
+            f"This process sees {bounds.usable_cores} cores, but gets the time of "
+            f"{bounds.cpu_quota:g}: libraries start a thread for each core that they see, so their "
             "threads wait for one another, and times vary."
         )
     return Section(
@@ -44,40 +44,36 @@ def limits(process_limits: Limits, measured: Measured) -> Section:
             Table(
                 "What this process may use",
                 ("", "found"),
-                [*_rows_of_limits(process_limits), *_rows_of_threads(measured)],
+                [*_rows_of_limits(bounds), *_rows_of_threads(measured)],
                 text_columns=(1,),
             )
         ],
         data={
-            **vars(process_limits),
-            "variables": dict(process_limits.variables),
+            **vars(bounds),
+            "variables": dict(bounds.variables),
             "threads": measured.threads,
         },
     )
 
 
-def _rows_of_limits(process_limits: Limits) -> list[tuple[str, str]]:
-    quota = (
-        f"that of {process_limits.cpu_quota:g} cores"
-        if process_limits.cpu_quota
-        else "no limit is known"
-    )
-    variables = ", ".join(f"{name}={value}" for name, value in process_limits.variables.items())
+def _rows_of_limits(bounds: Limits) -> list[tuple[str, str]]:
+    quota = f"that of {bounds.cpu_quota:g} cores" if bounds.cpu_quota else "no limit is known"
+    variables = ", ".join(f"{name}={value}" for name, value in bounds.variables.items())
     return [
-        ("Cores", f"{process_limits.usable_cores} of {process_limits.cores} may be used"),
+        ("Cores", f"{bounds.usable_cores} of {bounds.cores} may be used"),
         ("Processor time", quota),
-        ("Memory", _memory(process_limits)),
+        ("Memory", _memory(bounds)),
         ("Variables", variables or "none is set that limits the threads of libraries"),
     ]
 
 
-def _memory(process_limits: Limits) -> str:
-    if process_limits.memory_bytes is None:
+def _memory(bounds: Limits) -> str:
+    if bounds.memory_bytes is None:
         return "not known"
-    total = decimal(process_limits.memory_bytes)
-    if process_limits.memory_limit_bytes is None:
+    total = decimal(bounds.memory_bytes)
+    if bounds.memory_limit_bytes is None:
         return f"{total}; no limit is known"
-    return f"{decimal(process_limits.memory_limit_bytes)} of {total}, the limit of a container"
+    return f"{decimal(bounds.memory_limit_bytes)} of {total}, the limit of a container"
 
 
 def _rows_of_threads(measured: Measured) -> list[tuple[str, str]]:
