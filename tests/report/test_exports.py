@@ -107,10 +107,11 @@ def test_zeros_of_a_coarse_clock_have_no_ratio() -> None:
 
 
 def test_a_parameter_called_device_leaves_the_column_of_the_machine() -> None:
-    parameters = {"device": "cpu", "size": 10}
+    parameters = {"device": "cpu", "size": 10, "parameter_device": 7}
     header, line = as_csv(make_set(make_result(parameters=parameters))).splitlines()
     row = dict(zip(header.split(","), line.split(","), strict=True))
     assert (row["device"], row["parameter_device"], row["size"]) == ("Test CPU (CPU)", "cpu", "10")
+    assert row["parameter_parameter_device"] == "7"
     assert (row["fits_cache"], row["interval"]) == ("True", "median")
 
 

@@ -55,11 +55,16 @@ def rows(results: ResultSet) -> list[dict[str, Any]]:
 def as_csv(results: ResultSet) -> str:
     """Return `rows` with a column for each parameter, as in RFC 4180 but for the line ends.
 
-    A parameter with the name of another column is called ``parameter_name``.
+    A parameter with the name of an earlier column is called ``parameter_name``.
     """
     flat = rows(results)
     names = dict.fromkeys(name for row in flat for name in row["parameters"])
-    columns = {name: f"parameter_{name}" if name in flat[0] else name for name in names}
+    columns: dict[str, str] = {}
+    for name in names:
+        column = name
+        while column in flat[0] or column in columns.values():
+            column = f"parameter_{column}"
+        columns[name] = column
     for row in flat:
         parameters = row.pop("parameters")
         row.update({columns[name]: value for name, value in parameters.items()})
