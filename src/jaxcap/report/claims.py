@@ -292,7 +292,7 @@ def claim(
     --------
     >>> from time import sleep
     >>> from jaxcap.measure.timing import compare
-    >>> naps = {"short": lambda: sleep(0.001), "long": lambda: sleep(0.003)}
+    >>> naps = {"short": lambda: sleep(0.001), "long": lambda: sleep(0.03)}
     >>> results = compare(naps, budget_s=0.1)
     >>> evidence = speedup_of("short", over="long")
     >>> claim("a short nap ends sooner than a long one", results, evidence).sentence
