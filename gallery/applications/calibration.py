@@ -32,8 +32,8 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 # %%
 # To calibrate the cheap sensor is to run its law backwards: subtract the offset, and divide by the
 # slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings :math:`(b - o) /
-# s` come close to the reference :math:`a`. Our measure of "close" is the root of the mean squared
-# difference, and the lower it is, the better the calibration:
+# s` come close to the reference :math:`a`. How close? We take the root of the mean squared
+# difference, so the lower it is, the better:
 #
 # .. math::
 #
@@ -237,9 +237,11 @@ for dtype in ("float64", "float32"):
 
 # %%
 # In 64 bits, a search stops when the gradient is small enough, and the first number is the distance
-# that is left then. In 32 bits, rounding adds to it. Now see what these numbers describe: on the
-# left the readings and the fit, on the right the same with the true law subtracted, which magnifies
-# what is left.
+# that is left then. In 32 bits, rounding adds to it: in each error, and even more in a difference
+# between two errors that are nearly equal.
+#
+# Now see what these numbers describe: on the left the readings and the fit, on the right the same
+# with the true law subtracted, which magnifies what is left.
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 figure, (left, right) = plt.subplots(1, 2)
 for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):

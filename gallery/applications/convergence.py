@@ -140,7 +140,7 @@ print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
 # Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
 # If it doesn't, the search tries shorter and shorter steps, and gives up. But the place where it
 # gives up is a good one. Close to a minimum, the error hardly changes: that is why the search can't
-# see it fall, and also why you lose nothing when it stops. In 64 bits, rounding is so much smaller
+# see it fall, and why you lose nothing when it stops. In 64 bits, rounding is so much smaller
 # that the gradient comes near zero first.
 #
 # A failure to take seriously
