@@ -33,14 +33,14 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 # To calibrate the cheap sensor is to run its law backwards: subtract the offset, and divide by the
 # slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings :math:`(b - o) /
 # s` come close to the reference :math:`a`. How close? We take the root of the mean squared
-# difference, so the lower it is, the better:
+# difference:
 #
 # .. math::
 #
 #     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
 #
-# In Python, this takes only operators and methods of arrays, and neither ``np`` nor ``jnp``. So one
-# function serves the arrays of both libraries:
+# In Python, this needs no ``np`` and no ``jnp``. Operators and methods of arrays will do, so one
+# function serves both libraries:
 Source(calibration.corrected, rmse)
 
 # %%
