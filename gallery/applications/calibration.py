@@ -351,10 +351,10 @@ fit_pays
 
 # %%
 # If your prediction was off, you may have left out what happens *between* evaluations. SciPy's loop
-# is Python, and inside JAX there is none, which counts as long as evaluations are short. With more
-# parameters, differences fall further behind: a hundred parameters take a hundred more evaluations
-# for each gradient, and :func:`jax.grad` still takes one pass backwards. The price of the whole fit
-# inside JAX is its first call, which compiles:
+# is Python, and inside JAX there is none, which counts as long as evaluations are short. And with
+# more parameters, differences cost more: a hundred parameters take a hundred more evaluations for
+# each gradient, where :func:`jax.grad` still needs a single pass backwards. The price of the whole
+# fit inside JAX is its first call, which compiles:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
