@@ -80,8 +80,9 @@ show_type(
 )
 
 # %%
-# So wherever a message isn't obvious, you now have a line of your program that asks for it. How
-# much is sent, the types don't say.
+# So where there is a choice, a line of your program says what you have chosen. (A sum over a split
+# axis also needs a message, but JAX doesn't ask, because it has a rule: every device gets the
+# result.) The types don't say how much is sent.
 #
 # One step, split in two ways
 # ---------------------------
@@ -327,9 +328,10 @@ by_batch = less_is_faster.estimate
 # A split batch sends the gradients of all weights, and split units send results for the whole
 # batch. So to send few bytes, split the batch if it is large compared with the network, and the
 # units if the network is large compared with the batch. If the weights don't fit on a device, you
-# have to split them in any case. Explicit types show where something has to be sent.
+# have to split them in any case. Explicit types make you choose how a result is split, wherever
+# there is a choice.
 #
-# How much is sent, only the compiled program tells. With the same split of the weights, each device
+# Only the compiled program tells how much is sent. With the same split of the weights, each device
 # had to send :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we
 # did.
 #
