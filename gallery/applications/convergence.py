@@ -3,9 +3,10 @@ Can you believe an optimiser?
 =============================
 
 An optimiser's last word is "success" or "failure". It is tempting to keep the fits that succeeded,
-and to throw the others away. This page shows what you would keep and what you would lose: a search
-that succeeds without having moved, a hundred fits among which some fail at the right place, and a
-failure that really is one. And it finds a better sign than the word.
+and to throw the others away. What would you keep then, and what would you lose? This page gives a
+search data that it can't handle, and reads its report. It compares a hundred reports with where the
+searches ended. Then it looks at a failure that you should take seriously, and at a sign by which
+you can tell it from the others.
 """
 
 # %%
