@@ -4,9 +4,9 @@ Why isn't the best fit the truth?
 
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
 error. They aren't the sensor's, and with ten million readings they still wouldn't be. Nothing is
-wrong with the optimiser or with the data: we asked for the wrong thing. This page shows where the
-fit ends up and why, and what an estimator has to know to do better. There is little JAX in it,
-because what you ask an optimiser to do matters in any library.
+wrong with the optimiser or with the data. We only asked for something other than the truth. This
+page shows where the fit ends up and why, and what an estimator has to know to do better. There is
+little JAX in it, because what you ask an optimiser to do matters in any library.
 """
 
 # %%
@@ -53,7 +53,8 @@ calibration.least_squares_limit()
 # estimator asks in which proportion the two sensors err. It then looks for the line that is nearest
 # to the points, with distances measured in units of each sensor's noise. (With equal noise this is
 # orthogonal distance regression.) You find the proportion in data sheets, or in an afternoon of
-# showing both sensors the same thing many times. Here, the simulation knows it:
+# showing both sensors the same thing many times. Here, the simulation knows the proportion, and we
+# pass it as the last argument:
 Source(calibration.deming)
 
 # %%
