@@ -226,9 +226,9 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# Was your guess near? The step with a list of a thousand leaves was :measured:`thousand_leaves than
-# the one with a single array`. With these leaves in nested dicts, it was :measured:`nested than
-# with a list`.
+# Was your guess near? The step with a list of a thousand leaves was
+# :measured:`thousand_leaves than the one with a single array`. With these leaves in nested dicts,
+# it was :measured:`nested than with a list`.
 #
 # Where could the time go? Before each run, JAX looks at `the shape and type
 # <https://docs.jax.dev/en/latest/201/jit.html>`__ of every leaf, to find the program that fits, and
@@ -406,8 +406,8 @@ module = ten.speedup(MODULE, over=SPLIT)
 # JAX looks at each array in each call, and XLA may make a kernel for each. A short step on a list
 # of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
 # with the arrays in nested dicts it was :measured:`nested than with the list`. A module is taken
-# apart in Python as well: with ten small layers, ``nnx.jit`` was :measured:`module than jax.jit of
-# a split state`.
+# apart in Python as well: with ten small layers, ``nnx.jit`` was
+# :measured:`module than jax.jit of a split state`.
 #
 # So pack parameters in the form that is easiest to read, be it a dict, a registered class or a
 # module. Only if your steps are short, so that the device would wait for Python, reduce the number
