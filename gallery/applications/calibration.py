@@ -2,19 +2,20 @@
 Calibrating a sensor
 ====================
 
-You have ten thousand readings of a cheap sensor, a good sensor to compare it with, and want the law
-that connects them. Which optimiser should fit it? This page tries three, one of which runs inside
-JAX. It watches them walk down to the optimum, and compares what the walk costs. The next two pages
-ask whether you can believe what an optimiser reports, and whether the best fit is the truth.
+You have ten thousand readings of a cheap sensor, and a good sensor beside it that shows what the
+readings should have been. You want the law that connects the two, and an optimiser to find it.
+SciPy has one, JAX has one, and SciPy's can borrow its gradients from JAX. This page lets all three
+walk down to the optimum, and compares what the walk costs. The next two pages ask whether you can
+believe what an optimiser reports, and whether the best fit is the truth.
 """
 
 # %%
 # Two sensors, and the law between them
 # -------------------------------------
-# Our reference sensor shows the true quantity, with a little noise. The cheap sensor reads slope
-# times truth plus offset. It has noise as well, and its slope varies a little from reading to
-# reading. Both are simulated, by :func:`~jaxcap.kernels.calibration.sensors`, so we know what an
-# optimiser should find:
+# Our reference sensor shows the true quantity, with a little noise. The cheap sensor shows the
+# truth multiplied by a slope, plus an offset. It is noisy as well, and its slope varies a little
+# from reading to reading. Both sensors are simulated, by
+# :func:`~jaxcap.kernels.calibration.sensors`, so we know the law that an optimiser is looking for:
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -29,16 +30,17 @@ reference, reading = calibration.sensors(seed=0)
 print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 
 # %%
-# To calibrate is to run the law backwards: subtract the offset, divide by the slope. With a good
-# slope :math:`s` and offset :math:`o`, the corrected readings :math:`(b - o) / s` agree with the
-# reference :math:`a`. How well? We take the root of the mean squared difference:
+# To calibrate the cheap sensor is to run its law backwards: subtract the offset, and divide by the
+# slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings :math:`(b - o) /
+# s` come close to the reference :math:`a`. How close? We take the root of the mean squared
+# difference:
 #
 # .. math::
 #
 #     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
 #
-# In Python, this needs no ``np`` and no ``jnp``. It has only operators and methods, so the same
-# function takes arrays of either library:
+# In Python, this needs no ``np`` and no ``jnp``. Operators and methods of arrays will do, so one
+# function serves both libraries:
 Source(calibration.corrected, rmse)
 
 # %%
@@ -50,16 +52,17 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
     print(f"{label}: NumPy {in_numpy:.10f}, JAX {in_jax:.10f}")
 
 # %%
-# The last digits differ because NumPy had 64 bits and JAX 32. For the timings below, both get the
-# same data in the same dtype.
+# The last digits differ because NumPy computed in 64 bits and JAX in 32. In the timings below, both
+# have 32.
 #
 # What one evaluation costs
 # -------------------------
-# An optimiser asks for this number again and again. NumPy makes several passes over the data to
-# compute it, and stores what comes out of each. :func:`jax.jit` can do it in a single pass. On the
-# other hand, a call of JAX has its :doc:`overhead </tutorials/performance/dispatch_overhead>`. How
-# many readings do you think it takes until the passes that JAX saves outweigh its overhead? (A
-# plain Python loop takes part, too, up to the size where you would have to wait for it.)
+# An optimiser asks for the error again and again. To compute it, NumPy makes several passes over
+# the data: one to subtract the offset, one to divide by the slope, and so on, each of which stores
+# an array for the next. :func:`jax.jit` can merge them into a single pass. On the other hand, each
+# call of JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings
+# do you think it takes until the passes that JAX saves outweigh it? (A plain Python loop takes
+# part, too, up to the size where you would have to wait for it.)
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
 from jaxcap.report import figures
 
@@ -97,16 +100,17 @@ jit_pays
 
 # %%
 # Of the sizes that we tried, compiling certainly pays for :measured:`break_even`. Was your guess
-# near? Where ``jit`` is behind at few readings, you see the price of a call. On a CPU this includes
-# handing the work to a thread of its own, which has to wake up first. As for the loop: when
-# somebody tells you what JAX gained over one, ask how much of that NumPy would have gained.
+# near? If ``jit`` is behind at few readings, you are looking at the price of a call. On a CPU, that
+# includes handing the work to another thread, which has to wake up first. And look at the loop: if
+# somebody tells you what JAX gained over one, ask how much of the gain NumPy would have had.
 #
 # A longer parameter vector is another program
 # --------------------------------------------
 # If your sensor isn't quite linear, give ``rmse`` more parameters. They bend the corrected readings
 # by a square, a cube and so on, and if they are zero, they change nothing. But ``jit`` compiles for
-# *shapes*, and a vector of three has another shape than a vector of two. When will this function be
-# traced? Python only runs it to trace it, so a ``print`` inside tells us:
+# *shapes*, and a vector of three numbers has another shape than a vector of two. So which of these
+# calls compile? A compiled function runs its Python code only while it is traced, so a ``print`` in
+# it will tell:
 
 
 @jax.jit
@@ -122,9 +126,9 @@ for vector in (four[:2], four[:3], four):
         error(vector, *data_32)
 
 # %%
-# JAX traces and compiles each new length once, and compiling takes far longer than an evaluation.
-# If your lengths keep changing, pad them: fill every vector with zeros up to the same length, and
-# one program serves them all:
+# Each new length is traced and compiled once, and compiling takes far longer than an evaluation.
+# Here this is cheap to avoid, because a parameter of zero changes nothing: fill every vector with
+# zeros up to one length, and one program serves them all:
 
 
 @jax.jit
@@ -138,38 +142,40 @@ for length in (2, 3, 4):
     print(f"{length} parameters: {padded_error(padded, *data_32):.6f}")
 
 # %%
-# A single trace, and the same error for all three lengths. (:doc:`The page on static arguments
-# </tutorials/transformations/static_arguments>` measures what compiling costs, and has other ways
-# to avoid it.)
+# The function was traced once, and found the same error for all three lengths. In return, each
+# evaluation now pays for four parameters, even where two would do. (:doc:`The page on static
+# arguments </tutorials/transformations/static_arguments>` measures what compiling costs, and has
+# other ways to avoid it.)
 #
 # One method, three optimisers
 # ----------------------------
-# All three optimisers use the same method, named after Broyden, Fletcher, Goldfarb and Shanno
-# (BFGS): walk downhill, and learn from the gradients on the way how the valley bends. They differ
+# All three optimisers use the same method, BFGS, named after Broyden, Fletcher, Goldfarb and
+# Shanno: walk downhill, and learn from the gradients on the way how the valley bends. They differ
 # in where the gradients come from, and in where the loop runs.
 #
 # *SciPy with differences.* If you give `SciPy
 # <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
-# estimates one. For each parameter, it takes a small step to the side and evaluates the error once
-# more. How small a step should be depends on the dtype, which will matter below.
+# estimates one: for each parameter, it takes a small step to the side, and evaluates the error once
+# more. How small that step should be depends on the dtype, so our function chooses it by the dtype.
 Source(calibration.fit_by_scipy)
 
 # %%
-# *SciPy with JAX's gradient.* :func:`jax.value_and_grad` computes the error and its exact gradient
-# together. The loop is still SciPy's, and runs in Python. Each evaluation is one call of
-# ``_error_and_gradient``, which is ``jax.jit(jax.value_and_grad(rmse))``:
+# *SciPy with JAX's gradient.* :func:`jax.value_and_grad` computes the error together with its
+# gradient, which is exact but for rounding. The loop is still SciPy's, and runs in Python. Each of
+# its evaluations is a call of ``_error_and_gradient``, which is
+# ``jax.jit(jax.value_and_grad(rmse))``:
 Source(calibration.fit_by_gradient)
 
 # %%
-# *JAX's own.* :func:`jax.scipy.optimize.minimize` has the loop written in JAX as well. So we can
-# compile the whole fit, and one call runs all of it.
+# *JAX's own.* In :func:`jax.scipy.optimize.minimize`, the loop is written in JAX as well. So we can
+# compile the whole fit, and a single call runs all of it.
 inside_jax = jax.jit(calibration.fit_by_jax)
 Source(calibration.fit_by_jax)
 
 # %%
 # Do they agree?
 # --------------
-# Each of them gets the same data and the same start, in 64 bits and in 32.
+# Each optimiser gets the same data and the same start, once in 64 bits and once in 32.
 OPTIMISERS = {
     "SciPy, differences": calibration.fit_by_scipy,
     "SciPy, JAX gradient": calibration.fit_by_gradient,
@@ -191,9 +197,9 @@ for dtype in ("float64", "float32"):
         fits[f"{name}, {dtype}"] = fit_in(dtype, optimiser)
 
 # %%
-# This problem is kind enough to have an independent answer. Written with :math:`1/s` and
-# :math:`-o/s`, the correction is linear in its parameters, and linear least squares needs no
-# iteration:
+# We can check all of them, because this problem also has an answer in closed form. Written with
+# :math:`u = 1/s` and :math:`v = -o/s`, a corrected reading is :math:`u b + v`. That is linear in
+# :math:`u` and :math:`v`, and linear least squares needs no search:
 Source(calibration.least_squares)
 
 # %%
@@ -215,25 +221,27 @@ headers = ("", "reports", "steps", "evaluations", "slope", "offset", "error")
 Table("One calibration, from the same start", headers, rows)
 
 # %%
-# Before you compare evaluations across rows, ask what was counted. SciPy's differences evaluate the
-# error once more for each parameter, so a step downhill takes several evaluations. Where JAX
-# computes the gradient, it comes along with the error, and nothing is counted for it. (A document
-# from 2023 published such counts, of two optimisers that had got different data. :doc:`Then and now
-# </results/then_and_now>` has them beside ours.)
+# Before you compare evaluations across rows, ask what was counted. SciPy's differences take one
+# more evaluation of the error for each parameter, and these are counted. Where JAX computes the
+# gradient, it comes along with the error, and nothing is counted for it, though it isn't free. (A
+# document from 2023 published such counts, of two optimisers that had got different data.
+# :doc:`Then and now </results/then_and_now>` has them beside ours.)
 #
-# Two more columns are worth a look. What an optimiser *reports* and what it *found* are different
-# things, and in 32 bits they need not go together. :doc:`The next page
-# </tutorials/applications/convergence>` finds out why. Here we ask only about what was found: how
-# far from the closed form is the worst of the three, relative to the value?
+# Then compare what each optimiser *reports* with what it *found*. In 32 bits, the two needn't go
+# together, and :doc:`the next page </tutorials/applications/convergence>` finds out why. Here we
+# ask only about what was found. How far is the worst of the three from the closed form, as a share
+# of the value?
 for dtype in ("float64", "float32"):
     found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
-# In 64 bits, a search stops when the gradient is small enough, and the first line is the distance
-# that is left then. In 32 bits, rounding adds to that distance: the second line has both. So much
-# for the numbers. Now see what they describe: on the left the readings and the fit, and on the
-# right both of them with the true law subtracted, which magnifies what is left.
+# In 64 bits, a search stops when the gradient is small enough, and the first number is the distance
+# that is left then. In 32 bits, rounding adds to it: in each error, and even more in a difference
+# between two errors that are nearly equal.
+#
+# Now see what these numbers describe: on the left the readings and the fit, on the right the same
+# with the true law subtracted, which magnifies what is left.
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 figure, (left, right) = plt.subplots(1, 2)
 for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
@@ -247,16 +255,17 @@ right.set_title("True law subtracted")
 _ = left.legend(markerscale=5)
 
 # %%
-# The sensor errs more where there is more to measure, because the noise of its slope is multiplied
-# by the truth. And the fit is tilted a little against the truth. Don't blame the optimisers for the
-# tilt. They agree with the closed form. It comes from the question that we asked, and has :doc:`a
-# page of its own </tutorials/applications/attenuation>`.
+# The readings scatter more where the quantity is large, because there the noise of the slope is
+# multiplied by more. And the fit is tilted: a fit to the true law would lie along zero. The
+# optimisers aren't to blame, since the closed form has the same tilt. It comes from what we asked
+# them to minimise, and has :doc:`a page of its own </tutorials/applications/attenuation>`.
 #
 # Three ways down the valley
 # --------------------------
 # Drawn over all slopes and offsets, the error is a long and narrow valley. To map it, we need the
-# error at thousands of points. :func:`jax.vmap` computes a row of the map at once, and
-# :func:`jax.lax.map` takes one row after another, to save memory:
+# error at thousands of points, and each takes a pass over all readings. :func:`jax.vmap` computes a
+# row of the map at once. :func:`jax.lax.map` goes through the rows one by one, so that only a row
+# has to fit into memory:
 
 
 @jax.jit
@@ -269,9 +278,9 @@ def error_on_grid(slopes, offsets):
 
 
 # %%
-# Where did each optimiser walk? SciPy tells a callback after each step. JAX's loop is compiled, and
-# tells nobody. But it can be stopped early, since the largest number of steps is an argument of our
-# compiled function. So we run it again, and stop it after no step, after one, after two:
+# Where did each optimiser walk? SciPy calls a function of yours after each step. JAX's loop is
+# compiled, and offers no such call. But our compiled function takes the largest number of steps as
+# an argument, so we run it again and again, and stop it after no step, after one, after two:
 paths = {name: [START] for name in OPTIMISERS}
 for name in ("SciPy, differences", "SciPy, JAX gradient"):
     fit_in("float64", OPTIMISERS[name], callback=paths[name].append)
@@ -313,14 +322,15 @@ _ = figure.legend(*names, loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Where circles and lines are nested, the optimisers took the same step. In the right panel, compare
-# the end of the paths with the cross, which marks the truth. The gap between them is the tilt
-# again.
+# Where circles and lines are nested, the optimisers took the same step. In the right panel, the
+# paths end beside the cross, which marks the truth. The gap between them is the tilt that you saw
+# above.
 #
 # What a whole fit costs
 # ----------------------
-# The three take turns in fresh processes, in 64 bits, on compiled functions. You have seen how many
-# evaluations each of them makes, and what one evaluation costs. What would you predict?
+# The three optimisers take turns in fresh processes, in 64 bits, and JAX has compiled its functions
+# before the clock starts. You have seen how many evaluations each of them makes, and what an
+# evaluation costs. What would you predict?
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
@@ -340,11 +350,11 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# If your prediction was off, it may have left out one of two things. With differences, each
-# gradient takes one more evaluation for each parameter: two here, and a hundred for a hundred
-# parameters, where :func:`jax.grad` would still need a single pass backwards. And inside JAX,
-# Python has nothing to do between evaluations, which counts while these are short. What speaks
-# against JAX is its first fit, which compiles:
+# If your prediction was off, you may have left out what happens *between* evaluations. SciPy's loop
+# is Python, and inside JAX there is none, which counts as long as evaluations are short. And with
+# more parameters, differences cost more: a hundred parameters take a hundred more evaluations for
+# each gradient, where :func:`jax.grad` still needs a single pass backwards. The price of the whole
+# fit inside JAX is its first call, which compiles:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
@@ -357,14 +367,15 @@ whole_fit = fit_pays.estimate
 print("evaluation:", evaluation)
 
 # %%
-# Which optimiser should you take? Where all of them find the same law, choose by what a fit costs.
-# SciPy with differences needs nothing but the error. SciPy takes JAX's exact gradient as well, and
-# then needs fewer evaluations. And a whole fit inside JAX was
+# Which optimiser should you take? Begin with SciPy and JAX's gradient, which is exact and needs no
+# evaluations of its own, however many parameters you have. If you make many fits of one shape, time
+# a whole fit inside JAX, too: with two parameters and ten thousand readings, it was
 # :measured:`whole_fit than SciPy's with differences`, once it was compiled. You pay for compiling
-# once for each shape of the parameters and the data.
+# once for each shape of the parameters and the data. (JAX no longer develops its own optimiser. The
+# next page names a successor.)
 #
-# Don't choose by the cost of one evaluation: on ten thousand readings, a compiled one was
-# :measured:`evaluation than NumPy's`. A fit is also a matter of how many evaluations it takes, and
-# of what happens between them.
+# The cost of one evaluation is a poor guide: on ten thousand readings, a compiled one was
+# :measured:`evaluation than NumPy's`. What a fit costs also depends on how many evaluations it
+# takes, and on what happens between them.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

@@ -2,11 +2,11 @@
 Can you believe an optimiser?
 =============================
 
-An optimiser ends with a word: success, or failure. It is tempting to keep the fits that succeeded,
-and to throw the others away. How far can you trust the word? This page gives a search data that it
-can't handle, and reads its report. It fits a hundred sensors, and compares what the reports say
-with where the fits ended. Then it looks at a failure that you should take seriously, and at what
-tells it from the others.
+An optimiser's last word is "success" or "failure". It is tempting to keep the fits that succeeded,
+and to throw the others away. What would you keep then, and what would you lose? This page gives a
+search data that it can't handle, and reads its report. It compares a hundred reports with where the
+searches ended. Then it looks at a failure that you should take seriously, and at a sign by which
+you can tell it from the others.
 """
 
 # %%
@@ -30,17 +30,18 @@ exact = calibration.least_squares(reference, reading)
 print("slope and offset of least error:", exact)
 
 # %%
-# Two of the optimisers on that page look for this answer step by step. SciPy's runs in Python, and
-# estimates the gradient: it takes a small step to the side in each parameter, and looks at how much
-# the error changes. JAX's has the exact gradient, and is compiled as a whole:
+# We take two of the three optimisers that look for this answer step by step. SciPy's estimates the
+# gradient: it takes a small step to the side in each parameter, and looks at how much the error
+# changes. JAX's computes the gradient with :func:`jax.grad`, and we compile the whole search:
 START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)
 
 # %%
 # A success that never moved
 # --------------------------
-# How small should that step be? That depends on the dtype, and SciPy's default suits 64 bits. What
-# happens if you keep it, and hand over data in 32?
+# How small should the step to the side be? That depends on the dtype, and SciPy's default suits 64
+# bits: it is the square root of their rounding error. What happens if you keep it, and compute in
+# 32?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
 small = calibration.fit_by_scipy(*narrow, START, step=default_step)
@@ -48,14 +49,16 @@ print("success" if small.success else "failure", "at", small.x)
 print(f"steps: {small.nit}, gradient {abs(small.jac).max():.1g}")
 
 # %%
-# In 32 bits, so small a step is lost in rounding. It changes nothing, so all differences are zero.
-# And a gradient of zero is what a search looks for. It stops where it began, and reports success.
+# In 32 bits, so small a step is lost in rounding. A slope of 1 plus the step is 1 again, and a
+# reading minus the step is the same reading. So the error doesn't change, all differences are zero,
+# and to a search, a gradient of zero means that it has arrived. It stops where it began, and
+# reports success.
 #
 # A failure that found the optimum
 # --------------------------------
-# The opposite happens, too: a search finds the optimum, and reports failure. To see how often, we
-# calibrate a hundred sensors. JAX's optimiser is a JAX function like any other, so :func:`jax.vmap`
-# turns it into one that fits all hundred in a single call:
+# The opposite happens, too: a search arrives at the optimum, and reports failure. To see how often,
+# we calibrate a hundred sensors. JAX's optimiser is a JAX function like any other, so
+# :func:`jax.vmap` turns it into a function that fits all hundred in a single call:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 references = np.array([reference for reference, reading in pairs])
@@ -72,7 +75,8 @@ for dtype in ("float64", "float32"):
         many_fits[dtype] = jax.device_get(fit_all(*data, START, limits))
 
 # %%
-# Sorted by dtype and by report, how far is the worst of them from the closed form?
+# The table sorts the hundred fits by dtype and by report. Of each kind, how far is the worst from
+# the closed form?
 rows = []
 for dtype, found in many_fits.items():
     distance = abs(found.x - many_exact).max(axis=1)
@@ -85,15 +89,15 @@ headers = ("dtype", "report", "sensors", "largest distance")
 Table("A hundred calibrations by JAX", headers, rows)
 
 # %%
-# Is that much or little? As a scale, this is how much the optimum itself varies from sensor to
-# sensor:
+# Are these distances large or small? As a scale, here is how much the optimum itself varies from
+# one sensor to the next:
 print("standard deviation of slope and offset:", many_exact.std(axis=0))
 
 # %%
-# Where the distances are far below that scale, a search that "failed" gave a result as useful as
-# any. So why does a search report failure? BFGS only takes a step if the error falls. Take the
-# first sensor whose search failed, or sensor 0 if none did, and walk along the last step of its
-# search:
+# If the distances are far below that scale, the fits that "failed" are as good as the others. So
+# why does such a search report failure? BFGS looks along its direction for a step on which the
+# error falls, and fails if it finds none. Take the first sensor whose search failed (or sensor 0,
+# if none did), and walk along the last step that its search took:
 found = many_fits["float32"]
 one = int(np.argmin(found.success))
 data = references.astype("float32"), readings.astype("float32")
@@ -126,20 +130,19 @@ plt.title("The last step, seen in 32 and in 64 bits")
 _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
-# The unit of the vertical axis is the distance between neighbouring float32 numbers at this size.
-# In that unit, how much was there to gain by the step, and how far does rounding throw off the
-# error?
+# The unit of the vertical axis is the distance between neighbouring float32 numbers of this size.
+# In that unit, how much did the last step gain, and how far does rounding throw the error off?
 start, end = np.searchsorted(along, (0, 1))
 gain = float((errors["float64"][start] - errors["float64"][end]) / spacing)
 rounding = float(np.ptp(errors["float32"] - errors["float64"]) / spacing)
 print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
 
 # %%
-# A gain smaller than the rounding can't be seen. Whether the computed error falls is then a matter
-# of luck. If it doesn't, the search tries shorter and shorter steps, and gives up. But the place
-# where it gives up is a good one. Close to a minimum the error hardly changes: that is why the
-# search can't see it fall, and why you lose nothing when it stops. In 64 bits, rounding is so much
-# smaller that the gradient comes near zero first.
+# Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
+# If it doesn't, the search tries shorter and shorter steps, and gives up. But the place where it
+# gives up is a good one. Close to a minimum, the error hardly changes: that is why the search can't
+# see it fall, and why you lose nothing when it stops. In 64 bits, rounding is so much smaller
+# that the gradient comes near zero first.
 #
 # A failure to take seriously
 # ---------------------------
@@ -152,13 +155,14 @@ print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
 
 # %%
 # Versions of JAX with `a known fault <https://github.com/jax-ml/jax/issues/16236>`__ give up here,
-# although there is a way down. To tell such a failure from a harmless one, compute the gradient in
-# 64 bits where the search ended. Near an optimum, it is nearly zero.
+# although there is a way down. The word is the same as for the harmless failures. The gradient
+# tells them apart: compute it in 64 bits where the search ended. At an optimum, it would be nearly
+# zero.
 #
-# Don't wait for a repair, since JAX `no longer aims to have optimisers of its own
+# Don't wait for a repair: JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
 # JAX's gradient, or `Optimistix <https://docs.kidger.site/optimistix/api/compat/>`__, which has a
-# replacement with the same arguments.
+# replacement for ``jax.scipy.optimize.minimize``.
 #
 # Takeaway
 # --------
@@ -171,9 +175,11 @@ gradient_where_lost = f"{steepness:.1g}"
 # A report says why a search stopped, and not how good its result is. On this page, a search whose
 # differences drowned in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
-# ended farther from the closed form than :measured:`worst`. So go by the gradient, and not by the
-# word. The gradient is nearly zero at an optimum, and was :measured:`gradient_where_lost` where the
-# last search of this page ended. And optimise in 64 bits if you can.
+# ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
+# the word, and compute it in 64 bits, by :func:`jax.grad`: a difference quotient may drown in the
+# same rounding that misled the search. At an optimum it is nearly zero. Where the last search of
+# this page ended, it was :measured:`gradient_where_lost`. And run the search in 64 bits as well, if
+# you can.
 #
-# Next: the optimum is found, and still isn't the law that made the data. :doc:`Why isn't the best
-# fit the truth? </tutorials/applications/attenuation>`
+# Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
+# best fit the truth? </tutorials/applications/attenuation>`

@@ -2,7 +2,7 @@
 The same network in JAX and in PyTorch
 ======================================
 
-Is JAX faster than PyTorch? The internet is full of answers, and most of them compare two programs
+Is JAX faster than PyTorch? The internet is full of answers, and many of them compare two programs
 that do different work. This page makes the programs equal first: one convolutional network, in Flax
 and in PyTorch, with the same weights, and the same images in the same order. Once both learn the
 same thing from the same data, we try three ideas to make the training loop faster, and see which of
@@ -52,15 +52,15 @@ print(f"of the pixels:        {mean:.4f} and {std:.4f}")
 print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 
 # %%
-# The second line is worth printing. The program that this page follows had a command to compute the
-# two numbers of the first. But the command got images that had been normalised already, so it could
-# only print 0 and 1, whatever the images were.
+# Why print the second line, when it has to come out like this? Because the program that this page
+# follows had a command to compute the two numbers of the first line, and the command was given
+# images that had been normalised already. So it could only print 0 and 1, whatever the images were.
 #
 # One network, written twice
 # --------------------------
 # Our network has two convolutions, a pool and two dense layers, with dropout in between. In Flax it
 # is a module of NNX, the interface that Flax recommends today. (The parameter ``convolve`` lets us
-# exchange the convolution later on. Until then you can ignore it.)
+# exchange the convolution later on. You can ignore it until then.)
 import jax.numpy as jnp
 import torch
 from flax import nnx
@@ -75,7 +75,7 @@ Source(model.CNN)
 Source(model_torch.CNN)
 
 # %%
-# The two look alike, which proves nothing. Do they have the same parameters?
+# The two classes look alike, which proves nothing. Do they have the same parameters?
 from jaxcap.mnist.train_flax import initial_weights
 
 in_flax = initial_weights(seed=0)
@@ -97,15 +97,17 @@ headers = ("layer", "kernel in Flax", "kernel in PyTorch", "parameters")
 Table("The network", headers, rows, [note])
 
 # %%
-# Both have the same number of parameters, but not in the same order. Flax keeps the channels of an
-# image last, and PyTorch keeps them first. So the kernels are transposed, which you notice, because
-# their shapes don't fit. And the long vector that enters ``dense1`` is shuffled, which you may not
-# notice, because all shapes do. To carry weights over, undo both:
+# Both have the same number of parameters, but in another order, because Flax keeps the channels of
+# an image last, and PyTorch keeps them first. This does two things to weights that you carry over.
+# The kernels are transposed, which you will notice, because their shapes don't fit. And the long
+# vector that enters ``dense1`` has its elements in another order, which you may not notice, because
+# its length is the same. Undo both:
 Source(model_torch.from_flax)
 
 # %%
 # The proof is in the output. With the same weights and the same images, and without dropout, both
-# have to give the same scores, or *logits*, but for rounding:
+# have to give each image the same scores for the ten digits, but for rounding. (These scores are
+# called *logits*.)
 some = (mnist.test.images[:100] / 255 - mean) / std
 some = some.astype("float32")
 by_flax = model.CNN(nnx.Rngs(0))(some[..., None])
@@ -361,9 +363,9 @@ Table(title, ("way to train", "share"), rows)
 #
 # How long until it knows the digits?
 # -----------------------------------
-# Speed is worth something only if the network learns. So we train it in both frameworks, with
-# several seeds. A seed fixes the weights and the order of the images for both. (On a CPU, they get
-# only part of the subset.)
+# Speed is worth something only if the network learns. So we train it in both frameworks, from
+# several seeds. A seed fixes the first weights and the order of the images, the same for both
+# frameworks. (On a CPU, they get only part of the subset.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -393,8 +395,8 @@ axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 figures.label_ends(axes)
 
 # %%
-# Here is the same in numbers. Every test image counts. The last column is the time to an accuracy
-# that all of these trainings reached, so each has one:
+# Here are the ends of these lines in numbers. The last column is the time that each training took
+# to reach an accuracy that all of them reached:
 import numpy as np
 
 
@@ -432,13 +434,14 @@ for name, accuracy in final.items():
     print(f"{name}: mean {accuracy.mean():.2f} %, {low:.2f} to {high:.2f}")
 
 # %%
-# A seed gives both frameworks the same weights and the same order of images, so compare them seed
-# by seed. Where the sign of the difference changes from one seed to the next, as few seeds as these
-# can't name a winner.
+# Now compare the frameworks seed by seed, since a seed gives both the same start. If the sign of
+# the difference changes from one seed to the next, so few seeds can't name a winner. Even if it
+# doesn't, they may have agreed by chance.
 #
 # Which digits it gets wrong
 # --------------------------
-# Take the last network of Flax. Each row is a digit, and each column what it was taken for:
+# Take the last network that Flax trained. Each row is a digit, and each column what it was taken
+# for:
 predictions = evaluate(flax, mnist.test).predictions
 labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)
@@ -462,8 +465,8 @@ axes.set(xlabel="taken for", ylabel="true digit", title="Test images")
 axes.grid(visible=False)
 
 # %%
-# And these are the images about which the network was wrong, and most certain of itself. Cover the
-# titles. Which of them would you have read correctly?
+# And here are the mistakes of which the network was most certain. Cover the titles. Which of these
+# digits would you have read correctly?
 logits = flax.logits(mnist.test.images)
 margin = logits.max(axis=1) - logits[np.arange(len(labels)), labels]
 worst = np.argsort(margin)[::-1][:20]
@@ -480,9 +483,9 @@ show(
 # The program that this page follows compared Flax with PyTorch, too. Its mistakes are easy to make,
 # so here they are, with what each of them amounts to.
 #
-# **It trained two networks.** Flax pads a convolution by default, so that images keep their size,
-# and PyTorch doesn't. What does that change? XLA can count the operations of a program before it
-# compiles anything:
+# **It trained two different networks.** Flax pads a convolution by default, so that images keep
+# their size, and PyTorch doesn't. What does that change? XLA can count the operations of a program
+# before it compiles anything:
 def convolutions(padding, rngs):
     """Build the first half of the network in Flax, with a padding."""
     return nnx.Sequential(
@@ -540,17 +543,17 @@ Table("Two networks, and a batch of 64 images", headers, rows)
 more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 
 # %%
-# With padding it is another network. It has more parameters, and its gradient takes more
-# operations, by a factor of :measured:`more_work`. Whatever its speed and its accuracy were, they
-# said nothing about the frameworks.
+# With padding, it is another network. It has more parameters, and its gradient takes more
+# operations, by a factor of :measured:`more_work`. So a difference in speed or in accuracy may have
+# come from the networks rather than from the frameworks.
 #
-# **It computed gradients that nobody used.** In validation it called the function that also returns
-# the gradient, and threw the gradient away. It did the work in the last column of the table, when
-# the work in the column before would have been enough.
+# **It computed gradients that nobody used.** In validation, it called the function that also
+# returns the gradient, and threw the gradient away. That is the work in the last column of the
+# table, when the column before would have been enough.
 #
-# **It counted wrongly.** It left out the last image of the validation. And it averaged the
-# accuracies of all batches as if they were of one size, which the last batch wasn't. How much does
-# that change here?
+# **It counted wrongly.** It left out the last image of the validation, and it took the mean of the
+# batches' accuracies as if all batches were of one size, which the last wasn't. How much does that
+# change here?
 right = predictions == labels
 short = right[:-1]
 parts = [short[i : i + 128].mean() for i in range(0, len(short), 128)]
@@ -559,11 +562,11 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# Mistakes of this size are easy to overlook. But two good networks may differ by no more than that.
+# Mistakes of this size are easy to overlook, and good networks may differ by no more.
 #
 # **One thing only looked like a mistake.** The network ended with the logarithm of a softmax, and
-# the loss took that again. But the softmax of log-probabilities gives the probabilities back, so
-# taking it twice is the same as taking it once:
+# the loss took that again. But the softmax of log-probabilities gives the probabilities back, so to
+# take it twice is the same as to take it once:
 once = jax.nn.log_softmax(logits)
 print(f"difference: {abs(jax.nn.log_softmax(once) - once).max():.1e}")
 

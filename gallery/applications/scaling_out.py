@@ -2,21 +2,21 @@
 One training on many devices
 ============================
 
-What do you have to change in a program to train on eight devices instead of one? And will it learn
-the same? This page trains the network of :doc:`the page before </tutorials/applications/mnist>` on
-one device, on eight, and in two processes that talk over a network. It compares the losses and the
-speed, and says how to start the same program on a cluster. You need no second GPU to follow. You
-don't even need a first.
+What do you have to change in a program to train on eight devices instead of one? And will the
+network learn the same? This page trains the network of :doc:`the page before
+</tutorials/applications/mnist>` on one device, on eight, and in two processes that talk over a
+network. It compares the losses and the speed, and says how to start the same program on a cluster.
+To follow, you don't need a second GPU, nor even a first.
 """
 
 # %%
 # Eight devices from one CPU
 # --------------------------
-# JAX can make one CPU pretend to be several devices. That won't save you any time. But your program
-# sees eight devices and has to treat them as it would eight GPUs, so you can develop at home what
-# is going to run on a cluster. JAX has to know their number before it first looks for devices, and
-# in this process it may have looked already. So this page starts new processes, whose environment
-# sets ``JAX_PLATFORMS`` to ``cpu`` and ``JAX_NUM_CPU_DEVICES`` to the number:
+# JAX can make one CPU pretend to be several devices. That won't save any time, since they share the
+# CPU's cores. But a program has to treat them as it would treat eight GPUs, so you can write and
+# test at home what is going to run on a cluster. JAX has to know their number before it first looks
+# for devices, and in this process it may have looked already. So this page starts new processes, in
+# whose environment ``JAX_PLATFORMS`` is ``cpu``, and ``JAX_NUM_CPU_DEVICES`` is the number:
 from jaxcap.report.virtual_devices import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
@@ -25,29 +25,30 @@ print(run_python("-c", count, devices=8))
 # %%
 # Two decisions, and the same function
 # ------------------------------------
-# To share a training by its *data*, give each device a copy of the weights and a part of each
-# batch. Each computes the gradient of its part. Before the step, they take the mean of all
-# gradients, so that their copies stay equal.
+# To share a training by its *data*, give each device a copy of the weights and an equal part of
+# each batch. Each device computes the gradient of its part. Then they take the mean of all
+# gradients, and all make the same step, so that their copies stay equal.
 #
-# That sounds like a lot of code. In JAX it takes two decisions. First, arrange the devices in a
-# *mesh* and give its axes names; ours has one axis, ``"data"``. Second, say for each array how it
-# lies on the mesh: either it is split along an axis, or each device has a copy. The function stays
-# as it was for one device. Here are a loss and its gradient over such a mesh. Where do you think
-# the devices will have to talk to each other?
+# That sounds like a lot of code. In JAX, it takes two decisions. First, arrange the devices in a
+# *mesh*, and give its axes names; ours has one axis, ``"data"``. Second, say for each array how it
+# lies on the mesh: either it is split along an axis, or each device has a copy. The function itself
+# stays as it was for one device. Here are a loss and its gradient over such a mesh. Where do you
+# think the devices will have to talk to each other?
 from jaxcap.kernels import sharding
 from jaxcap.report.source import Source
 
 Source(sharding.loss, sharding.by_compiler)
 
 # %%
-# There is another way to write this, in which you do see where they talk. With
-# :func:`jax.shard_map` you take the view of a single device, and write down what it does with its
-# part, and which message it sends. :func:`jax.lax.pmean` takes the mean over the devices:
+# In ``by_compiler``, no line sends anything. There is another way to write the same, in which you
+# see where the devices talk. With :func:`jax.shard_map`, you take the view of a single device, and
+# write down what it does with its part, and which message it sends. :func:`jax.lax.pmean` takes the
+# mean over the devices:
 Source(sharding.by_shard_map)
 
 # %%
-# Older programs use :func:`jax.pmap`. It has no mesh, so you give the batch an axis for the devices
-# yourself, and take the result back from one of them:
+# Older programs use :func:`jax.pmap`. You don't give it a mesh, so the batch needs an axis for the
+# devices, and of the results, one for each device, you take the first:
 Source(sharding.by_pmap)
 
 # %%
@@ -55,20 +56,20 @@ Source(sharding.by_pmap)
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
-# They do, but for rounding. And the last line says how the devices talk: by an *all-reduce*, which
-# adds up numbers from all of them and gives everybody the sum. Nobody wrote one in ``by_compiler``.
-# XLA put it in, because the batch is split and the loss is a mean: the sum over the batch is the
-# one place where a device needs what the others have.
+# They do, but for rounding. The last line says how the devices talk: by an *all-reduce*, which adds
+# up numbers from all of them and gives everybody the sum. In ``by_compiler``, XLA put the
+# all-reduce in, because the batch is split and the gradient is a mean over the batch. To add up
+# over the batch is the one thing for which a device needs the others.
 #
 # Which of the three should you write? That depends on who should decide about the messages, you or
 # XLA.
 #
 # - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here.
-# - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split becomes part
-#   of its type, and JAX asks you wherever it can't tell how a result should be split.
-# - Inside a ``shard_map`` the mode is ``Manual``. It is for when you know better than XLA which
+# - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split is part of
+#   its type, and JAX asks you wherever it can't tell how a result should be split.
+# - Inside a ``shard_map``, the mode is ``Manual``. It is for when you know better than XLA which
 #   message to send.
-# - ``pmap`` still works, but it is only being maintained, and its authors recommend ``shard_map``
+# - ``pmap`` still works, by now as a wrapper around ``shard_map``, which JAX's authors recommend
 #   for new code.
 #
 # JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
@@ -83,10 +84,11 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 #
 # Does the training come out the same?
 # ------------------------------------
-# It should: the mean over a batch doesn't depend on who computes which part of it, and JAX's random
-# numbers for dropout are computed from a key, wherever that happens. To see whether it does, we
-# make three trainings with the same batches, of a few steps in each of two short epochs. The first
-# two run this command, with smaller batches, on one device and on eight:
+# It should. A batch has as many images as before, only each device has fewer of them, and their
+# mean doesn't depend on who computes which part. The random numbers for dropout are made from a
+# key, so they don't depend on that either. To see whether theory is right, we make three trainings
+# with the same batches, of a few steps in each of two short epochs. The first two run this command,
+# with smaller batches, on one device and on eight:
 #
 # .. code-block:: console
 #
@@ -105,7 +107,8 @@ _ = run_python(*TRAIN, "--log", str(logs / "8 devices"), devices=8)
 
 # %%
 # The third training runs in two processes, with four devices each. So the program is started twice.
-# Each copy has to know the address of the first, how many there are, and which of them it is:
+# Each process has to know the address of the first one, how many processes there are, and which of
+# them it is:
 import socket
 
 with socket.socket() as free:
@@ -141,9 +144,9 @@ axes.set_title("On one device, on eight, and in two processes")
 figures.label_ends(axes)
 
 # %%
-# If you see only one line, that is the point: the three lie on top of each other. They needn't
-# agree to the last bit. Eight devices add up in another order than one, which rounds differently,
-# and each step carries that on. By how much do they differ?
+# If you see only one line, the three lie on top of each other, as they should. They needn't agree
+# to the last bit. Eight devices add up in another order than one does, which rounds differently,
+# and each step carries the difference on. How large is it?
 alone = curves["1 device"]
 apart = 0.0
 for name in ("8 devices", "2 processes"):
@@ -154,10 +157,10 @@ print(f"largest relative difference: {apart:.1e}")
 # %%
 # What does it cost, and what does it gain?
 # -----------------------------------------
-# Now we time a step, with the same images first on one device and then shared by all. Eight real
-# devices have less to do each, so the time should fall, unless the parts get too small to keep a
-# device busy. If one CPU pretends, all of them share the same cores. Then expect to see mostly what
-# sharing costs: smaller products, more programs to start, and the all-reduce.
+# Now we time a training on the same images, on one device and shared by all. Of eight real devices,
+# each has less to do, so the time should fall, unless the parts get too small to keep a device busy
+# or the messages take too long. If one CPU pretends to be eight, all share its cores. Then expect
+# to see mostly what sharing costs: smaller products, more programs to start, and the all-reduce.
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
 
@@ -189,14 +192,14 @@ sharing_pays
 
 # %%
 # Before you draw a conclusion, look at the device named at the top of this page. If it is a CPU,
-# its eight devices are parts of it. They can show that a program is right, but not how fast eight
-# real devices would be.
+# its eight devices are parts of it. They can show that a program is right, but not how fast it
+# would be on eight real devices.
 #
 # On a cluster, the scheduler makes the introductions
 # ---------------------------------------------------
-# In ``JOB`` above, we told each process where to find the others. With SLURM you needn't: it tells
-# each process of a job its number and where the others are, and JAX reads that. This job uses two
-# nodes with four GPUs each, and has a process for each GPU::
+# In ``JOB`` above, we told each process where to find the others. Under SLURM, you needn't: the
+# scheduler tells each process of a job its number and where the others are, and JAX reads that.
+# This job uses two nodes with four GPUs each, and has a process for each GPU::
 #
 #     #!/bin/bash
 #     #SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4
@@ -207,13 +210,15 @@ sharing_pays
 #     jax.distributed.initialize()
 #
 # From then on, :func:`jax.devices` lists the devices of all processes, and a mesh can have them
-# all. Without SLURM, give :func:`jax.distributed.initialize` the address, the number of processes
-# and the number of this one.
+# all. JAX also finds its way under Open MPI, under Kubernetes and on Cloud TPUs. Elsewhere, give
+# :func:`jax.distributed.initialize` the address, the number of processes and the number of this
+# one.
 #
 # Checkpoints go to a folder that all processes can see. If the job is stopped, start it again with
 # the same command, on as many devices as you like, and it goes on after the last complete epoch.
 # Give each process GPUs of its own, because NCCL, NVIDIA's library for messages between GPUs,
-# normally refuses two processes on one. To test with two processes, use a CPU, as above.
+# normally refuses to serve two processes on one GPU. To test with two processes, use a CPU, as
+# above.
 #
 # Takeaway
 # --------
@@ -223,11 +228,12 @@ difference = f"{apart:.1e}"
 
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
-# adds what devices have to tell each other. The training then comes out the same: the losses on
-# this page differed by :measured:`difference` of their value at most. Speed is another matter. On
-# this page's machine, :measured:`several` were :measured:`at_most than one`. If that machine is a
-# CPU, its devices are parts of it, and say nothing about the speed of real ones. Before you pay for
-# eight devices, time a step on one and on two.
+# adds what devices have to tell each other. As long as the whole batch stays the same, the training
+# comes out the same but for rounding: after two short epochs, the losses on this page differed by
+# :measured:`difference` of their value at most. Speed is another matter. On this page's machine,
+# :measured:`several` were :measured:`at_most than one`. If that machine is a CPU, its devices are
+# parts of it, and say nothing about the speed of real ones. Before you pay for eight devices, time
+# a step on one and on two.
 #
 # What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
 # send </tutorials/applications/sharding>`.

@@ -2,19 +2,20 @@
 How much do devices have to send?
 =================================
 
-Devices can share a training step in two ways: each takes a part of the batch, or each takes a part
-of the units in every layer. Either way they have to send each other numbers, and wait for them.
-Which way sends more? Make a guess. We work out the answer on paper, and then read it off the
-compiled program. On the way, you will see how JAX's types keep track of what is split. At the end
-we time the messages.
+Here are two ways for devices to share a training step: each takes a part of the batch, or each
+takes a part of the units in every layer. Either way, they have to send each other numbers, and wait
+for them. Which way sends more? Make a guess. We work out the answer on paper, and then read it off
+the compiled program. On the way, you will see how JAX's types keep track of what is split. At the
+end, we time the messages.
 """
 
 # %%
 # A type can say where an array is split
 # --------------------------------------
 # On :doc:`the page before </tutorials/applications/scaling_out>`, XLA decided how results were
-# split. If an axis of a mesh is ``Explicit``, that is part of their type. To look at types, you
-# need no devices: an ``AbstractMesh`` describes some.
+# split. If an axis of the mesh is ``Explicit``, JAX decides that itself while it traces, and writes
+# it into the type of each array. To look at types, you don't need any devices, because an
+# ``AbstractMesh`` can stand in for them:
 import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, AxisType
@@ -29,6 +30,7 @@ def described(shape, *split):
 
 
 # %%
+# In a type, ``512@devices`` is an axis of 512 that is split over the axis ``devices`` of the mesh.
 # Here are a batch whose examples are split among eight devices, and a matrix of which each device
 # has a copy. How will their product be split?
 from textwrap import fill
@@ -47,16 +49,16 @@ print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
 show_type(jnp.matmul, batch, matrix)
 
 # %%
-# Each device multiplies its own examples, and nothing has to be sent. (With real devices,
-# :func:`jax.make_mesh` makes the mesh, and arrays have such types. ``Explicit`` has been `its
-# default since JAX 0.9
+# By its examples, too: each device multiplies its own, and nothing has to be sent. (With real
+# devices, :func:`jax.make_mesh` makes the mesh, and arrays have such types. ``Explicit`` has been
+# `its default since JAX 0.9
 # <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, after
 # ``Auto``.)
 #
 # Where splits clash, JAX asks
 # ----------------------------
-# Now add two arrays that are split along different axes. And multiply two whose *common* axis is
-# split:
+# Now add two arrays that are split along different axes. And multiply two matrices that are split
+# along the axis over which their product sums:
 by_column = described((512, 64), None, "devices")
 hidden = described((512, 256), None, "devices")
 by_row = described((256, 64), "devices")
@@ -65,10 +67,10 @@ show_type(jnp.matmul, hidden, by_row)
 
 # %%
 # In ``Auto`` mode, both would compile, and `XLA would choose the messages
-# <https://docs.jax.dev/en/latest/201/sharding.html>`__. Here the first is an error, because the
-# same devices can't split two axes of one array. With ``jax.reshard``, you decide which of the two
-# arrays has to move. The second is ambiguous. Each device finds a part of every sum, and JAX asks
-# who should get the whole:
+# <https://docs.jax.dev/en/latest/201/sharding.html>`__. In ``Explicit`` mode, the choice is yours.
+# The sum would be split along both axes, which the same eight devices can't do, so one of the
+# arrays has to move: ``jax.reshard`` says which. For the product, each device can compute a part of
+# every sum. JAX asks who should get the whole, and ``out_sharding`` answers:
 everybody = jax.NamedSharding(mesh, jax.P())
 show_type(
     lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
@@ -78,21 +80,24 @@ show_type(
 )
 
 # %%
-# Such types don't say *how much* is sent, but they show you where to look.
+# So where there is a choice, a line of your program says what you have chosen. (A sum over a split
+# axis also needs a message, but JAX doesn't ask, because it has a rule: every device gets the
+# result.) The types don't say how much is sent.
 #
 # One step, split in two ways
 # ---------------------------
-# Our network has two layers. The hidden one has four times as many units as there are inputs. Only
-# one line knows of devices: it wants the predictions to be split as their targets are.
+# Our network has two layers. It has as many outputs as inputs, which is its width, and four times
+# as many hidden units. Only one expression in it knows of devices: ``out_sharding`` asks for
+# predictions that are split as their targets are.
 from jaxcap.kernels import sharded_step
 from jaxcap.report.source import Source
 
 Source(sharded_step.loss, sharded_step.step)
 
 # %%
-# The first way to split this is by the batch. The second is by the hidden units: each device has
-# some of them, with their columns of the first matrix and their rows of the second. (The two ways
-# are known as *data parallelism* and *tensor parallelism*.) The table has a third way, which comes
+# The first way to split this is by the batch, which is known as *data parallelism*. The second is
+# by the hidden units, or *tensor parallelism*: each device has some of the units, with their
+# columns of the first matrix and their rows of the second. The table has a third way, which comes
 # later:
 from jaxcap.results.tables import Table
 
@@ -109,15 +114,17 @@ Table(
 )
 
 # %%
-# What has to be sent? If the batch is split, each device finds the gradient of its own examples,
-# and the gradients have to be added up. They have as many numbers as the two matrices. If the units
-# are split, each device finds a part of every prediction, and the predictions have to be added up.
-# After that, no device needs anything else from the others.
+# What has to be sent? If the batch is split, each device computes the gradient for its own
+# examples, and the devices' gradients have to be added up. They have as many numbers as the two
+# matrices. If the units are split, each device computes what its units contribute to every
+# prediction, and these contributions have to be added up. They have as many numbers as the targets.
+# After that, each device can compute the gradient of its own weights without the others.
 #
-# Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that, each of them
-# `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ the size of
-# the array at least ``2 (n - 1) / n`` times. That is enough to predict which way sends more. Does
-# your guess depend on the size of the batch?
+# Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
+# each of them `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__
+# the size of the array at least ``2 (n - 1) / n`` times. (Some networks have switches that add, and
+# then it is less.) Now we can predict which way sends more. Did your guess depend on the size of
+# the batch?
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 
@@ -134,9 +141,9 @@ predicted = {
 # %%
 # The program says what it will send
 # ----------------------------------
-# A compiled program contains its messages, with the shapes of what they carry. This compiles and
-# runs the step in a process with eight devices. The lines are the prediction, and the marks are
-# what the programs say:
+# A compiled program contains its messages, with the shapes of what they carry. So we compile and
+# run the step in a process with eight devices, and read them. In the figure, the lines are our
+# prediction, and the marks are what the programs say:
 from jaxcap.report import figures, messages
 
 steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
@@ -161,28 +168,31 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# The gradients of the weights have the same size for any batch, and the predictions grow with it.
-# The lines meet where the batch has eight times as many examples as the network has inputs. How
-# many devices there are doesn't matter for that, as both sides have the same factor.
+# The gradients of the weights have the same size for any batch, and the predictions grow with the
+# batch. The two matrices together have ``8 * width**2`` numbers, and the predictions ``batch *
+# width``, so the lines meet where the batch is eight times the width. The number of devices doesn't
+# matter, because both amounts have the same factor.
 #
-# A deeper network repeats this for each pair of layers. And it has something more to send in the
-# backward pass, because the gradient with respect to a pair's inputs has to be added up as well.
+# A deeper network repeats this for each pair of layers. If its units are split, it then has
+# something more to send in the backward pass, because the gradient with respect to a pair's inputs
+# has to be added up as well.
 #
 # Split the weights, too
 # ----------------------
-# If the batch is split, every device keeps a copy of all weights. It could also keep a part of
-# them, and collect the rest when needed. (This goes by the names *FSDP* and *ZeRO*.)
+# If the batch is split, every device keeps a copy of all weights, and a large model may not fit. So
+# let each device keep a part of the weights, and collect the rest when they are needed. (This goes
+# by the names *FSDP* and *ZeRO*.)
 Source(sharded_step.loss_of_split_weights)
 
 # %%
-# What does that cost? Before the step, each device collects the weights of all others, in an
-# *all-gather*. After the step, it needs the sum of the gradients, but only for its own weights. A
-# *reduce-scatter* adds up arrays in this way, and gives each device its part of the sum. An
-# all-reduce is a reduce-scatter followed by an all-gather, and each of the two sends half. So the
-# two together should send what a split batch sends. Do they?
+# What does that cost? Before it can compute, each device collects the weights of all others, in an
+# *all-gather*. Afterwards it needs the sum of all gradients, but only for its own weights. A
+# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. A
+# reduce-scatter and an all-gather, one after the other, make an all-reduce, and each sends half of
+# what that sends. So split weights should send as much as a split batch. Do they?
 #
-# We ask for them in two ways. One is the function above, with types. The other is written from the
-# view of a single device, for :func:`jax.shard_map`, the successor of :func:`jax.pmap`:
+# We split the weights in two ways. One is the function above, with explicit types. The other is
+# written from the view of a single device, for :func:`jax.shard_map`:
 Source(sharded_step.loss_on_one)
 
 
@@ -191,14 +201,18 @@ by_way = {step.way: step for step in steps if step.batch == 512}
 messages.table(by_way.values(), "Each device in a step with 512 examples")
 
 # %%
-# The first two lines send the same, because with 512 examples we are where the lines of the figure
-# meet. The last two ask for the same gradient and hold the same arrays, a fraction of what the
-# first one holds. But their messages differ. With types, XLA's program has :measured:`with_types`,
+# The first two rows send the same, because with 512 examples we are where the lines of the figure
+# meet. The last two compute the same gradient and hold the same arrays, a fraction of what the
+# first row holds. But their messages differ. With types, XLA's program has :measured:`with_types`,
 # and a device sends :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a
-# device sends :measured:`hand_sent`. If a device keeps only a part of what an all-reduce gives it,
-# a reduce-scatter would have sent half as much. For GPUs, XLA has `a pass that replaces it
+# device sends :measured:`hand_sent`. Where there is an all-reduce of gradients, each device gets
+# the sum for all weights, and keeps the part for its own; a reduce-scatter would have sent half as
+# much. For GPUs, XLA has `a pass that replaces one by the other
 # <https://github.com/openxla/xla/pull/31030>`__, though `not in every case
-# <https://github.com/openxla/xla/pull/37081>`__. The program above is one for a CPU.
+# <https://github.com/openxla/xla/pull/37081>`__. The programs above are for a CPU.
+#
+# A large model can't collect all of its weights at once. It collects them layer by layer, drops
+# them after use, and collects them again for the backward pass, so it sends half as much again.
 with_types = by_way[sharded_step.WEIGHTS].words
 by_hand = by_way[sharded_step.BY_HAND].words
 types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
@@ -207,10 +221,10 @@ hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
 # %%
 # A gradient turns messages around
 # --------------------------------
-# Where did ``shard_map`` get a reduce-scatter from? ``loss_on_one`` has none. But it has an
-# all-gather, and the gradient of an all-gather is a reduce-scatter: what went to all devices as
-# copies comes back from all of them, to be added up. To see what each message does, you don't need
-# devices either. Under ``vmap`` with an ``axis_name``, the rows of an array can play their part:
+# ``loss_on_one`` has no reduce-scatter, so where does it come from? From the all-gather: its
+# gradient is a reduce-scatter, because what went to all devices as copies comes back from all of
+# them, to be added up. To see what each message does, you don't need devices either. Under ``vmap``
+# with an ``axis_name``, the rows of an array can play their part:
 from jaxcap.kernels import collectives
 
 four = (
@@ -229,17 +243,17 @@ for collective in four:
     print(f"{collective.__name__}:\n{mapped(rows_as_devices)}")
 
 # %%
-# ``psum`` is the all-reduce. It gives what ``psum_scatter`` and ``all_gather`` give one after the
-# other, and `one efficient algorithm for it
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html>`__ does just that.
-# ``ppermute`` passes an array on, for example to the next device.
+# In JAX, the all-reduce is called ``psum``. It returns what ``psum_scatter`` (the reduce-scatter)
+# and ``all_gather`` return one after the other, and `one efficient algorithm for it
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html>`__ works like that.
+# ``ppermute`` passes an array on, here to the next device.
 #
 # What does a message cost here?
 # ------------------------------
 # On a machine without several accelerators, eight devices share one CPU, and no message goes
-# through a cable. One thread copies or adds up what lies in memory, and the other threads wait
-# until it is done. So we compare messages with a copy of all eight vectors on one device. What do
-# you expect to see, for short and for long vectors: the waiting or the copying?
+# through a cable. The devices are threads that copy or add up what lies in memory, and wait for one
+# another. So we compare messages with a copy of all vectors on one device. What do you expect to
+# see, for short and for long vectors: the waiting or the copying?
 from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
@@ -277,14 +291,14 @@ one_is_faster = claim(
 one_is_faster
 
 # %%
-# If the times hardly grow from the shortest vectors to the next, they are times of waiting. Devices
-# wait for one another however little they send, and with two messages they wait twice. The
-# predictions above count bytes, and leave the waiting out.
+# Where the times hardly grow with the vectors, they are times of waiting. Devices wait for one
+# another however little they send, and with two messages they wait twice. Our prediction above
+# counts bytes, and leaves the waiting out.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
-# Here are two batches, one on either side of the point where the lines meet. By bytes alone, split
-# units should take less time for the smaller one, and a split batch for the larger one:
+# Here are two batches, one on either side of the point where the lines of the figure meet. By bytes
+# alone, split units should take less time for the smaller batch, and a split batch for the larger:
 step_times = experiments.SHARED_STEPS.run(processes=4, budget_s=0.05)
 step_times
 
@@ -299,9 +313,12 @@ less_is_faster
 
 # %%
 # If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
-# its cores and its memory, so what you see is mostly the price of sharing. The messages do carry
-# over: their number and their sizes belong to the program. To find out what they cost on your
-# network, run the experiment above on it.
+# its cores and its memory, so what you see is mostly the price of sharing. The sizes in our
+# prediction do carry over, because they follow from what is split. For the messages that XLA
+# chooses, compile on the devices that you will use. And bytes aren't everything there either. The
+# gradients of a split batch can be sent layer by layer, while the backward pass still computes
+# those of earlier layers. With split units, the next layer has to wait for the sum. That is why
+# units are usually split among devices with fast links, such as the GPUs of one node.
 #
 # Takeaway
 # --------
@@ -309,14 +326,17 @@ by_batch = less_is_faster.estimate
 
 # %%
 # A split batch sends the gradients of all weights, and split units send results for the whole
-# batch. So split the batch if the batch is large compared with the network, and the units if the
-# network is large compared with the batch. Explicit types show where something has to be sent.
+# batch. So to send few bytes, split the batch if it is large compared with the network, and the
+# units if the network is large compared with the batch. If the weights don't fit on a device, you
+# have to split them in any case. Explicit types make you choose how a result is split, wherever
+# there is a choice.
 #
-# Then read the compiled program. With the same split of the weights, each device had to send
-# :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we did.
+# Only the compiled program tells how much is sent. With the same split of the weights, each device
+# had to send :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we
+# did.
 #
-# On this page's machine, with the largest batch, the step with a split batch was
-# :measured:`by_batch than with split units`.
+# Bytes are only a part of the time. On this page's machine, with the largest batch, for which split
+# units send more, the step with a split batch was :measured:`by_batch than with split units`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

@@ -2,17 +2,17 @@
 How should you pack parameters?
 ===============================
 
-A model is many arrays, and its optimiser keeps some more. JAX takes them in dicts, lists and
+A model is many arrays, and its optimiser keeps more of them. JAX takes them in dicts, lists and
 classes of your own, nested to any depth, and calls such a nest a *pytree*. On this page we train a
-model that lives in a dict, and find out which changes of a tree compile a program anew. Then we
-measure two choices. Do you keep a thousand small arrays, or one large one? And do you keep them in
-a module of Flax, which a step changes, or in a dict, which a step replaces?
+model that lives in a dict, and find out which changes of a tree make JAX compile again. Then we
+measure what two choices cost: a thousand small arrays or a single large one, and a module of Flax,
+which a step changes, or a dict, which a step replaces.
 """
 
 # %%
 # A step takes a tree and returns one
 # -----------------------------------
-# Our model is a plane: three weights and an offset, in a dict. Its loss is the mean squared error.
+# Our model is linear: three weights and an offset, in a dict. Its loss is the mean squared error.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,9 +64,9 @@ print(exact)
 # %%
 # An optimiser remembers in a tree of its own
 # -------------------------------------------
-# Adam, from `Optax <https://optax.readthedocs.io>`__, keeps averages of each gradient and of its
-# square. Where? A compiled function can't hide them in an object, because its Python code runs only
-# when it is traced. So ``init`` hands you the memory, as a second tree:
+# Adam, from `Optax <https://optax.readthedocs.io>`__, keeps running averages of each gradient and
+# of its square. A compiled step can't put them away in an object, because its Python code runs only
+# when it is traced. So the memory is a second tree, which ``init`` hands to you:
 import optax
 
 optimiser = optax.adam(0.1)
@@ -76,8 +76,8 @@ for path, leaf in jax.tree.leaves_with_path(memory):
 
 
 # %%
-# The memory has a counter, and holds each of our arrays twice. A step takes the parameters and the
-# memory, and returns both:
+# The memory has a counter, and two arrays for each of ours. A step takes the parameters and the
+# memory, and returns new ones of both:
 @jax.jit
 def adam_step(params, memory, x, y):
     slopes = jax.grad(loss)(params, x, y)
@@ -93,8 +93,9 @@ print(fitted["weights"], fitted["offset"])
 # %%
 # What JAX sees: leaves and a structure
 # -------------------------------------
-# ``jit`` takes each argument apart, as :func:`jax.tree.flatten` does, and computes with the leaves.
-# What is a leaf? Guess which leaves each of these trees has:
+# ``jit`` takes each argument apart, as :func:`jax.tree.flatten` does, into the *leaves* with which
+# it computes and a *structure* that says how they were nested. What counts as a leaf? Guess the
+# leaves of each of these trees:
 from dataclasses import dataclass, field
 
 
@@ -111,9 +112,8 @@ for tree in trees:
     print(f"{tree!s:33} {jax.tree.leaves(tree)}")
 
 # %%
-# ``None`` is an empty tree and not a leaf. A string is a leaf, and so is an object of a class that
-# JAX doesn't know. :func:`jax.tree.map` takes any leaf, but ``jit`` computes with arrays and
-# numbers only:
+# ``None`` is an empty tree, and no leaf. A string is a leaf, and so is an object of a class that
+# JAX doesn't know. :func:`jax.tree.map` takes any leaf, but ``jit`` takes arrays and numbers only:
 from textwrap import fill
 
 double = jax.jit(lambda tree: jax.tree.map(lambda leaf: 2 * leaf, tree))
@@ -125,8 +125,8 @@ for tree in trees[2:]:
 
 
 # %%
-# To make the class a tree, register it. Its fields become branches, except for those that you mark
-# as static. Static fields belong to the structure, as the keys of a dict do:
+# To turn objects of the class into trees, register it. Its fields become branches, except for those
+# that you mark as static. Static fields belong to the structure, as the keys of a dict do:
 @jax.tree_util.register_dataclass
 @dataclass
 class Disc:
@@ -142,8 +142,9 @@ print(jax.tree.structure(Disc(1.0)))
 # %%
 # Another structure is another program
 # ------------------------------------
-# ``jit`` compiles for shapes and types, and for a structure, which it compares in each call. This
-# function notes when it is traced, and so tells us when JAX compiles:
+# ``jit`` compiles a program for one structure, and for one shape and type of each leaf. It compares
+# all of these in each call. This function notes when it is traced, and so tells us when JAX
+# compiles:
 traces = []
 
 
@@ -154,7 +155,7 @@ def total(tree):
 
 
 # %%
-# All of these trees have two arrays of three numbers. Which calls compile?
+# Each of these trees has two arrays of three numbers. Which calls compile?
 a, b = jnp.ones(3), jnp.zeros(3)
 trees = [{"a": a, "b": b}, {"b": b, "a": a}, {"a": b, "b": a}]
 trees += [{"a": a, "c": b}, {"a": a, "b": b, "c": None}, [a, b], (a, b)]
@@ -166,17 +167,17 @@ for tree in trees:
 
 # %%
 # The numbers don't matter, because a program is made for shapes and types. Nor does the order of a
-# dict's keys, because JAX sorts them. Everything else matters: a renamed key, a list instead of a
-# tuple, even an entry that is ``None``. So if each step adds a key to a dict, each step compiles
-# again.
+# dict's keys, because JAX sorts them. Everything else matters: a renamed key, a list in place of a
+# tuple, even an entry that is ``None``. So don't let a dict grow by a key in each step, or each
+# step will compile.
 #
 # A thousand arrays or one
 # ------------------------
-# A network of a hundred layers soon has hundreds of arrays, and with Adam, there are three of each.
-# What does their number cost? We cut the same parameters into 1, 10, 100 and 1,000 equal parts, and
-# keep these in a list or in nested dicts. We also keep all parameters in one array.
-# :func:`~jax.flatten_util.ravel_pytree` makes such an array of any tree, and a function that turns
-# it back into the tree:
+# A network of a hundred layers has hundreds of arrays, and Adam keeps two more for each. What does
+# their number cost? We cut the same parameters into 1, 10, 100 and 1,000 equal parts, and keep the
+# parts in a list or in nested dicts. We also keep all parameters in one array, which is what
+# :func:`~jax.flatten_util.ravel_pytree` makes of a tree, together with a function that turns the
+# array back into the tree:
 from jax.flatten_util import ravel_pytree
 
 flat, unravel = ravel_pytree(trained)
@@ -184,9 +185,9 @@ print(flat)
 print(unravel(flat))
 
 # %%
-# An array is a tree as well, of a single leaf, so ``descend`` needs no change. Guess first: how does
-# the time of a step with a thousand leaves compare with that of the same numbers in one array? And
-# what does nesting add?
+# An array by itself is a tree, too, of a single leaf, so ``descend`` takes all three forms. Guess
+# first: how many times as long does a step take with a thousand leaves as with the same numbers in
+# one array? And what does nesting add?
 from jaxcap.experiments import pytrees as experiments
 from jaxcap.experiments.pytrees import ARRAY, DICT, LIST
 from jaxcap.report import figures
@@ -225,14 +226,14 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# Was your guess near? The step with a thousand leaves was
-# :measured:`thousand_leaves than the one with a single array`, and with its leaves in nested dicts
-# it was :measured:`nested than in a list`.
+# Was your guess near? The step with a list of a thousand leaves was
+# :measured:`thousand_leaves than the one with a single array`. With these leaves in nested dicts,
+# it was :measured:`nested than with a list`.
 #
-# Where could the time go? Before each run, JAX looks at every leaf, because a program is compiled
-# for `shapes and types <https://docs.jax.dev/en/latest/201/jit.html>`__, and afterwards it makes an
-# array of each result. The program itself may take longer, too. Here is how many kernels XLA made
-# of a hundred leaves:
+# Where could the time go? Before each run, JAX looks at `the shape and type
+# <https://docs.jax.dev/en/latest/201/jit.html>`__ of every leaf, to find the program that fits, and
+# after the run it makes a Python object for every result. The program itself may take longer, too.
+# Here is how many kernels XLA made for a hundred leaves:
 ways = experiments.prepare(leaves=100, numbers=100_000)
 for name, way in ways.items():
     program = way.func.lower(*way.args).compile().as_text()
@@ -240,14 +241,14 @@ for name, way in ways.items():
 
 # %%
 # If there are as many kernels as leaves, XLA has merged none of them, and the device has to start
-# every one.
+# each.
 #
 # Packing in the program is the compiler's work
 # ---------------------------------------------
-# Should you ravel everything? A model needs its matrices back, so the compiled function would have
-# to cut the array into matrices, and join the results. A call would pass few leaves, but the
-# program would be longer. How long does it take to compile, in a single run for each number of
-# leaves, and how many kernels come out?
+# Should you then ravel everything? A model needs its matrices back, so the compiled function would
+# have to cut the array into matrices, and to join the results. A call would pass few leaves, but
+# the program would be longer. How long does it take to compile, and how many kernels come out? Each
+# time below is that of a single run:
 import time
 from functools import partial
 
@@ -275,15 +276,14 @@ for leaves in (10, 30, 100):
     print(f"{leaves:3} leaves, packed: {compilation(packed, flat, flat)}")
 
 # %%
-# If there are still as many kernels as leaves, XLA has unpacked the array again. JAX then has less
-# to look at in each call, because you pass one array, but the device starts as many kernels as
-# before, and the compiler has more to do.
+# If there are still as many kernels as leaves, packing saved the device nothing. It saves what JAX
+# does for each leaf in a call, and you pay for it with work for the compiler.
 #
-# There are other ways to have few leaves. Layers of equal shape can share an array, with an axis
-# for the layers, and a ``scan`` goes through the layers, as on :doc:`the page on memory
+# There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
+# has an axis for the layers, and a ``scan`` goes through them, as on :doc:`the page on memory
 # </tutorials/performance/memory>`. Or let one call :doc:`do many steps
 # </tutorials/transformations/asynchronous_dispatch>`, so that the leaves are passed once for all of
-# these steps.
+# them.
 #
 # A module of Flax is taken apart in each call
 # --------------------------------------------
@@ -294,8 +294,8 @@ from jaxcap.kernels import stacks
 Source(stacks.Stack, stacks.step_module)
 
 # %%
-# The step puts new parameters into the model, and returns nothing but the loss. Does the model
-# learn, although the function is compiled?
+# The step writes new parameters into the model, and returns nothing but the loss. On the page on
+# ``jit``, such side effects got lost. Does this model learn all the same?
 from flax import nnx
 
 examples = jax.random.normal(jax.random.key(0), (2, 16, 8))
@@ -305,11 +305,12 @@ for _ in range(3):
     print(f"{train(model, *examples):.4f}")
 
 # %%
-# If the loss falls, the model learns, thanks to some work around the call. ``nnx.jit`` `splits
+# The loss falls, so the model learns. That takes some work around the call. ``nnx.jit`` `splits
 # <https://flax.readthedocs.io/en/latest/guides/jax_and_nnx_transforms.html>`__ the object into a
-# graph, which is part of the program, and a state, which is a pytree. The program merges graph and
-# state into a model again, and returns a new state, which ``nnx.jit`` writes into your object. You
-# can also split the object yourself, once, and pass only the state from step to step:
+# graph, which becomes part of the program, and a state, which is a pytree. The program puts a model
+# together from the two, lets the step change it, and returns the new state, which ``nnx.jit``
+# writes into your object. You can also split the object yourself, once, and pass only the state
+# from step to step:
 graph, state = nnx.split(model)
 for path, leaf in jax.tree.leaves_with_path(state):
     print(f"{jax.tree_util.keystr(path)} {leaf.shape}")
@@ -319,9 +320,9 @@ Source(stacks.step_split)
 
 # %%
 # `Flax's guide to performance <https://flax.readthedocs.io/en/latest/guides/performance.html>`__
-# says that ``nnx.jit`` goes through the object in Python, which adds to the time of each call. We
-# let the same stack take a step in three forms: as a module, with its state split off, and with the
-# same parameters in a plain dict. How far apart are the times for 10 layers, which have 20 arrays?
+# says that ``nnx.jit`` goes through the object in Python, which adds to the time of each call. How
+# much? We let the same stack take a step in three forms: as a module, with its state split off, and
+# with the same parameters in a plain dict. Its 10 layers have 20 arrays:
 from jaxcap.experiments import stacks as stack_experiments
 from jaxcap.experiments.stacks import MODULE, SPLIT
 
@@ -339,8 +340,8 @@ splitting_pays = claim(
 splitting_pays
 
 # %%
-# All three give XLA the same work, so the difference is in Python. Here is how many Python
-# functions run in each step:
+# All three give XLA the same work, so a difference comes from what happens around it. Here is how
+# many Python functions run in each step:
 import sys
 
 
@@ -357,20 +358,20 @@ for name, way in stack_experiments.prepare(layers=10).items():
     print(f"{name:12} {python_calls(way):5}")
 
 # %%
-# JAX takes a dict apart in compiled code, so the only Python function in the last line is ours,
-# which drops the new parameters. In a state, each array is wrapped in a ``Param``, which Flax
-# unwraps in Python. In a module, Flax has to find the arrays first. All this happens in each call
-# and for each array, whatever the array's size, so it matters only if the device has little to
-# compute. The developers of a server for large models `found thousands of such Python calls
-# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
-# arrays.
+# JAX takes a dict apart in compiled code, so next to no Python runs for the dict. In a state, each
+# array is wrapped in a ``Param``, which Flax unwraps in Python. In a module, Flax has to find the
+# arrays first. All this happens in each call and for each array, however small or large the array
+# is. So it matters only if the device has little to compute, since otherwise Python's work is done
+# while the device is still busy. The developers of a server for large models `found thousands of
+# such Python calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and
+# now pass a tuple of arrays.
 #
 # A ref keeps an array outside the tree
 # -------------------------------------
-# What if a step has to remember something that doesn't belong in the tree? Since release 0.7.2, JAX
-# has :func:`jax.new_ref` (older ones have ``mutable_array`` in ``jax.experimental``). A *ref* is an
-# array that a compiled function may write to, even if it is neither an argument nor a result. A ref
-# suits what a step records along the way, such as its loss:
+# What if a step has to remember something that doesn't belong in the tree, such as its loss? Since
+# release 0.7.2, JAX has :func:`jax.new_ref` (older ones have ``mutable_array`` in
+# ``jax.experimental``). A *ref* is an array that a compiled function may write to, even if it is
+# neither an argument nor a result:
 history = jax.new_ref(jnp.zeros(5))
 
 
@@ -402,12 +403,16 @@ nested = nesting_costs_little.estimate
 module = ten.speedup(MODULE, over=SPLIT)
 
 # %%
-# JAX looks at each array in each call: a step with a thousand of them was
-# :measured:`thousand_leaves than with the same numbers in one`, and nested in dicts it was
-# :measured:`nested than in a list`. A module is taken apart in Python as well: with ten layers,
-# ``nnx.jit`` was :measured:`module than jax.jit of a split state`. So pack parameters in the form
-# that is easiest to read, be it a dict, a registered class or a module. But if your steps are
-# short, stack equal layers, or do many steps in one call.
+# JAX looks at each array in each call, and XLA may make a kernel for each. A short step on a list
+# of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
+# with the arrays in nested dicts it was :measured:`nested than with the list`. A module is taken
+# apart in Python as well: with ten small layers, ``nnx.jit`` was
+# :measured:`module than jax.jit of a split state`.
+#
+# So pack parameters in the form that is easiest to read, be it a dict, a registered class or a
+# module. Only if your steps are short, so that the device would wait for Python, reduce the number
+# of arrays: stack equal layers, or do many steps in one call. And keep the structure the same from
+# step to step, because a new one compiles.
 #
 # Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: :doc:`what a type checker sees
 # of all these transformations </tutorials/transformations/typed_transformations>`.

@@ -3,20 +3,20 @@ What does a type checker see?
 =============================
 
 If you annotate your functions, a type checker finds mistakes in their calls before anything runs.
-Does it still find them when a function has gone through :func:`jax.jit` or :func:`jax.grad`? We
-make six mistakes on purpose, and let two checkers look for them, mypy and pyright: once in calls of
-JAX's own transformations, and once with :mod:`jaxcap.tools.transforms`, whose versions keep the types.
-Then we measure what these versions add to a call. The last two sections are about mistakes that no
+Does it still find them after a function has gone through :func:`jax.jit` or :func:`jax.grad`? We
+make six mistakes on purpose, and let two checkers look for them, mypy and pyright: once with JAX's
+own transformations, and once with those of :mod:`jaxcap.tools.transforms`, which keep the types.
+Then we measure what keeping them adds to a call. The last two sections are about mistakes that no
 annotation will find, and about what types can do for a program's settings.
 """
 
 # %%
 # A checker reads what Python ignores
 # -----------------------------------
-# An annotation says what goes into a function and what comes out. Python ignores annotations. A
-# type checker, such as `mypy <https://mypy.readthedocs.io>`__ or `pyright
+# An annotation says what goes into a function and what comes out. When the program runs, Python
+# doesn't check it. A type checker, such as `mypy <https://mypy.readthedocs.io>`__ or `pyright
 # <https://microsoft.github.io/pyright>`__, reads the program without running it, and checks that
-# everything fits together. Here are two functions for it to read:
+# every call fits. Here are two functions for it to read:
 import jax
 import jax.numpy as jnp
 
@@ -32,7 +32,7 @@ def product(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 # %%
-# The third function is a loss, like those that people train with. It takes its parameters in a
+# The third function is a loss, such as you would train with. It takes its parameters in a
 # dictionary, and returns a remark along with the number to minimise:
 def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
     """Mean square of a line through the origin."""
@@ -42,9 +42,9 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
 # %%
 # A transformation can promise to keep types
 # ------------------------------------------
-# ``jax.jit`` takes such a function and returns another. What is the type of the new function? An
-# annotation can promise that it is the type of the old one, and this is all it takes. ``P`` stands
-# for whatever arguments there are, ``R`` for the result:
+# ``jax.jit`` takes such a function and returns another. What is the type of the new function? The
+# annotation of a transformation can promise that it is the type of the old one. This is all it
+# takes, where ``P`` stands for whatever arguments there are, and ``R`` for the result:
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -58,14 +58,14 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 
 
 # %%
-# The functions in :mod:`jaxcap.tools.transforms` follow the same idea for all arguments and options of
-# :func:`jax.jit`, :func:`jax.grad` and :func:`jax.vmap`. Gradients need more work, because their
-# type depends on ``argnums`` and ``has_aux``.
+# The functions in :mod:`jaxcap.tools.transforms` apply this idea to :func:`jax.jit`,
+# :func:`jax.grad` and :func:`jax.vmap` with all of their options. Gradients need more work, because
+# their type depends on ``argnums`` and ``has_aux``.
 #
 # Six questions and six mistakes, each in two versions
 # ----------------------------------------------------
-# How can you tell what a checker sees? Write ``reveal_type(...)`` around an expression, and the
-# checker reports its type. We ask about each of these six expressions twice, once with JAX's own
+# To learn what a checker sees, write ``reveal_type(...)`` around an expression, and the checker
+# reports its type. We ask about each of these six expressions twice, once with JAX's own
 # transformation, such as ``jax.jit``, and once with its typed counterpart, such as ``typed_jit``:
 def both(code):
     """Return an expression with JAX's transformation, and with ours."""
@@ -82,7 +82,7 @@ QUESTIONS = (
 )
 
 # %%
-# We make each of the six mistakes twice as well, in a call of each kind:
+# We make each of the six mistakes twice, too:
 MISTAKES = (
     "jit(wave)('twelve')",
     "jit(wave)(x, slop=0.3)",
@@ -94,11 +94,11 @@ MISTAKES = (
 
 # %%
 # Two calls pass a string where an array belongs. Two names are misspelt, ``slop`` and ``shpae``.
-# The loss returns a pair where ``grad`` expects a number. And ``jit`` has no option
-# ``static_argnum``; it is called ``static_argnums``.
+# The loss returns a pair where ``grad`` expects a number, because nobody told ``grad`` of the
+# remark. And ``jit`` has no option ``static_argnum``; it is called ``static_argnums``.
 #
-# A checker has to read all of JAX, which takes a while. So each checker reads a single program,
-# once, and the program has to hold the lines for the last two sections, too, on shapes and on
+# A checker has to read all of JAX, which takes a while. So we put everything into a single program,
+# which each checker reads once. That includes the lines for the last two sections, on shapes and on
 # settings:
 BEYOND = (
     "typed_jit(product)(x, x[1:])",
@@ -114,7 +114,7 @@ WAYS = ("SimpleNamespace", "Settings")
 SETTINGS = [f"{way}({slip})" for way in WAYS for slip in SLIPS]
 
 # %%
-# This is how that program begins:
+# The program begins like this:
 IMPORTS = """
 from types import SimpleNamespace
 import jax
@@ -152,8 +152,8 @@ for checker in typecheck.CHECKERS:
 # %%
 # Where types get lost, Any takes their place
 # -------------------------------------------
-# JAX annotates ``vmap`` as a function that returns what it was given, so the type of ``wave``
-# should survive there even without our help. What about the others?
+# JAX's own ``vmap`` is annotated to return a function of the type that it was given, so the type of
+# ``wave`` should survive even without our help. What about the others?
 from jaxcap.results.tables import Table
 
 
@@ -169,21 +169,21 @@ seen_by("mypy")
 
 # %%
 # Beware of ``Any``. It is the type that fits everywhere, so from there on nothing is checked.
-# Pyright calls such a type *Unknown* if nobody asked for it. Pyright also shows the default of an
-# argument, while mypy only says that there is one:
+# Pyright calls it *Unknown* where nobody wrote ``Any``. Pyright also shows the default of an
+# argument, and mypy only says that there is one:
 seen_by("pyright")
 
 # %%
 # Compare the two rows of each pair. With the typed functions, arguments and results keep their
 # types, names and defaults. A gradient has the type of the argument that you differentiate with
 # respect to: an array for an array, a dictionary for a dictionary, a pair for two of them. Only the
-# name of this argument is gone, because JAX differentiates with respect to positions. And
+# name of this argument is lost, because JAX differentiates with respect to positions. And
 # ``Jitted`` is a function that also has the methods of compiled functions, such as ``lower``.
 #
 # A checker finds only what the types still say
 # ---------------------------------------------
-# Which of the six mistakes do the checkers find? An ``Any`` in the tables above is a hint: what
-# comes after it isn't checked. To be sure, collect the errors of each checker, by the line that it
+# Which of the six mistakes will the checkers find? The tables above have given a hint, because what
+# comes after an ``Any`` isn't checked. Here are the errors of each checker, by the line that it
 # complains about:
 caught = {}
 for checker, report in reports.items():
@@ -203,33 +203,33 @@ title = "Mistakes that are found before anything runs"
 Table(title, ("", *columns), rows)
 
 # %%
-# Between them, the checkers found :measured:`found_in_jax` of the :measured:`made` mistakes in
-# calls of JAX's own transformations, and :measured:`found_typed` in calls of the typed ones. In
-# their own words, this is what they say about the misspelt attribute of the gradient:
+# Between them, the checkers found :measured:`found_in_jax` of the :measured:`made` mistakes with
+# JAX's own transformations, and :measured:`found_typed` with the typed ones. This is what they say
+# about the misspelt attribute of the gradient:
 for checker, found in caught.items():
     print(f"{checker}: {found['typed_grad(wave)(x[0]).shpae'].message}")
 
 # %%
 # At run time, nothing of the types remains
 # -----------------------------------------
-# What does a call pay for all this? When the program runs, :func:`~jaxcap.tools.transforms.typed_jit`
-# calls ``jax.jit`` once and hands back the object that it made. Nothing of ours remains that could
-# slow down a call:
+# What does a call pay for its types? When the program runs,
+# :func:`~jaxcap.tools.transforms.typed_jit` calls ``jax.jit`` once, and hands back the object that
+# it made. Nothing of ours remains that could slow a call down:
 from jaxcap.tools.transforms import typed_grad, typed_jit
 
 for compiled in jax.jit(wave), typed_jit(wave):
     print(type(compiled).__name__, compiled.__wrapped__ is wave)
 
 # %%
-# The name, the documentation and the signature survive as well, which is JAX's own doing:
+# The name, the documentation and the signature survive as well, but that is JAX's doing:
 print(typed_jit(wave).__name__, inspect.signature(typed_jit(wave)))
 print(typed_jit(wave).__doc__)
 
 # %%
-# So a call of either function should take the same time. We put that to the test on an array so
-# small that a call is mostly overhead. But how large a difference would mean anything? To find out,
-# a second ``jax.jit`` takes part as a control. It is the same as the first, so any difference that
-# the clock finds between the two is an error of the measurement.
+# So both should take the same time to call. To see whether they do, we time calls on an array so
+# small that a call is mostly overhead. But how large must a difference be to mean anything? To find
+# out, a second ``jax.jit`` takes part as a control. It is the same as the first, so any difference
+# that the clock finds between these two is an error of the measurement.
 from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED, TYPED_JIT
 
 results = TYPED_JIT.run(budget_s=0.03)
@@ -267,14 +267,14 @@ types_cost_little
 
 # %%
 # ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`. If the first difference is no larger than the second,
-# it is noise.
+# :measured:`control than the first jax.jit`. A difference of the first kind means nothing unless it
+# is clearly larger than the second.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
 # Three lines of the program are wrong only in their shapes and number types. One multiplies vectors
-# of different lengths, one differentiates at an integer, and one at a thousand points. Do the
-# checkers object to them? Does JAX?
+# of different lengths, one differentiates with respect to an integer, and one wants a single
+# gradient of a thousand results. Do the checkers object to them? Does JAX?
 def what_jax_raises(function, *arguments):
     """Name the exception that a call raises."""
     try:
@@ -301,8 +301,8 @@ headers = ("", "found by", "JAX raises")
 Table("Mistakes of shape and number type", headers, rows)
 
 # %%
-# JAX notices such mistakes while it traces the function, from the shapes and types of the
-# arguments, before it computes anything. ``eval_shape`` traces and stops there:
+# JAX notices such mistakes while it traces the function, from the shapes and types of the arguments
+# and before it computes anything. ``eval_shape`` traces and stops there:
 from textwrap import fill
 
 try:
@@ -312,13 +312,13 @@ except TypeError as error:
 
 
 # %%
-# So a test on small arrays finds what a checker can't. Shapes can also be written into annotations,
-# with `jaxtyping <https://docs.kidger.site/jaxtyping>`__. A type checker ignores them; a runtime
-# checker such as `beartype <https://beartype.readthedocs.io>`__ enforces them when the program
-# runs.
+# So a test that traces your functions finds what a checker can't, and it needn't compute anything.
+# You can also write shapes into annotations, with `jaxtyping
+# <https://docs.kidger.site/jaxtyping>`__. A type checker ignores them, and a runtime checker such
+# as `beartype <https://beartype.readthedocs.io>`__ enforces them when the program runs.
 #
-# And annotations can be wrong. JAX computes with its own arrays even where a function is annotated
-# for Python's numbers, and the checkers believe the annotation:
+# And annotations can be wrong. A checker believes this one, which says ``float``. What comes back
+# from JAX is an array all the same:
 @typed_grad
 def parabola_slope(x: float) -> float:
     return x**2
@@ -335,16 +335,16 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # --------------------------
 # A training run has a handful of settings, and Flax's examples keep them in a `ConfigDict
 # <https://ml-collections.readthedocs.io>`__, a dictionary that lets you write
-# ``config.learning_rate``. Write ``config.lr = 0.1`` instead, and the dictionary accepts it without
-# a word, and the training goes on with the old rate. You can lock a ``ConfigDict`` against new
-# names, and it refuses a value of another type. But it can do so only when the program runs, and
+# ``config.learning_rate``. If you write ``config.lr = 0.1`` by mistake, the dictionary accepts it
+# without a word, and the training goes on with the old rate. You can lock a ``ConfigDict`` against
+# new names, and it refuses a value of another type. But it does so only when the program runs, and
 # your editor still can't tell you which names there are, what they mean, or which values make
 # sense.
 #
-# A class can tell you all this. The one below, made with `pydantic <https://docs.pydantic.dev>`__,
+# A class can tell it all this. The class below, made with `pydantic <https://docs.pydantic.dev>`__,
 # has a type, a default and limits for each setting of this site's own :doc:`training
-# </tutorials/applications/mnist>`, and the sentence below a setting ends up in the help of the
-# command line:
+# </tutorials/applications/mnist>`. The sentence below a setting ends up in the help of the command
+# line:
 from jaxcap.mnist.config import Settings
 from jaxcap.report.source import Source
 
@@ -352,9 +352,9 @@ Source(Settings)
 
 # %%
 # Three slips are easy to make: a name that doesn't exist, a wrong type, and a value that makes no
-# sense. The program for the checkers makes each slip with the class, and with a namespace that
-# takes anything, as an empty ``ConfigDict`` does. Which slips are found before the program runs,
-# and which when it runs?
+# sense. The program for the checkers makes each of them with the class, and with a namespace that
+# takes anything, as an empty ``ConfigDict`` does. Which are found before the program runs, and
+# which when it runs?
 from types import SimpleNamespace
 
 from pydantic import ValidationError
@@ -382,7 +382,7 @@ Table("Mistakes in the settings of a training run", headers, rows)
 
 # %%
 # Limits aren't types, so a momentum that is too large can be found only when the program runs. But
-# then the class finds it at once, and not after an hour of training. The class can also say what it
+# then the class finds it at the start, and not after an hour of training. It can also say what it
 # expected:
 from jaxcap.mnist.config import explain
 
@@ -392,7 +392,8 @@ except ValidationError as error:
     print(explain(error))
 
 # %%
-# A dataclass would find the wrong name as well, but it takes any value of any type when it is made.
+# With a dataclass, the checkers would find the first two slips as well. But when the program runs,
+# a dataclass objects only to the wrong name, and takes any value of any type.
 #
 # Takeaway
 # --------
@@ -411,10 +412,10 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 
 # %%
 # A type checker sees only what annotations tell it: of the :measured:`made` mistakes on this page,
-# the checkers found :measured:`found_in_jax` in calls of JAX's own transformations, and
-# :measured:`found_typed` in calls of the typed ones. The types are for the checker alone, so no
-# call has to wait for them. But they say nothing about shapes and number types, so keep a test on
-# small arrays for those. And keep settings in a class that checks them, so that a slip ends the
-# program before it has trained for an hour.
+# the checkers found :measured:`found_in_jax` with JAX's own transformations, and
+# :measured:`found_typed` with the typed ones. When the program runs, the types are gone, so they
+# can't slow a call down. But they say nothing about shapes and number types, so write tests for
+# those, on small arrays or with ``eval_shape``. And keep settings in a class that checks them, so
+# that a slip ends the program before it has trained for an hour.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ SECOND = jnp.full((3, 2), 2)
 THIRD = FIRST @ SECOND
 FOURTH = jnp.vstack([SECOND, jnp.array([3, 4])])
 FIFTH = jnp.hstack([FOURTH, jnp.ones((4, 1), int)])
-CHANGED = jnp.array([[2, 2, 2], [2, 1, 3]]).at[1, 1].set(7)
+CHANGED = jnp.array([[4, 4, 4], [2, 7, 3]])
 
 
 def uniform_pair() -> list[jax.Array]:
@@ -41,14 +42,25 @@ def foo() -> jax.Array:
     return bar + 2 * baz
 
 
-def numpy_foo(*, bar_first: bool) -> float:
-    draw = np.random.RandomState(0).uniform
-    one, other = draw(), draw()
-    return one + 2 * other if bar_first else 2 * one + other
+def numpy_foos() -> tuple[float, float, float]:
+    """Return foo1 and, after it, foo2, and foo2 alone, each sequence from the same seed."""
+    a, b, c, d = np.random.RandomState(0).uniform(size=4)
+    return a + 2 * b, 2 * c + d, 2 * a + b
 
 
-def polynomial(x: Any) -> Any:
-    return 14 * x**3 + 13 * x
+def draw(key: Any, walker: int, step: int) -> Any:
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, walker), step))
+
+
+def hill(x: Any) -> Any:
+    return x**2 * jnp.sin(x)
+
+
+hill_slope = jax.grad(hill)
+
+
+def newton_step(x: Any, function: Callable[[Any], Any] = hill_slope) -> Any:
+    return x - function(x) / jax.grad(function)(x)
 
 
 def model(keys: Any) -> Any:
@@ -255,6 +267,7 @@ def slope_in_float32(w: Any, x: Any) -> Any:
 
 
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
+COUNT = itertools.count(1)
 static = partial(jax.jit, static_argnums=(1,))
 register = jax.tree_util.register_dataclass
 
@@ -268,25 +281,27 @@ RIGHT: dict[str, Any] = {
     "1.7": FOURTH,
     "1.8": FIFTH,
     "1.9": CHANGED,
-    "1.10": TypeError,
-    "2.1": (numpy_foo(bar_first=True), numpy_foo(bar_first=False)),
+    "1.10": (True, False, True, False),
+    "2.1": numpy_foos(),
     "2.2": 3,
     "2.3": foo(),
     "2.4": 2.3250647,
-    "3.1": polynomial(17),
-    "3.2": jax.grad(polynomial)(17.0),
-    "3.3": jax.grad(polynomial),
-    "3.4": TypeError,
+    "2.5": draw,
+    "3.1": hill(2.0),
+    "3.2": hill_slope(2.0),
+    "3.3": hill_slope,
+    "3.4": (True, False, True, False),
+    "3.5": newton_step,
     "4.1": model,
     "4.2": loop,
     "4.3": jax.jit(model),
     "4.4": patient_loop,
     "4.5": COMPARISON,
-    "5.1": jax.errors.TracerIntegerConversionError,
+    "5.1": (True, False, True, False, False),
     "5.2": static(loops),
-    "5.3": (True, False, True),
+    "5.3": (True, False, True, True),
     "5.4": static(columns),
-    "5.5": [True, False, True],
+    "5.5": [True, False, True, True, False],
     "6.1": 1,
     "6.2": smooth,
     "6.3": static(power),
@@ -295,7 +310,7 @@ RIGHT: dict[str, Any] = {
     "7.1": (1, 1, 0, 1),
     "7.2": jax.jit(record, donate_argnums=0),
     "7.3": jax.jit(bubble_at_once),
-    "7.4": ([1, 0, 1], [3, 0, 1]),
+    "7.4": ([2, 1, 2], [8, 1, 2]),
     "7.5": jax.jit(group_means, static_argnums=2),
     "8.1": 4_000_000,
     "8.2": (True, False, True, False),
@@ -366,7 +381,6 @@ def test_answer_of_another_kind_is_wrong(part: str, answer: Any) -> None:
         ("1.6", [[12, 24], [90, 120]]),
         ("1.7", [[2, 2], [2, 2], [2, 2], [3, 4]]),
         ("1.8", [[2, 2, 1], [2, 2, 1], [2, 2, 1], [3, 4, 1]]),
-        ("1.9", [[2, 2, 2], [2, 7, 3]]),
     ],
 )
 def test_arrays_of_the_exercise_sheet(part: str, values: list[list[int]]) -> None:
@@ -374,12 +388,8 @@ def test_arrays_of_the_exercise_sheet(part: str, values: list[list[int]]) -> Non
     assert check(part, jnp.array(values))
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [("2.4", 2.3250647), ("3.1", 69003), ("3.2", 12151.0), ("2.1", (1.9791922, 1.8128164))],
-)
-def test_numbers_of_the_exercise_sheet(part: str, value: Any) -> None:
-    assert check(part, value)
+def test_number_of_the_exercise_sheet() -> None:
+    assert check("2.4", 2.3250647)
 
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -394,31 +404,45 @@ WRONG: list[tuple[str, Any, str]] = [
     ("1.6", 2 * RIGHT["1.6"], "start from third itself"),
     ("1.7", SECOND, r"expected the shape \(4, 2\)"),
     ("1.8", jnp.hstack([FOURTH, jnp.ones((4, 1))]), "type is float32. Use integers"),
-    ("1.9", CHANGED.at[0, 0].set(7), "5 of the 6 elements"),
-    ("1.10", IndexError, "exception is not IndexError"),
-    ("1.10", Exception, "exception is not Exception"),
-    ("1.10", int, "expected an exception class"),
-    ("2.1", RIGHT["2.1"][::-1], "in the wrong order"),
-    ("2.1", (1.0, 2.0), r"np\.random\.seed\(0\) before each"),
-    ("2.1", RIGHT["2.1"][0], "a tuple of two numbers"),
-    ("2.1", (*RIGHT["2.1"], 1.0), "a tuple of two numbers"),
-    ("2.1", (..., 1.0), "no answer"),
+    ("1.9", jnp.array([[2, 2, 2], [2, 7, 3]]), "3 of the 6 elements"),
+    ("1.10", (False, False, True, False), "look again at line 1. It assigns"),
+    ("1.10", (True, True, True, False), "look again at line 2. It makes a new array"),
+    ("1.10", (True, False, False, False), "look again at line 3. A row of the transposed"),
+    ("1.10", (True, False, True, True), "look again at line 4. .* out of bounds"),
+    ("1.10", TypeError, "a tuple of 4"),
+    ("2.1", RIGHT["2.1"][::-1], "the first number is wrong"),
+    ("2.1", (*RIGHT["2.1"][::2], 1.0), "Set the seed once"),
+    ("2.1", (RIGHT["2.1"][0], 1.0, 1.0), "Call foo2 right after foo1"),
+    ("2.1", (*RIGHT["2.1"][:2], 1.0), "don't call foo1"),
+    ("2.1", RIGHT["2.1"][:2], "a tuple of three numbers"),
+    ("2.1", (..., 1.0, 1.0), "no answer"),
     ("2.2", 2, "leaves a single subkey"),
     ("2.2", 4, "How many names"),
     ("2.3", 1.0, "another number"),
     ("2.4", 1.8121928, "today's default"),
     ("2.4", 2.0, "2 is not the right number"),
-    ("3.1", 238.0, "238 is not the right number"),
-    ("3.2", 69003.0, "the function's value"),
-    ("3.2", 12151.1, r"12151\.1 is not the right number"),
-    ("3.3", polynomial, r"at x = 0\.0"),
-    ("3.3", lambda x: 42 * x**2, r"at x = 0\.0"),
-    ("3.3", lambda _: 13, r"at x = 1\.0"),
-    ("3.3", lambda x: 42 * x + 13, r"at x = -2\.5"),
-    ("3.3", lambda x: 42 * min(x**2, 9) + 13, r"at x = 17\.0"),
+    ("2.5", lambda key, w, s: draw(key, w + s, 0), "walker 0 in step 1 and walker 1 in step 0"),
+    ("2.5", lambda key, w, _: draw(key, w, 0), "walker 0 in step 0 and walker 0 in step 1"),
+    ("2.5", lambda *_: next(COUNT), "another number the next time"),
+    ("2.5", lambda _, w, s: draw(jax.random.key(0), w, s), "another key gives the same"),
+    ("2.5", draw(jax.random.key(0), 0, 0), "expected a function"),
+    ("3.1", 4 * np.sin(np.deg2rad(2)), "The angle is in radians"),
+    ("3.2", hill(2.0), "the function's value"),
+    ("3.2", 1.98, r"1\.98 is not the right number"),
+    ("3.3", hill, r"at x = 1\.0"),
+    ("3.3", lambda x: 2 * x * jnp.cos(x), r"at x = 1\.0"),
+    ("3.3", lambda _: 13, r"at x = 0\.0"),
+    ("3.3", lambda x: hill_slope(max(x, 0.0)), r"at x = -2\.5"),
+    ("3.3", lambda x: hill_slope(min(x, 9.0)), r"at x = 17\.0"),
     ("3.3", lambda _: ..., "no answer"),
-    ("3.3", 12151.0, "expected a function, got an object of type float"),
-    ("3.4", ValueError, "exception is not ValueError"),
+    ("3.3", 1.97, "expected a function, got an object of type float"),
+    ("3.4", (False, False, True, False), "look again at argument 1. An integer"),
+    ("3.4", (True, True, True, False), "look again at argument 2. A short float"),
+    ("3.4", (True, False, False, False), "look again at argument 3. The result has an axis"),
+    ("3.4", (True, False, True, True), "look again at argument 4. An array without axes"),
+    ("3.5", partial(newton_step, function=hill), "a zero of the function"),
+    ("3.5", lambda x: 2 * x - newton_step(x), "the wrong way"),
+    ("3.5", lambda x: x - 0.1 * hill_slope(x), r"from 2\.0, it goes to 1\.80274"),
     ("4.1", lambda keys: model([keys[0]] * 2), "they give the same number"),
     ("4.1", lambda keys: model(keys[::-1]), r"expected 14 a² \+ 13 b"),
     ("4.1", lambda _: ..., "no answer"),
@@ -437,18 +461,26 @@ WRONG: list[tuple[str, Any, str]] = [
     ("4.5", make_set(), "expected two variants, got 1"),
     ("4.5", make_set(*map(make_result, "abc")), "expected two variants, got 3"),
     ("4.5", make_set(make_result("a"), make_result("b", comparison="another")), "ResultsError"),
-    ("5.1", IndexError, "exception is not IndexError"),
+    ("5.1", (False, False, True, False, False), "function 1. range needs"),
+    ("5.1", (True, True, True, False, False), "function 2. How many rows"),
+    ("5.1", (True, False, False, False, False), "function 3. if needs"),
+    ("5.1", (True, False, True, True, False), "function 4. The length"),
+    ("5.1", (True, False, True, False, True), "function 5. n is a number"),
     ("5.2", loops, "expected a function from jax.jit"),
     ("5.2", jax.jit(loops), "it raised TracerIntegerConversionError"),
     ("5.2", static(lambda _, n: n), "no longer returns x"),
     ("5.2", static(lambda x, n: x if n == 2 else 0), "it no longer returns x"),
-    ("5.3", (True, True, True), "2 of the 3 are right"),
-    ("5.3", (True, False), "a tuple of 3"),
+    ("5.3", (True, True, True, True), "call 2. x is traced"),
+    ("5.3", (True, False, False, True), "call 3. num_loops is static"),
+    ("5.3", (True, False, True, False), "call 4. x is of another type"),
+    ("5.3", (True, False, True), "a tuple of 4"),
     ("5.4", columns, "expected a function from jax.jit"),
     ("5.4", jax.jit(columns), "it raised TypeError: Shapes must be 1D"),
     ("5.4", static(lambda x, _: columns(x, 5)), r"expected the shape \(2, 2\), got \(2, 5\)"),
     ("5.4", static(lambda x, _: columns(x, 2)), r"expected the shape \(2, 3\), got \(2, 2\)"),
-    ("5.5", (False, True, False), "0 of the 3 are right"),
+    ("5.5", (True, True, True, True, False), "call 2. x is traced"),
+    ("5.5", (True, False, True, False, False), "call 4. x has another shape"),
+    ("5.5", (True, False, True, True, True), "call 5. The shape and type"),
     ("6.1", 5, "Python isn't there to print"),
     ("6.1", 0, "0 is not the right number"),
     ("6.2", smooth_in_python, "no scan computed them"),
@@ -480,12 +512,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("7.3", bubble, "expected a function from jax.jit"),
     ("7.3", jax.jit(bubble), "copies the whole array in each step"),
     ("7.3", jax.jit(jnp.sort), "it returned other values"),
-    ("7.4", ([3, 0, 1], [1, 0, 1]), "the other way round"),
-    ("7.4", ([3, 0, 1], [3, 0, 1]), "NumPy reads all elements before"),
-    ("7.4", ([1, 0, 1], [1, 0, 1]), "JAX adds for each index"),
-    ("7.4", ([1, 0], [3, 1]), "three counts in each list"),
+    ("7.4", ([8, 1, 2], [2, 1, 2]), "the other way round"),
+    ("7.4", ([8, 1, 2], [8, 1, 2]), "NumPy reads all elements before"),
+    ("7.4", ([2, 1, 2], [2, 1, 2]), "JAX doubles for each index"),
+    ("7.4", ([2, 1], [8, 2]), "three numbers in each list"),
     ("7.4", (1, 3), "expected a list of numbers, got an object of type int"),
-    ("7.4", [3, 0, 1], "NumPy's counts, and JAX's"),
+    ("7.4", [8, 1, 2], "NumPy's numbers, and JAX's"),
     ("7.5", group_means, "expected a function from jax.jit"),
     ("7.5", jax.jit(jax.ops.segment_sum, static_argnums=2), "these are the sums"),
     ("7.5", jax.jit(group_means), "it raised ConcretizationTypeError|it raised Tracer"),
@@ -657,10 +689,6 @@ def test_a_length_may_be_computed_in_units_of_the_largest_element() -> None:
 
 def test_a_loop_without_updates_copies_nothing() -> None:
     assert check("7.3", jax.jit(bubble_by_scan))
-
-
-def test_exception_may_be_given_itself() -> None:
-    assert check("3.4", TypeError("integers"))
 
 
 def test_comparison_is_summed_up() -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from math import isclose
+from math import cos, isclose, sin
 from typing import Any
 
 import jax
@@ -24,6 +24,10 @@ from jaxcap.results import ResultSet
 
 # The value of bar(key1) + 2 * baz(key2) for each setting of jax_threefry_partitionable.
 FOO = {False: 2.3250647, True: 1.8121928}
+
+# The value of x² sin x, and its slope, at x = 2.
+VALUE = 4 * sin(2)
+SLOPE = 4 * sin(2) + 4 * cos(2)
 
 Grader = Callable[[Any], str]
 
@@ -94,18 +98,20 @@ class Number:
         return ""
 
 
-def two_orders(answer: Any) -> str:
-    """Grade the values of foo1 and foo2 with NumPy's random numbers."""
-    expected = (1.9791922366721637, 1.812816374227069)
-    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise WrongError(f"expected a tuple of two numbers, got {_kind(answer)}.")
+def draws(answer: Any) -> str:
+    """Grade what foo1 and foo2 return after one seed, and foo2 alone, with NumPy's random numbers."""
+    first, second, alone = 1.9791922366721637, 1.7504099351401847, 1.812816374227069
+    if not isinstance(answer, (tuple, list)) or len(answer) != 3:
+        raise WrongError(f"expected a tuple of three numbers, got {_kind(answer)}.")
     values = tuple(_float(value) for value in answer)
-    if all(map(_close, values, reversed(expected))):
-        raise WrongError("these are the right numbers in the wrong order: foo1 comes first.")
-    if not all(map(_close, values, expected)):
-        raise WrongError(
-            "call np.random.seed(0) before each of the two calls, and change nothing else."
-        )
+    if not _close(values[0], first):
+        raise WrongError("the first number is wrong. Call foo1 right after np.random.seed(0).")
+    if _close(values[1], alone):
+        raise WrongError("the second number is that of a new seed. Set the seed once, before foo1.")
+    if not _close(values[1], second):
+        raise WrongError("the second number is wrong. Call foo2 right after foo1.")
+    if not _close(values[2], alone):
+        raise WrongError("the third number is wrong. Set the seed again, and don't call foo1.")
     return ""
 
 
@@ -126,25 +132,49 @@ def foo(answer: Any) -> str:
     )
 
 
-def derivative(answer: Any) -> str:
-    """Grade a derivative of 14x³ + 13x by its values at a few points."""
-    for x in (0.0, 1.0, -2.5, 17.0):
-        if not _close(_float(_call(answer, x)), 42 * x**2 + 13):
+def steps_of_walkers(answer: Any) -> str:
+    """Grade a function that draws a number from a key, for a walker and a step."""
+    key = jax.random.key(7)
+    seen: dict[float, tuple[int, int]] = {}
+    for pair in ((w, s) for w in range(4) for s in range(4)):
+        value = _float(_call(answer, key, *pair))
+        if value in seen:
             raise WrongError(
-                f"the value at x = {x} is wrong. Differentiate 14x³ and 13x separately."
+                f"walker {seen[value][0]} in step {seen[value][1]} and walker {pair[0]} in step "
+                f"{pair[1]} get the same number."
             )
+        seen[value] = pair
+    value = _float(_call(answer, key, 1, 2))
+    if seen.get(value) != (1, 2):
+        raise WrongError("the same key, walker and step give another number the next time.")
+    if _float(_call(answer, jax.random.key(8), 1, 2)) == value:
+        raise WrongError("another key gives the same number. Make each key from the one you get.")
     return ""
 
 
-def type_error(answer: Any) -> str:
-    """Grade the name of an exception that was a TypeError."""
-    kind = answer if isinstance(answer, type) else type(answer)
-    if not issubclass(kind, Exception):
-        raise WrongError(f"expected an exception class such as IndexError, got {_kind(answer)}.")
-    if not issubclass(kind, TypeError):
-        raise WrongError(
-            f"the exception is not {kind.__name__}. The last lines of the traceback name it."
-        )
+def derivative(answer: Any) -> str:
+    """Grade a derivative of x² sin x by its values at a few points."""
+    for x in (0.0, 1.0, -2.5, 17.0):
+        expected = 2 * x * sin(x) + x**2 * cos(x)
+        if not isclose(_float(_call(answer, x)), expected, rel_tol=1e-5, abs_tol=1e-6):
+            raise WrongError(f"the value at x = {x} is wrong. Use the product rule.")
+    return ""
+
+
+def newton(answer: Any) -> str:
+    """Grade a step of Newton's method towards a place where x² sin x has no slope."""
+    for x in (2.0, 4.0):
+        slope = 2 * x * sin(x) + x**2 * cos(x)
+        bend = 2 * sin(x) + 4 * x * cos(x) - x**2 * sin(x)
+        found = _float(_call(answer, x))
+        if isclose(found, x - x**2 * sin(x) / slope, rel_tol=1e-5):
+            raise WrongError("it looks for a zero of the function. Look for one of its slope.")
+        if isclose(found, x + slope / bend, rel_tol=1e-5):
+            raise WrongError("it goes the wrong way. Subtract.")
+        if not isclose(found, x - slope / bend, rel_tol=1e-5):
+            raise WrongError(
+                f"from {x}, it goes to {found:.6g}. Divide the slope by its own slope."
+            )
     return ""
 
 
@@ -349,21 +379,21 @@ def bubbles(answer: Any) -> str:
     return ""
 
 
-def counts(answer: Any) -> str:
-    """Grade a prediction of what NumPy and JAX count where an index is repeated."""
+def doubled(answer: Any) -> str:
+    """Grade a prediction of what NumPy and JAX make of ones that are doubled at repeated indices."""
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise WrongError("expected a tuple of two lists: NumPy's counts, and JAX's.")
+        raise WrongError("expected a tuple of two lists: NumPy's numbers, and JAX's.")
     by_numpy, by_jax = map(_numbers, answer)
-    once, each = [1.0, 0.0, 1.0], [3.0, 0.0, 1.0]
+    once, each = [2.0, 1.0, 2.0], [8.0, 1.0, 2.0]
     if (by_numpy, by_jax) == (each, once):
         raise WrongError("it is the other way round: NumPy's comes first.")
     if by_numpy == each:
         raise WrongError("NumPy reads all elements before it writes any of them.")
     if by_jax == once:
-        raise WrongError("JAX adds for each index, however often it comes up.")
+        raise WrongError("JAX doubles for each index, however often it comes up.")
     if (by_numpy, by_jax) != (once, each):
         raise WrongError(
-            "there are three counts in each list. Index 0 comes three times, and 1 never."
+            "there are three numbers in each list. Index 0 comes three times, and 1 never."
         )
     return ""
 

@@ -107,7 +107,6 @@ def by_value(part: str) -> dict[str, Any] | None:
 _SECOND = [[2, 2], [2, 2], [2, 2]]
 _THIRD = np.array([[12, 12], [30, 30]])
 _FOURTH = [*_SECOND, [3, 4]]
-_SEEN = "Which values has it seen before?"
 
 _GRADERS: dict[str, answers.Grader] = {
     "1.1": answers.array([[1, 2, 3], [4, 5, 6]], "Row-major order fills the first row first."),
@@ -122,9 +121,18 @@ _GRADERS: dict[str, answers.Grader] = {
     ),
     "1.7": answers.array(_FOURTH, "The new row comes last."),
     "1.8": answers.array(np.column_stack([_FOURTH, [1] * 4]), "The new column comes last."),
-    "1.9": answers.array([[2, 2, 2], [2, 7, 3]], "Only the element that was 1 changes."),
-    "1.10": answers.type_error,
-    "2.1": answers.two_orders,
+    "1.9": answers.array(
+        [[4, 4, 4], [2, 7, 3]], "The first row is doubled, and below it only the 1 changes."
+    ),
+    "1.10": answers.Explained(
+        {
+            "line 1": (True, "It assigns to an element."),
+            "line 2": (False, "It makes a new array, and gives the old name to it."),
+            "line 3": (True, "A row of the transposed array can't be written to either."),
+            "line 4": (False, "What does JAX do with an update out of bounds?"),
+        }
+    ),
+    "2.1": answers.draws,
     "2.2": answers.Number(
         3,
         "split returns this many keys. How many names stand on the left?",
@@ -136,24 +144,58 @@ _GRADERS: dict[str, answers.Grader] = {
         "Compute with the setting that JAX had when the answer was written down.",
         mistakes={answers.FOO[True]: "this is the value with today's default of the setting."},
     ),
-    "3.1": answers.Number(69003, "Is it 14 times the cube of x, plus 13 times x?"),
+    "2.5": answers.steps_of_walkers,
+    "3.1": answers.Number(
+        answers.VALUE, "Is it the square of x, times the sine of x? The angle is in radians."
+    ),
     "3.2": answers.Number(
-        12151,
-        "Differentiate with jax.grad, then call the result with 17.0.",
-        mistakes={69003: "this is the function's value. Its gradient is another function."},
+        answers.SLOPE,
+        "Differentiate with jax.grad, then call the result with 2.0.",
+        mistakes={answers.VALUE: "this is the function's value. Its slope is another function."},
     ),
     "3.3": answers.derivative,
-    "3.4": answers.type_error,
+    "3.4": answers.Explained(
+        {
+            "argument 1": (True, "An integer can't change by a little."),
+            "argument 2": (False, "A short float is still a float."),
+            "argument 3": (True, "The result has an axis, so it isn't a single number."),
+            "argument 4": (False, "An array without axes is a single number."),
+        }
+    ),
+    "3.5": answers.newton,
     "4.1": answers.model,
     "4.2": answers.loop(waits=False),
     "4.3": answers.compiled_model,
     "4.4": answers.loop(waits=True),
     "4.5": answers.comparison,
-    "5.1": answers.type_error,
+    "5.1": answers.Explained(
+        {
+            "function 1": (True, "range needs the value of n."),
+            "function 2": (False, "How many rows there are is part of the shape of x."),
+            "function 3": (True, "if needs the value of n."),
+            "function 4": (False, "The length of x is part of its shape."),
+            "function 5": (False, "n is a number to compute with."),
+        }
+    ),
     "5.2": answers.static_loops,
-    "5.3": answers.Truths((True, False, True), _SEEN),
+    "5.3": answers.Explained(
+        {
+            "call 1": (True, "Nothing has been compiled before."),
+            "call 2": (False, "x is traced, so another integer is no reason to compile."),
+            "call 3": (True, "num_loops is static, so another value is another program."),
+            "call 4": (True, "x is of another type than before."),
+        }
+    ),
     "5.4": answers.static_columns,
-    "5.5": answers.Truths((True, False, True), _SEEN),
+    "5.5": answers.Explained(
+        {
+            "call 1": (True, "Nothing has been compiled before."),
+            "call 2": (False, "x is traced, and arr_cols is as it was."),
+            "call 3": (True, "arr_cols is static, so another value is another program."),
+            "call 4": (True, "x has another shape than before."),
+            "call 5": (False, "The shape and type of x have come before, and so has arr_cols."),
+        }
+    ),
     "6.1": answers.Number(
         1,
         "Python runs the body while JAX traces it, and at no other time.",
@@ -180,7 +222,7 @@ _GRADERS: dict[str, answers.Grader] = {
     "7.1": answers.copies,
     "7.2": answers.donating,
     "7.3": answers.bubbles,
-    "7.4": answers.counts,
+    "7.4": answers.doubled,
     "7.5": answers.group_means,
     "8.1": answers.temporaries,
     "8.2": answers.Truths(
