@@ -223,9 +223,8 @@ jax.effects_barrier()
 # an important hint. The stress of the first step was still a number, but the points that this step
 # returned gave NaN. Between the stress and the new points, the step computes the gradient.
 #
-# (Under :func:`jax.disable_jit`, Python runs the function itself, so that its ``print`` and a
-# debugger see numbers. But then nothing is compiled, so it takes longer, and what only the compiler
-# does can't be seen.)
+# (Under :func:`jax.disable_jit`, Python runs the function itself, so its ``print`` and a debugger
+# see numbers. But that takes longer, and a fault that only the compiled program has won't show.)
 #
 # Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When it
 # finds one, it `runs the function again, operation by operation
@@ -298,8 +297,8 @@ for number in range(301):
 # %%
 # JAX says why it compiles again
 # ------------------------------
-# The third fault isn't in the step but around it. JAX compiles a function again for arguments of
-# another kind, and it compiles each new function. Which of these calls compile?
+# The third fault isn't in the step but around it. JAX compiles a function again when the types of
+# its arguments change, and compiles every new function. Which of these calls compile?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 calls = {
@@ -339,9 +338,9 @@ logger.handlers = before
 # %%
 # ``another number`` doesn't appear, because that call didn't compile: the program takes any number
 # of the same type. A Python number has a *weak* type, which `gives way to that of the array
-# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__. A Python integer is weak as
-# well, but no float, and a number of NumPy's isn't weak, so each needs a program of its own. And
-# the last call makes a new lambda every time that it runs. JAX's guide to `slow compilation
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__. The integer is of another type
+# than the float, and NumPy's number has a type that isn't weak, so each of them needs a program.
+# And the last call makes a new lambda every time that it runs. JAX's guide to `slow compilation
 # <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
 # for changing shapes.

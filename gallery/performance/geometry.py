@@ -15,7 +15,7 @@ sentences that sum them up, looks at gradients, and writes the conclusion.
 # notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
 # use a GPU, and it computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever
 # device there is. What speaks against JAX is :doc:`the price of a call
-# </tutorials/performance/dispatch_overhead>`, which is the same for five numbers as for a million.
+# </tutorials/performance/dispatch_overhead>`, which five numbers have to pay as well as a million.
 #
 # The experiment is the one of the page on that price, now with all four of its operations, each
 # computed in the same five ways. The column *arrays* says whose arrays the libraries got, because
@@ -105,7 +105,7 @@ experiments.tabulate(results, "einsum")
 #
 # eig, where LAPACK does the work
 # -------------------------------
-# To find the eigenvalues of a general matrix is real work, and the larger the matrix, the less
+# Finding the eigenvalues of a general matrix is real work, and the larger the matrix, the less
 # dispatch should count. NumPy calls LAPACK for this. What does JAX call? The program that it
 # compiles names the routine:
 import re
@@ -234,50 +234,21 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # one call to pay for, as with the chain of sines on :doc:`the page on small arrays
 # </tutorials/performance/dispatch_overhead>`.
 #
-# The missing conclusion: move what can move as a whole
-# -----------------------------------------------------
-# Suppose that the library's users run long loops over many small matrices, such as a mean of
-# thousands of rotations. Then a move has a chance to pay: ``jit`` around the loop and ``vmap`` over
-# the matrices turn many calls into one. This page hasn't measured how much that gains, so time your
-# own loop before you decide. Here is a step of such a loop. It finds the orthogonal matrix that is
-# nearest to a given one, and is written for a single matrix:
+# Gradients need a test of their own
+# ----------------------------------
+# Gradients are what the library moves for, but not all of them come along. Here are two. The first
+# belongs to a function that finds the orthogonal matrix nearest to a given one, as the product of
+# the two rotations from ``svd``: how does one element of the result change, at a matrix that is
+# orthogonal already? The second is the gradient of eigenvectors:
+from textwrap import fill
 
 
-@jax.jit
-@jax.vmap
 def nearest_orthogonal(matrix):
     left, _, right = jnp.linalg.svd(matrix)
     return left @ right
 
 
-shape = (1000, 3, 3)
-many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
-nearest = nearest_orthogonal(many)
-off = nearest @ nearest.mT - jnp.eye(3)
-print(nearest.shape, f"off by {float(abs(off).max()):.1e} at most")
-
-# %%
-# All thousand matrices took one call. But suppose that your users call one function on one small
-# matrix at a time. Then the price of a call is all that they will notice. In that case, let the
-# tables above decide, by the rows for matrices of that size. And if you can't tell which users you
-# have, keep NumPy's interface in between, so that the same code runs on either.
-#
-# Gradients need a test of their own
-# ----------------------------------
-# The library moves for its gradients, and not all of them come along. We ask for two: for that of
-# an element of the nearest orthogonal matrix, at a matrix that is orthogonal already, and for that
-# of an eigenvector:
-
-# %%
-from textwrap import fill
-
-
-def element(matrix):
-    left, _, right = jnp.linalg.svd(matrix)
-    return (left @ right)[0, 1]
-
-
-print(jax.grad(element)(jnp.eye(3)))
+print(jax.grad(lambda m: nearest_orthogonal(m)[0, 1])(jnp.eye(3)))
 try:
     jax.grad(lambda m: abs(jnp.linalg.eig(m)[1]).sum())(matrix)
 except NotImplementedError as error:
@@ -288,7 +259,27 @@ except NotImplementedError as error:
 # divides by differences between squares of singular values, and those of an orthogonal matrix are
 # all 1. The second doesn't exist for every matrix, so JAX refuses it until you promise that yours
 # are suitable. (Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have gradients.) So
-# before you move, differentiate at your users' matrices, the special ones above all.
+# before you move, differentiate at your users' matrices, and above all at the special ones.
+#
+# The missing conclusion: move what can move as a whole
+# -----------------------------------------------------
+# Suppose that the library's users run long loops over many small matrices, such as a mean of
+# thousands of rotations. Then a move has a chance to pay: ``jit`` around the loop and ``vmap`` over
+# the matrices turn many calls into one. This page hasn't measured how much that gains, so time your
+# own loop before you decide. A step of such a loop may look for the nearest orthogonal matrices.
+# The function above is written for a single matrix, and needn't be changed:
+all_nearest = jax.jit(jax.vmap(nearest_orthogonal))
+shape = (1000, 3, 3)
+many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+nearest = all_nearest(many)
+off = nearest @ nearest.mT - jnp.eye(3)
+print(nearest.shape, f"off by {float(abs(off).max()):.1e} at most")
+
+# %%
+# All thousand matrices took one call. But suppose that your users call one function on one small
+# matrix at a time. Then the price of a call is all that they will notice. In that case, let the
+# tables above decide, by the rows for matrices of that size. And if you can't tell which users you
+# have, keep NumPy's interface in between, so that the same code runs on either.
 #
 # Takeaway
 # --------

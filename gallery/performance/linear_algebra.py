@@ -213,10 +213,10 @@ for name in names:
 Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
-# What the last column gains on the one before it is the difference between the machine's best
-# moments and its usual ones. What is still missing may be due to company: here, JAX takes turns
-# with two other libraries, whose threads may not all be idle while it computes, and PyTorch took no
-# part when the limits were measured. We haven't tested that.
+# From the typical call to the best call, you see what the machine's moments contribute. What is
+# still missing may be due to company: here, JAX takes turns with two other libraries, whose threads
+# may not all be idle while it computes, and PyTorch took no part when the limits were measured. We
+# haven't tested that.
 #
 # A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
 # task under its flat part by arithmetic:

@@ -58,10 +58,10 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
 #
 # A gradient remembers
 # --------------------
-# A gradient goes through the layers forwards, and then backwards from the last to the first. On the
-# way back, it needs numbers that it computed on the way forth. Which ones? :func:`jax.vjp` returns
-# the way back as a function, the *backward pass*. That function is a pytree of `everything that it
-# remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
+# A gradient goes through the layers forwards, and then backwards from the last to the first. Going
+# backwards, it needs numbers that it computed going forwards. Which ones? :func:`jax.vjp` returns
+# the second half, the *backward pass*, as a function. That function is a pytree of `everything that
+# it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
 x = jnp.ones((512, 64))
 weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
 
@@ -98,8 +98,7 @@ axes.set(title="What a stack of layers needs while it runs", ylim=0)
 figures.label_ends(axes)
 
 # %%
-# Does the gradient's line rise by what a layer remembers? Not counting the matrices, which are
-# arguments:
+# Does the gradient's line rise by what a layer remembers, leaving out the matrices?
 first, *_, last = temporaries["gradient"]
 rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
 inputs, _, _, *between = remembered(memory.layer)
@@ -275,8 +274,8 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 # where their savings were.
 #
 # In a ``scan``, as above, the two are in different loops, so the compiler doesn't see that they are
-# the same. Whether you write a scan or a loop, ask for the temporaries before you trust a
-# checkpoint.
+# the same. (There you don't need the barrier, and ``prevent_cse=False`` leaves it out.) Whether you
+# write a scan or a loop, ask for the temporaries before you trust a checkpoint.
 #
 # The largest stack that fits
 # ---------------------------

@@ -39,8 +39,8 @@ for stage, seconds in stages.items():
     print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * share}")
 
 # %%
-# The next run of the script pays for all these stages again, unless it finds something saved. JAX
-# can save two things for it.
+# The next run of the script pays for all these stages again, unless the first one has saved
+# something. JAX has two ways to do that.
 #
 # A cache on disk, with a threshold
 # ---------------------------------
@@ -229,9 +229,9 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 # %%
 # A limit works if only one thread computes. (The column *all* also counts threads that wait or
 # compile.) If several threads still share a call, the limit did nothing. Which limits work can
-# change with a release, since XLA's runtime for CPUs has been replaced since people began to
-# recommend the flag. Only the first limit doesn't depend on XLA, and JAX's developers `recommended
-# it <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If several threads share hardly more
+# change with a release: XLA's runtime for CPUs has been replaced since people began to recommend
+# the flag. Only the first limit doesn't depend on XLA, and JAX's developers `recommended it
+# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If several threads share hardly more
 # than one core, other work took the rest of the machine.)
 #
 # A wrong flag ends the process
@@ -247,10 +247,10 @@ except fresh.FreshProcessError as error:
 # XLA ended the process at once, without an exception. So if a release renames or drops a flag,
 # programs that set it stop working. Many flags have a better place: :func:`jax.jit` `takes them for
 # one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. If JAX doesn't know a
-# flag there, it raises an exception, which you can handle. The second flag below is in proper
-# American. It went back to XLA's old runtime, and `many people used it
-# <https://github.com/jax-ml/jax/issues/26145>`__ while the new one made some loops slow. Does this
-# release know it?
+# flag there, it raises an exception, which you can handle. The first flag below is misspelt again.
+# The second is spelt correctly: it brought back XLA's old runtime, for `people whose loops the new
+# one had made slow <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know
+# it?
 for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):
     try:
         print(jax.jit(jax.nn.gelu, compiler_options={name: False})(1.0))
