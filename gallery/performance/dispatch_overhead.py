@@ -113,9 +113,8 @@ Table("A compiled dot, from call to result", headers, rows)
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
 # called it, and the call returns with its result. A larger program is handed to another thread.
 # That lets Python run ahead, but waking a thread takes time. If this is what happened here, the
-# time until the result is ready jumps where the operations pass a thousand, and from there on the
-# call returns well before its result is ready. On a GPU there is no such step, because every call
-# is handed over.
+# times jump where the operations pass a thousand, and from there on the call returns before its
+# result is ready. On a GPU there is no such step, because every call is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the

@@ -197,8 +197,8 @@ _ = figure.legend(loc="outside lower center", ncols=4)
 # %%
 # With the median, the part that took longest was :measured:`slowest`. Was that your guess? To find
 # the middle of an array, :func:`jax.numpy.median` sorts it, which is why there was a sort among the
-# operations of ``limit``. A sort looks at each number many times, whereas a root or a loss looks at
-# it once. So if another part took longest here, this device sorts quickly.
+# operations of ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean
+# looks at it once. So if another part took longest here, this device sorts quickly.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------

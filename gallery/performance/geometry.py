@@ -15,7 +15,8 @@ sentences that sum them up, looks at gradients, and writes the conclusion.
 # notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
 # use a GPU, and it computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever
 # device there is. What speaks against JAX is :doc:`the price of a call
-# </tutorials/performance/dispatch_overhead>`, which five numbers have to pay as well as a million.
+# </tutorials/performance/dispatch_overhead>`, which is due for five numbers and for a million
+# alike.
 #
 # The experiment is the one of the page on that price, now with all four of its operations, each
 # computed in the same five ways. The column *arrays* says whose arrays the libraries got, because

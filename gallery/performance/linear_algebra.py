@@ -213,10 +213,10 @@ for name in names:
 Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
-# From the typical call to the best call, you see what the machine's moments contribute. What is
-# still missing may be due to company: here, JAX takes turns with two other libraries, whose threads
-# may not all be idle while it computes, and PyTorch took no part when the limits were measured. We
-# haven't tested that.
+# From the typical call to the best, you see what the machine's moments contribute. A best call
+# above 1 had a better moment than the calls that measured the limit. Below 1, something else may be
+# missing, too: here, JAX takes turns with two other libraries, whose threads may not all be idle
+# while it computes, and PyTorch took no part when the limits were measured. We haven't tested that.
 #
 # A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
 # task under its flat part by arithmetic:

@@ -103,8 +103,9 @@ _ = figure.legend(loc="outside right center")
 
 # %%
 # Of this site's own verdicts, :measured:`alarms` were false on the quiet machine, and
-# :measured:`alarms_when_busy` with one core busy. The authors of the other tools are careful, too.
-# So how can a tool see a difference between a call and itself?
+# :measured:`alarms_when_busy` with one core busy. (A tool that stays far below the dashed line is
+# more cautious than it has to be, and overlooks more.) The authors of the other tools are careful,
+# too. So how can a tool see a difference between a call and itself?
 #
 # Suppose it times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow each
 # other agree well, because the machine hardly changes in between. But by the time it is ``B``'s
@@ -116,8 +117,9 @@ _ = figure.legend(loc="outside right center")
 # ------------------------
 # An interval is a promise about the next measurement, and we can check whether the promise was
 # kept: did the next run's value lie inside? That should happen as often as the confidence says. A
-# wide interval keeps its promise easily and helps nobody, so the table also has the *width*: how
-# many times as large the upper end is as the lower one, in the median.
+# wide interval keeps its promise easily and helps nobody. So the table also has the *width*, which
+# is how many times as large the upper end is as the lower one, in the median, and the share of
+# intervals wider than a factor of 2.
 reliability.table_of_intervals(audit)
 
 # %%
@@ -164,7 +166,7 @@ reliability.table_of_deviations(audit)
 # interval on this site is made wider, by the amount in the column *intervals allow for*. If the
 # runs on your machine differ by more than that, times will miss their intervals more often.
 # Speed-ups should miss theirs less often, because what slows down one side usually slows down the
-# other.
+# other. (The last column tests another promise, about a single process of the next run.)
 #
 # Nor does an interval say anything about another machine, another version of a library, or another
 # size. That is why each page tells you what it was measured on.

@@ -289,7 +289,10 @@ in_turns["a weak opponent"] = opponents.speedup(
 )
 
 # %%
-# JAX did the same thing both times. Only the opponents differ, so compare those, too:
+# JAX did the same thing both times. Only the opponents differ. And don't make a headline of the
+# second line, either: a thousand numbers are so few that JAX may spend most of its time on
+# :doc:`the call itself </tutorials/performance/dispatch_overhead>`. So compare the opponents with
+# each other:
 loop_is_weak = claim(
     "NumPy computes a thousand numbers faster at once than in a loop",
     results,
@@ -407,8 +410,8 @@ Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 #   pytree.)
 # - Is the first call timed separately, with empty caches?
 # - Is the data on the device before the clock starts?
-# - Do the arrays come in as arguments? (If a compiled function finds them ready-made, the compiler may
-#   do some of the work beforehand.)
+# - Do the arrays come in as arguments? (If a compiled function finds them ready-made, the compiler
+#   may do some of the work beforehand.)
 # - Is everything that you want to time returned? (The compiler drops what nobody uses.)
 # - Do all variants compute the same thing in the same dtype, and has anybody compared the answers?
 # - Is ``jit`` applied once, outside what is repeated?
