@@ -24,8 +24,9 @@ twice.speedups(over="A")
 
 # %%
 # Two verdicts are right. *Undecided* says that the interval is too wide to tell. *No faster* says
-# more: any difference is too small to matter. (In code, ``verdict`` is ``"undecided"`` for both.) A
-# verdict of *faster* or *slower* is a false alarm. How many are there?
+# more: if there is a difference, it is too small to matter. (In code, ``verdict`` is
+# ``"undecided"`` for both.) If the verdict is *faster* or *slower*, that is a false alarm. How many
+# are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
