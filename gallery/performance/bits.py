@@ -306,11 +306,10 @@ mixed_pays
 
 # %%
 # How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
-# that must converge </tutorials/applications/convergence>`. Take float32 for anything that adds up:
-# weights, sums, averages. Give the work between them to bfloat16 if the table says that it pays on
-# your device, or if you run out of memory. (What you store then takes half the space. What the
-# compiler is working on doesn't, if it makes longer copies.) And take float16 for data whose range
-# you know.
+# that must converge </tutorials/applications/convergence>`, and float32 for anything that adds up.
+# Give the work between to bfloat16 if the table says that it pays on your device, or if you run out
+# of memory. (What you store then takes half the space. What the compiler is working on doesn't, if
+# it makes longer copies.) And take float16 for data whose range you know.
 #
 # Then check the dtype of what comes out. A Python number leaves an array in 16 bits, but a float32
 # array, or even a single ``np.float32``, turns everything that it meets into float32, without a

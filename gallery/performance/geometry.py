@@ -120,7 +120,6 @@ print(f"on this {jax.default_backend()}: {solver}")
 # A name with ``lapack`` stands for the routine that NumPy uses, called from within XLA. On a GPU,
 # :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER, where the installed version is new
 # enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back.
-# (For years there was none of these, and JAX raised an error.)
 #
 # Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
 # matrix times the vector:
@@ -231,9 +230,8 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # :measured:`gained` of them would gain, and :measured:`lost` would lose. Wherever one loses, the
 # authors were right to hesitate: the library would pay for dispatch in every operation, and small
 # matrices don't earn it back. But a single operation is the worst case for JAX, because there is
-# nothing to fuse. Algorithms are chains of operations, and if a whole chain is compiled, there is
-# one call to pay for, as with the chain of sines on :doc:`the page on small arrays
-# </tutorials/performance/dispatch_overhead>`.
+# nothing to fuse. Algorithms are chains of operations. If a whole chain is compiled, there is one
+# call to pay for.
 #
 # Gradients need a test of their own
 # ----------------------------------

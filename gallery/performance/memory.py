@@ -345,9 +345,6 @@ print(str(caught[0].message).splitlines()[0])
 print("deleted:", x.is_deleted())
 
 # %%
-# (Before jaxlib 0.3.24, JAX `ignored donations <https://docs.jax.dev/en/latest/changelog.html>`__
-# on a CPU.)
-#
 # What other releases plan
 # ------------------------
 # A plan depends on the compiler that makes it, so it may change with a release. Our

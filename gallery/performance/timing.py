@@ -100,9 +100,9 @@ pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you. (Don't expect the sums
-# to agree. The stopwatch ran once, after emptying all of JAX's caches, so its first call had more
-# to make up for than the first call in the table.)
+# The table keeps the *first call* in a column of its own, and so should you. (The two needn't add
+# up. Our stopwatch ran once, after emptying all of JAX's caches, so its first call had more to
+# build than the first call in the table.)
 #
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
 # doesn't compile. JAX keeps each compiled program under the function it came from, whichever
@@ -113,8 +113,8 @@ waves
 # -------------------------------------------
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
 # a NumPy array to a JAX function, and each call has to bring it over before it can start. On a CPU,
-# that means a copy, unless the array happens to begin at a multiple of 64 bytes; then JAX can read
-# it where it is. Ours doesn't begin there. What does it cost to send a million numbers each time?
+# that means a copy, unless the array happens to begin at a multiple of 64 bytes, where JAX can read
+# it in place. (Ours begins elsewhere.) What does it cost to send a million numbers each time?
 sending = results.select(question=mistakes.SENDING)
 sent_s = sending.only(mistakes.SENT).time.value
 already_there_s = sending.only(mistakes.ON_DEVICE).time.value
@@ -267,9 +267,9 @@ print("all processes:", all_processes)
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
 # How much faster is JAX? That depends on whom it races. Take ``wave`` of a thousand numbers, which
-# JAX computes in one call. The first opponent goes through the numbers in a Python loop: the same
-# work in the same dtype, written as nobody would write it who cares about time. The second is
-# NumPy, used the way it is meant to be:
+# JAX computes in one call. The first opponent goes through the numbers in a Python loop. It does
+# the same work in the same dtype, but in a way that nobody who cares about time would write. The
+# second is NumPy, used the way it is meant to be:
 opponents = results.select(question=mistakes.OPPONENTS)
 opponents
 
