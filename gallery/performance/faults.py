@@ -154,6 +154,7 @@ def milliseconds(part, spans):
     for operation, name, _, ns in spans:
         if name == part:
             durations.setdefault(operation, []).append(ns)
+    # In each of the ten steps, an operation may have run several times.
     usual = [np.median(ns) * len(ns) / 10 for ns in durations.values()]
     return float(sum(usual)) / 1e6
 

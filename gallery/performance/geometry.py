@@ -257,8 +257,9 @@ except NotImplementedError as error:
 # The first gradient exists, and a difference quotient would find it. But JAX's formula for ``svd``
 # divides by differences between squares of singular values, and those of an orthogonal matrix are
 # all 1. The second doesn't exist for every matrix, so JAX refuses it until you promise that yours
-# are suitable. (Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have gradients.) So
-# before you move, differentiate at your users' matrices, and above all at the special ones.
+# are suitable, where autograd computes it unasked. (Eigenvalues alone, from
+# :func:`jax.numpy.linalg.eigvals`, have gradients.) So before you move, differentiate at your
+# users' matrices, and above all at the special ones.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------

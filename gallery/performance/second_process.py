@@ -89,10 +89,11 @@ print(f"{size:,} bytes")
 # %%
 # A compiled program fits one kind of device and one release of JAX. :func:`jax.export.export` stops
 # before it compiles, and returns a function that is traced and lowered, which you can `save as well
-# <https://docs.jax.dev/en/latest/501/export.html>`__. Later releases can read it, and so can other
-# machines if they have the same kind of device, or one of those that you name as ``platforms``.
-# They still have to compile it, but they need neither your Python code nor the modules that it
-# imports. Do the compiled program and the exported function compute the same gradient as ``jit``?
+# <https://docs.jax.dev/en/latest/501/export.html>`__. Releases of the next six months can read it,
+# by JAX's promise, and so can other machines if they have the same kind of device, or one of those
+# that you name as ``platforms``. They still have to compile it, but they need neither your Python
+# code nor the modules that it imports. Do the compiled program and the exported function compute
+# the same gradient as ``jit``?
 import numpy as np
 from jax import export
 
