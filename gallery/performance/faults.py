@@ -149,12 +149,11 @@ timelines = {
 
 
 def milliseconds(part, spans):
-    """Return how long a part takes in a step."""
+    """Return how long a part takes in one of ten steps, even if it ran often."""
     durations = {}
     for operation, name, _, ns in spans:
         if name == part:
             durations.setdefault(operation, []).append(ns)
-    # In each of the ten steps, an operation may have run several times.
     usual = [np.median(ns) * len(ns) / 10 for ns in durations.values()]
     return float(sum(usual)) / 1e6
 
