@@ -11,10 +11,10 @@ what it takes to train a network with them.
 # %%
 # Sixteen bits, divided in two ways
 # ---------------------------------
-# A floating-point number has bits for its size, the *exponent*, and bits for its digits, the
-# *fraction*. With 16 bits in all, more bits for one mean fewer for the other. float16 favours the
-# fraction, and has about three decimal digits. bfloat16 keeps the exponent of float32, which leaves
-# about two digits:
+# A floating-point number spends some of its bits on its size, the *exponent*, and others on its
+# digits, the *fraction*. With 16 bits in all, more for one means fewer for the other. float16
+# favours the fraction, and has about three decimal digits. bfloat16 keeps the exponent of float32,
+# which leaves about two:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -42,10 +42,10 @@ Table("Bits, and what they can represent", headers, rows)
 
 # %%
 # The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
-# proportion to their size. The bits of the fraction set that proportion, and those of the exponent
-# set the range in which it holds. (Below the smallest number in the table, at the left end of each
-# line in the figure, are the *subnormal* numbers: the smaller they are, the fewer digits they have.
-# float64 would need a larger picture.)
+# proportion to their size. The bits of the fraction set that proportion, and the bits of the
+# exponent set the range in which it holds. (Numbers below the smallest in the table are
+# *subnormal*: the smaller they are, the fewer digits they have. The lines in the figure bend
+# upwards there. float64 would need a larger picture.)
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -62,15 +62,16 @@ axes.set_title("Lower lines have more digits, longer ones more range")
 figures.label_ends(axes)
 
 # %%
-# There are also `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__. They have about
-# one digit, and one of the two here has no infinity. What do they make of a hundred thousand, which
-# is too large for both?
+# There are `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__, too. They have about
+# one digit, and one of the two below has no infinity. What do they make of a hundred thousand,
+# which is too large for both?
 x = jnp.array([0.1, 17.0, 300.0, 100_000.0])
 for name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
     print(f"{name:13}", x.astype(name))
 
 # %%
-# What is too large becomes an infinity, or NaN in the format that has none.
+# In a format with infinities, a number that is too large becomes one. In the format that has none,
+# it becomes NaN.
 #
 # A sum that stops growing
 # ------------------------
@@ -85,22 +86,22 @@ for name in ("float32", "float16", "bfloat16"):
     print(f"{name:8} {float(bits.count(10_000, name)):6.0f}")
 
 # %%
-# From 256 on, bfloat16 has only every other integer. 257 lies between two of its numbers and is
-# rounded to the even one, which is 256 again. The sum is stuck there, and no warning tells you.
-# float16 has three more bits, so it gets to 2048. Any total that your own loop keeps is at risk: a
-# running loss, a counter, a moving average.
+# From 256 on, bfloat16 has only every other integer. 257 lies halfway between two of its numbers,
+# and is rounded to the even one, which is 256 again. So the sum is stuck, and no warning tells you.
+# float16 has three more bits of fraction, so it gets to 2048. Any total that your own loop keeps is
+# at risk: a running loss, a counter, a moving average.
 #
 # :func:`jax.numpy.sum` is safer. It adds numbers of 16 bits in a longer format, as the notes on
-# :func:`jax.lax.reduce_sum` say, and rounds only at the end, so small numbers aren't lost. But what
-# is the sum of a hundred thousand ones?
+# :func:`jax.lax.reduce_sum` say, and rounds only at the end, so no small number gets lost on the
+# way. But what if the sum itself is large? Add up a hundred thousand ones:
 for name in ("float32", "float16", "bfloat16"):
     ones = jnp.ones(100_000, name)
     print(f"{name:8} {ones.sum()!s:8} or {ones.sum(dtype='float32')}")
 
 # %%
-# The largest float16 is 65504, and a sum may well be larger. So ask for a ``dtype`` that can hold
-# the sum. Overflow can also happen on the way to a modest result. The length of this vector is
-# below a thousand:
+# The largest float16 is 65504, and the sum is larger. So ask for a ``dtype`` that can hold the
+# result. Overflow can also strike on the way to a modest result. The length of this vector is below
+# a thousand:
 x = jnp.full(10, 300, "float16")
 print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 
@@ -110,9 +111,9 @@ print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 #
 # What a product loses, and where
 # -------------------------------
-# Here are two random matrices. bfloat16 can lose their digits twice: when the matrices are rounded,
-# and when the result is. You can avoid the second loss by an argument that asks for a longer
-# result:
+# Multiply two matrices in bfloat16, and digits are lost twice: when the matrices are rounded, and
+# when the result is. (In between, devices usually add up in float32.) An argument avoids the second
+# loss, by asking for a longer result:
 from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
 
 matrices = experiments.inputs("product", 500)
@@ -122,8 +123,8 @@ print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
 
 # %%
 # The table below calls this *bfloat16 and float32*. It also has a sum of a million numbers, whose
-# longer result we ask for by ``dtype``. How much will a longer result help, when all numbers that
-# go in have been rounded to two digits? Guess a factor. The exact sum comes from `math.fsum
+# longer result we ask for by ``dtype``. By what factor will a longer result reduce the error, when
+# all numbers that go in have been rounded to two digits? The exact sum comes from `math.fsum
 # <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64 bits from NumPy:
 from math import fsum
 
@@ -143,13 +144,14 @@ rows = [
 Table("Largest relative error", ("format", *exact), rows)
 
 # %%
-# Did you expect the rounded input to limit the accuracy of the result? When the inputs are rounded,
-# some go up and others down, and in a sum most of these errors cancel. When the result is rounded,
-# there is a single error, and nothing to cancel it. (The sum in float16 is infinite, for the reason
-# that you saw above.)
+# You might expect the rounded input to limit the accuracy of the result. But when a million inputs
+# are rounded, some go up and others down, and in a sum most of these errors cancel. When the result
+# is rounded, there is a single error and nothing to cancel it. So compare *bfloat16* with *bfloat16
+# and float32*: the inputs are the same, and what differs is the rounding of the result. (The sum in
+# float16 is infinite, for the reason that you saw above.)
 #
-# A float32 product has a setting, too, which allows a device to multiply with fewer bits. Does this
-# device do so? If not, both settings give the same numbers:
+# Products in float32 have a setting, too, which lets a device multiply with fewer bits than you
+# asked for. Does this device do so? If not, both settings give the same numbers:
 x = jnp.asarray(matrices[0], FLOAT32)
 fast, exact_32 = (
     jnp.matmul(x, x, precision=p) for p in ("default", "highest")
@@ -162,9 +164,9 @@ print("the same:", bool((fast == exact_32).all()))
 #
 # Is bfloat16 faster here?
 # ------------------------
-# In a format of 16 bits, there are half as many bytes to fetch. But arithmetic gets faster only if
-# the device has instructions for short numbers, and if the compiler uses them. How do you expect
-# the formats to rank in a product of matrices? And what will the longer result cost?
+# A format of 16 bits has half as many bytes to fetch. But arithmetic gets faster only if the device
+# has instructions for short numbers, and if the compiler uses them. How do you expect the formats
+# to rank in a product of matrices? And what will the longer result cost?
 results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
 products
@@ -194,35 +196,39 @@ long_result_pays = claim(
 long_result_pays
 
 # %%
-# Can asking for more make a call faster? The compiled programs show what decides. Count the
-# conversions in them:
+# Can a call get faster by returning more bytes? Look at what the compiler made of each product.
+# Count the conversions, and ask how much memory the program sets aside for intermediate results:
 for name in (FLOAT32, "float16", BFLOAT16, MIXED):
     call = experiments.prepare("product", 500)[name]
-    program = call.func.lower(*call.args).compile().as_text()
-    print(f"{name:20} {program.count(' convert(')} conversions")
+    program = call.func.lower(*call.args).compile()
+    conversions = program.as_text().count(" convert(")
+    size = program.memory_analysis().temp_size_in_bytes
+    print(f"{name:20} {conversions} conversions, {size:9,} temporary bytes")
 
 # %%
 # Without conversions, the matrices are multiplied as they are. Three conversions mean that the
-# compiler has no product of these types. It makes longer copies of the two matrices, multiplies the
-# copies, and shortens the result. That is all the work of float32, and the conversions on top.
+# compiler has no product of these types. It makes float32 copies of both matrices, multiplies the
+# copies, and shortens the result. That is all the work of float32, with the conversions on top, and
+# the copies are the temporaries.
 #
-# Conversions don't prove that the processor can't do better. With another type of result, or under
+# Conversions don't prove that the processor can do no better. For another type of result, or under
 # another release, XLA may use instructions that the processor had all along. For CPUs, XLA has a
 # `list of products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__
-# that a fast library takes on. On the CPU that we tried, a product in bfloat16 needed conversions
-# under JAX 0.10.2 unless its result was in float32, and none under 0.12.
+# that it leaves to a fast library. On the CPU that we tried, a product in bfloat16 needed
+# conversions under JAX 0.10.2 unless its result was in float32, and none under 0.12.
 #
 # Weights that stop moving
 # ------------------------
-# A training step adds to each weight a small part of its gradient, and you know by now what may
+# A training step adds to each weight a small part of its gradient, and you have seen what may
 # happen to small additions. The usual remedy comes from a `paper on mixed precision
 # <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32, and compute each gradient
-# with a short copy of them. That is what ``step`` does with weights that are longer than its input:
+# with a short copy of them. The function ``step`` does that if its weights are longer than its
+# input:
 Source(bits.network, bits.loss, bits.step)
 
 # %%
-# Let a network of 64 units learn what another network of that size computes. So there is a
-# solution. Which of these four ways of training will come close to it?
+# Let a network of 64 units learn what another network of that size computes, so that a solution
+# exists. Which of these four ways of training will come close to it?
 weights, x, y = bits.problem(64)
 train = jax.jit(bits.losses, static_argnames="steps")
 histories = {}
@@ -242,17 +248,17 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# A line that becomes level has stopped: the steps are smaller than half the gap to the next weight,
-# and rounding undoes them all. Master weights collect small steps until they show in the short
-# copy. A rough gradient does less harm than a rough weight, because the next gradient is computed
-# afresh, from wherever the last step has led.
+# Where a line levels off early, the steps have become smaller than half the gap to the next weight,
+# and rounding undoes them. Master weights collect small steps until they show in the short copy.
+# And why may the gradient be rough, if the weights may not? Because each gradient is computed
+# afresh, from wherever the last step has led, so its errors don't pile up.
 #
 # Gradients that vanish
 # ---------------------
-# float16 has a problem of its own. Measure the targets in metres instead of millimetres, and the
-# gradient of the first layer becomes a million times smaller. What is below the range of float16
-# is 0. But if you multiply the loss by a *scale*, you multiply the whole gradient, because the
-# chain rule passes the scale on. How large should it be?
+# float16 has a problem of its own. Suppose that the targets are in metres instead of millimetres.
+# Then the gradient of the first layer is a million times smaller, and what is below the range of
+# float16 becomes 0. But if you multiply the loss by a *scale*, you multiply the whole gradient,
+# because the chain rule passes the scale on. How large should the scale be?
 weights, x, y = bits.cast(bits.problem(64, unit=1e-3), "float16")
 
 
@@ -268,14 +274,14 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
     print(f"{scale:8,.0f}: {zero:4.0%} zero, {lost:4.0%} infinite or NaN")
 
 # %%
-# Too small a scale saves nothing, and too large a one overflows. Programs that train in float16
+# Too small a scale rescues little, and too large a scale overflows. Programs that train in float16
 # adjust it as they go: down when they meet an infinity, and up again if none has come for a while.
 # Convert the gradient to float32 *before* you divide by the scale, or it will vanish after all.
 # bfloat16 has the range of float32 and rarely needs any of that.
 #
-# What you get, and what you give
-# -------------------------------
-# What does each format lose, and how much time does it save or cost? The table has both:
+# What each format saves, and what it loses
+# -----------------------------------------
+# The table sets what each format loses beside the time that it saves or costs:
 tasks = ("sum", "product", "training step")
 rows = []
 for name in ("float16", BFLOAT16, MIXED):
@@ -300,10 +306,14 @@ mixed_pays
 
 # %%
 # How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
-# that must converge </tutorials/applications/convergence>`. Take float32 for anything that adds up:
-# weights, sums, averages. Give the work between them to bfloat16 if the table says that it pays on
-# your device, or if memory is what you lack: there, two bytes are two bytes whatever the compiler
-# does with them. And take float16 for data whose range you know.
+# that must converge </tutorials/applications/convergence>`, and float32 for anything that adds up.
+# Give the work between to bfloat16 if the table says that it pays on your device, or if you run out
+# of memory. (What you store then takes half the space. What the compiler is working on doesn't, if
+# it makes longer copies.) And take float16 for data whose range you know.
+#
+# Then check the dtype of what comes out. A Python number leaves an array in 16 bits, but a float32
+# array, or even a single ``np.float32``, turns everything that it meets into float32, without a
+# word.
 #
 # Takeaway
 # --------
@@ -317,13 +327,13 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # Two bytes are enough for most numbers, but not for totals, to which many small numbers are added.
 # Keep sums and weights in float32: the same training ended at a loss of :measured:`stuck` with
 # weights in bfloat16, and of :measured:`trained` with master weights. float16 has more digits but
-# less range, and needs a scale for its gradients.
+# less range, so its gradients need a scale.
 #
-# Don't take it for granted that a short format saves time. A product in bfloat16 was
-# :measured:`product_16 than in float32`, and with a float32 result it was
-# :measured:`long_result than with a bfloat16 result`. A training step with its gradient in bfloat16
-# was :measured:`step_mixed than one in float32`. If such a result surprises you, look for
-# conversions in the compiled program.
+# Don't take it for granted that a short format saves time, because that is up to the device and the
+# compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`,
+# and with a float32 result it was :measured:`long_result than with a bfloat16 result`. A training
+# step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If such a
+# result surprises you, look for conversions in the compiled program.
 #
 # Try it yourself in :doc:`exercise 13 </exercises/13_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.

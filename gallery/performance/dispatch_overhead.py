@@ -3,17 +3,17 @@ Why is JAX slow on small arrays?
 ================================
 
 You rewrite a NumPy function with ``jax.numpy``, try it on five numbers, and it takes longer. What
-is JAX doing all that time? Before it computes anything, every call pays for *dispatch*. This page
-measures that price, tests three habits that change it, and looks for the size from which it no
-longer matters.
+is JAX doing all that time? Every call first has to find its program, hand it to the device and make
+an array for the result, which is called *dispatch*. This page measures the price of that, tests
+three habits that change it, and looks for the size from which it no longer matters.
 """
 
 # %%
 # Next to nothing to compute
 # --------------------------
-# The scalar product of two vectors of five numbers is nine operations. A CPU finishes those in a
-# few nanoseconds. So almost all the time of such a call goes to something else, and that something
-# is what we are after. Both libraries get the same 32-bit numbers, and should agree on the answer:
+# The scalar product of two vectors of five numbers takes nine operations, which a CPU finishes in a
+# few nanoseconds. So almost all the time of such a call goes to something else, and that is what we
+# are after. Both libraries get the same 32-bit numbers, and should agree on the answer:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,8 +31,8 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 #
 # Five ways to make the same call
 # -------------------------------
-# The authors of a geometry library once asked, in a notebook, what it would cost them to move to
-# JAX. We ask again. The table below has a column for each way to make the call:
+# The authors of a geometry library once asked in a notebook what a move to JAX would cost them. We
+# ask again. The table below has a column for each way to make the call:
 #
 # - *NumPy*, the opponent.
 # - *autograd*, JAX's predecessor, which wraps NumPy.
@@ -41,8 +41,8 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # - ``jit in each call``, which wraps the function in :func:`jax.jit` anew for each call. This is
 #   how the notebook did it.
 #
-# All five use 32 bits here. (In half of the notebook's tables, NumPy had 64 and JAX 32.) Before you
-# look: how long do you think each of them takes for five numbers?
+# All five use 32 bits here. (In half of the notebook's tables, NumPy had 64 and JAX 32.) How long
+# do you think each of them takes for five numbers? Guess before you look:
 from jaxcap.experiments import dispatch as experiments
 
 results = experiments.DISPATCH.run(budget_s=0.012)
@@ -51,9 +51,9 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 experiments.tabulate(results, "dot")
 
 # %%
-# Where the column *arrays* says *its own*, each library got arrays of its own kind. Start there, in
-# the first row: NumPy took :measured:`dispatch_numpy`, and the compiled function
-# :measured:`dispatch_jax`. Don't mind if you guessed far off. Nobody has a feeling for times as
+# In the rows with *its own* arrays, each library got arrays of its own kind. Start with the first
+# of them: NumPy took :measured:`dispatch_numpy`, and the compiled function
+# :measured:`dispatch_jax`. Don't mind if your guess was far off. Nobody has a feeling for times as
 # short as these, which is why we measure them.
 from jaxcap.report.claims import claim, speedup_of
 
@@ -68,13 +68,13 @@ small_is_slow = claim(
 small_is_slow
 
 # %%
-# Then compare ``jnp`` with ``jit``. You might expect compiling to help. But :func:`jax.numpy.dot`
-# is a function that JAX itself has decorated with ``jit``. So ``jnp`` makes a compiled call here
-# already, and wrapping it once more leaves one compiled call. Compiling has something to offer when
-# there is more than one operation. We will get to that.
+# Now compare ``jnp`` with ``jit``. You might expect compiling to help. But :func:`jax.numpy.dot` is
+# a function that JAX itself has decorated with ``jit``, so ``jnp`` already makes a compiled call
+# here, and another ``jit`` around it has nothing left to save. Compiling pays where there is more
+# than one operation. We will get to that.
 #
-# A step, where another thread takes over
-# ---------------------------------------
+# Where the time jumps, another thread takes over
+# -----------------------------------------------
 # Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
 # alone. Here are the rows of JAX's arrays as a figure:
 from jaxcap.report import figures
@@ -90,9 +90,9 @@ _ = figures.scaling(
 )
 
 # %%
-# A thousand numbers are still next to nothing. So if JAX's lines jump before they get there, it
-# isn't the arithmetic. What is it? For the compiled ``dot``, compare when the call returned with
-# when the result was ready, and look at how many operations XLA counts in the program:
+# A thousand numbers are still next to nothing. So if JAX's lines jump before they get there,
+# arithmetic isn't the reason. What is? For the compiled ``dot``, compare when the call returned
+# with when the result was ready, and see how many operations XLA counts in the program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -111,21 +111,20 @@ Table("A compiled dot, from call to result", headers, rows)
 
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
-# called it, and the call returns with its result. A larger one is handed to another thread. Python
-# can then run ahead, but somebody has to wake that thread up. If this is what happened here, both
-# times in the table jump where the operations pass a thousand, and from there on the call returns
-# well before its result is ready. On a GPU there is no such step, because every call is handed
-# over.
+# called it, and the call returns with its result. A larger program is handed to another thread.
+# That lets Python run ahead, but waking a thread takes time. If this is what happened here, the
+# times jump where the operations pass a thousand, and from there on the call returns before its
+# result is ready. On a GPU there is no such step, because every call is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
-# </tutorials/transformations/asynchronous_dispatch>` has the details, and the option
-# ``jax_cpu_enable_async_dispatch`` that turns the handing over off.)
+# </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
+# handing over off, ``jax_cpu_enable_async_dispatch``.)
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
 # ``jax.jit(f)`` makes a new wrapper. JAX still has the program that it compiled for ``f``, but only
-# an old wrapper knows where to find it. A new one has to search. What do you save by wrapping once,
-# at the top level of a module?
+# a wrapper that was called before goes straight to it. A new wrapper has to search. What do you
+# save by wrapping once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -136,10 +135,10 @@ hoisting_pays = claim(
 hoisting_pays
 
 # %%
-# It can be worse. JAX remembers a program by the function it came from. A ``lambda`` or a
+# It can get worse. JAX remembers a program by the function it came from. A ``lambda`` or a
 # ``partial`` made inside the call is a new function each time, so the search finds nothing. How
-# often will JAX trace in each of these loops? A ``print`` inside a traced function runs once for
-# each trace, so it counts for us:
+# often will JAX trace in each of these loops? A ``print`` in a traced function runs once for each
+# trace, so it counts for us:
 from functools import partial
 
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
@@ -159,14 +158,13 @@ for _ in range(3):
     jax.jit(partial(multiply))(*matrices)
 
 # %%
-# Once, and three times: a new function is traced in each call, and after each trace JAX compiles.
-# :doc:`How to time JAX </tutorials/performance/timing>` measures what that costs, as its fifth
-# mistake.
+# Once, and three times: a new function is traced in each call, and compiled after each trace. The
+# fifth mistake of :doc:`how to time JAX </tutorials/performance/timing>` measures what that costs.
 #
 # Another habit to question: mixing kinds of arrays
 # -------------------------------------------------
-# NumPy and JAX accept each other's arrays, and convert them without a word, again in each call.
-# Here are the times for five numbers of either kind:
+# NumPy and JAX accept each other's arrays. They convert them in each call, and say nothing about
+# it. Here are the times for five numbers of either kind:
 numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
 jax_dot = results.select(variant="jit", operation="dot", size=5)
 for kind in ("its own", "JAX"):
@@ -182,22 +180,22 @@ for kind in ("its own", "NumPy"):
 #
 # A habit to acquire: many operations in one call
 # -----------------------------------------------
-# If each call has a price, make fewer calls. As an example, take the sine of ten numbers, then the
-# sine of that, and so on:
+# If each call has a price, make fewer calls. As an example, take the sine of ten numbers, the sine
+# of that, and so on:
 from jaxcap.report.source import Source
 
 Source(dispatch.chain)
 
 # %%
-# Op by op, each sine is a call and is dispatched. Compiled, the whole chain is one call, however
-# long it is. Do both give the same answer?
+# Op by op, each sine is a call of its own. Compiled, the whole chain is one call, however long it
+# is. Do both give the same answer?
 x = np.linspace(-1, 1, 10, dtype=np.float32)
 by_numpy = dispatch.chain(np, x, 100)
 by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# Both agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX compiled: how
+# They agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX compiled: how
 # many times as long will a hundred sines take as one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
@@ -216,9 +214,9 @@ for variant in chains.variants:
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
-# Read the ratios as prices. Near a hundred, each sine pays for a call of its own. Near one, you pay
-# for a single call, and a sine more or less hardly matters. In between, you pay a part once,
-# however long the chain is, and the rest for each sine.
+# Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
+# for a single call, and a sine more or less hardly matters. In between, part of the price is due
+# once, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -227,7 +225,8 @@ chain_pays = claim(
 chain_pays
 
 # %%
-# Where does the time of the longest chain go? Split it at the moment when the last call returned:
+# Where does the time of the longest chain go? Here is when its last call returned, and when the
+# result was ready:
 rows = [
     (result.variant, result.dispatch.short, result.time.short)
     for result in chains.select(length=100).results
@@ -236,16 +235,16 @@ headers = ("", "until it returns", "until it is ready")
 Table("A chain of a hundred sines", headers, rows)
 
 # %%
-# It is tempting to read the first column as *dispatch*, and what the second adds to it as
-# *computing*. Don't. NumPy always computes before it returns, and so does JAX on a CPU when there
-# is as little to compute as here. So the first column includes the sines, and is only an upper
-# bound on what dispatching costs. On a GPU, the call returns when the kernels are queued, and the
-# rest is waiting for them.
+# It is tempting to read the first column as *dispatch*, and the rest of the second as *computing*.
+# Don't. NumPy always computes before it returns, and so does JAX on a CPU when there is as little
+# to compute as here. So the first column includes the sines, and is only an upper bound on what
+# dispatch costs. On a GPU, the call returns when the kernels are queued, and the rest is the time
+# to wait for them.
 #
 # Where JAX overtakes NumPy
 # -------------------------
-# Apart from that step, the price of a call doesn't grow with its arrays, while the work does. So
-# with enough elements, something other than dispatch should decide. We try three computations, from
+# Apart from the jump, the price of a call doesn't grow with its arrays, while the work does. So for
+# enough elements, something other than dispatch should decide. We try three computations, from
 # little work for each element to much: a scalar product; a polynomial of degree ten, for which
 # NumPy passes over the array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
@@ -259,8 +258,8 @@ _ = figures.panels(growth, title="Larger arrays, by their elements")
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# JAX overtakes NumPy at the size from which the line of *jit* stays below that of NumPy. We count
-# that only if it does so by the whole interval, at that size and at all larger ones:
+# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. To count, it
+# must do so by the whole interval, at that size and at all larger ones:
 COMPUTATIONS = ("dot", "polynomial", "matrix product")
 
 
@@ -296,14 +295,15 @@ chain_compiled = chain_pays.estimate
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
-# machine, and a call of JAX :measured:`dispatch_jax`. JAX asks at least that price for each call,
-# whatever is in it. So put more into it: for a hundred small operations, one compiled call was
+# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX costs at least that much,
+# whatever is in it, and :doc:`more if it has many arguments </tutorials/transformations/pytrees>`.
+# So put more work into each call: for a hundred small operations, one compiled call was
 # :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays
-# once. And don't wait for size to rescue you. Larger arrays make the price of a call matter less,
+# once. But don't wait for size to rescue you. With larger arrays, the price of a call matters less,
 # but whether JAX then wins depends on the computation.
 #
-# JAX has an answer of its own to the question, in `its FAQ
-# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. And has the price of a call
+# JAX answers the same question in `its FAQ
+# <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Has the price of a call
 # fallen over the years? :doc:`JAX by release </releases/index>` shows what a call took under each
 # release. Next: what comes before all calls. :doc:`What does a program pay before its first result?
 # </tutorials/performance/second_process>`

@@ -3,8 +3,8 @@ Why is it slow, and why is it NaN?
 ==================================
 
 A debugger can't step through a compiled function, and Python's ``print`` sees none of its numbers.
-JAX has tools that look inside. This page takes a training step that is slow, returns NaN, and is
-compiled too often, and finds each fault with a tool made for it. Then it measures what the tools
+But JAX has tools that look inside. This page takes a training step that is slow, returns NaN, and
+is compiled too often, and finds each fault with a tool made for it. Then it measures what the tools
 cost. Which of them could you leave on?
 """
 
@@ -13,16 +13,16 @@ cost. Which of them could you leave on?
 # ------------------
 # Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
 # are the places? Start anywhere, and move all points, step by step, until their distances agree
-# with the table. Beyond a limit, an error counts in proportion, and not by its square, so that
-# wrong entries don't pull too hard:
+# with the table. So that wrong entries don't pull too hard, an error beyond a limit counts in
+# proportion to its size, and not to its square:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
 Source(placement.distances, placement.stress, placement.step)
 
 # %%
-# (The names in :func:`jax.named_scope` don't change what is computed. The profile below uses them.)
-# Our limit is the median of all errors. Here are three steps:
+# (The names in :func:`jax.named_scope` don't change what is computed. The profile below will use
+# them.) As the limit, we take the median of all errors. Here are three steps:
 from functools import partial
 
 import jax
@@ -41,13 +41,13 @@ for _ in range(3):
 
 # %%
 # Leave the NaN for later, and begin with the time. Have a guess: which takes longest, ten thousand
-# square roots, one median of as many numbers, or ten thousand losses?
+# square roots, the median of as many numbers, or ten thousand losses?
 #
 # A profile says what ran
 # -----------------------
 # Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
 # :class:`jax.profiler.TraceAnnotation` adds a note of your own. Wait for the results before the
-# block ends, or the profile may end before the work that you want to see:
+# block ends, because the profile doesn't wait for them:
 def record(step, folder):
     """Write a profile of ten steps into a folder."""
     with jax.profiler.trace(folder):
@@ -59,7 +59,7 @@ def record(step, folder):
 # %%
 # You would usually look at such a file in `XProf or in Perfetto
 # <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But you can
-# also read its data in Python, with ``ProfileData``:
+# also read it in Python, with ``ProfileData``:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -92,18 +92,18 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 # %%
 # On a CPU, each line is a thread. The line named after the program that you started belongs to
 # Python: it has our notes, calls of functions, and the waiting. Other threads run the operations of
-# compiled programs. Still others may help with a large operation, but leave no note of which. (On a
+# compiled programs. Still others may help with a large operation, but don't note which one. (On a
 # GPU, there are lines for the device as well, and the code below reads them. Operations that XLA
 # submits together, as a *command buffer*, `may be missing
 # <https://github.com/openxla/xprof/issues/3070>`__ from those.)
 #
 # Names lead back to the code
 # ---------------------------
-# The compiler gives each operation a name, which doesn't tell you the line of Python that it came
-# from. A ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and leaves it
-# while JAX traces (`people have wondered <https://github.com/jax-ml/jax/issues/12381>`__ where
-# theirs went). But the names of :func:`jax.named_scope` become part of the program, and survive its
-# compilation. These operations compute the limit:
+# The compiler gives each operation a name of its own, which doesn't tell you the line of Python
+# that it came from. A ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and
+# leaves it while JAX traces (`people have wondered <https://github.com/jax-ml/jax/issues/12381>`__
+# where theirs went). But the names of :func:`jax.named_scope` become part of the program, and
+# survive its compilation. These operations compute the limit:
 import re
 
 
@@ -119,8 +119,8 @@ for operation, source in sources(step).items():
         print(f"{operation:23} {source}")
 
 # %%
-# ``jvp`` marks the forward pass of a gradient, and ``transpose`` the backward pass. A fusion, which
-# merges several operations, has one name for all of them. By these names, we can sort the profile
+# ``jvp`` marks the forward pass of a gradient, and ``transpose`` the backward pass. A fusion merges
+# several operations, and keeps the name of one of them. By these names, we can sort the profile
 # into the parts of ``stress`` and ``step``:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
@@ -149,7 +149,7 @@ timelines = {
 
 
 def milliseconds(part, spans):
-    """Return how long a part takes in a step."""
+    """Return how long a part takes in one of ten steps, even if it ran often."""
     durations = {}
     for operation, name, _, ns in spans:
         if name == part:
@@ -171,8 +171,9 @@ Table("Operations of a step, in ms", columns, rows)
 
 # %%
 # Both columns compute the same ``distances``. If the two times for this part differ, other work got
-# in the way of one profile: a profile is a single look, and has no interval. The figure shows when
-# each operation ran. In a gap between the bars, the device waits for Python to make the next call:
+# in the way of one profile, because a profile is a single look and has no interval. The figure
+# shows when each operation ran. In a gap between the bars, the device waits for Python to make the
+# next call:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -196,12 +197,13 @@ _ = figure.legend(loc="outside lower center", ncols=4)
 # %%
 # With the median, the part that took longest was :measured:`slowest`. Was that your guess? To find
 # the middle of an array, :func:`jax.numpy.median` sorts it, which is why there was a sort among the
-# operations of ``limit``. A sort compares each number with many others, whereas a root or a loss
-# looks at each number once. If another part took longest here, then this device sorts quickly.
+# operations of ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean
+# looks at it once. So if another part took longest here, this device sorts quickly.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------
-# The second fault is the NaN. Here, two prints watch the value of the step. Which of them shows it?
+# The second fault is the NaN. Here, two prints watch the value of the step. Which of them will show
+# it?
 @jax.jit
 def watched(positions, table):
     moved, value = step(positions, table)
@@ -216,10 +218,13 @@ for _ in range(3):
 jax.effects_barrier()
 
 # %%
-# Python prints once, while JAX traces, when it has only a stand-in for the number.
+# Python prints once, while JAX traces, when all it has is a stand-in for the number.
 # :func:`jax.debug.print` becomes part of the program, and prints in every call. Its first line is
 # an important hint. The stress of the first step was still a number, but the points that this step
 # returned gave NaN. Between the stress and the new points, the step computes the gradient.
+#
+# (Under :func:`jax.disable_jit`, Python runs the function itself, so its ``print`` and a debugger
+# see numbers. But that takes longer, and a fault that only the compiled program has won't show.)
 #
 # Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When it
 # finds one, it `runs the function again, operation by operation
@@ -242,22 +247,21 @@ def blame(infinities):
 blame(infinities=False)
 
 # %%
-# It was a multiplication, but which? Nobody wrote it: it belongs to the backward pass of the
-# gradient, so the traceback can only show the line that asks for the gradient. But a NaN often
-# starts out as an infinity, so let :obj:`jax.debug_infs` look for infinities as well:
+# It was a multiplication, but which? Nobody wrote it. It belongs to the backward pass, so the
+# traceback can only show the line that asks for the gradient. But a NaN often starts out as an
+# infinity, so let :obj:`jax.debug_infs` look for infinities as well:
 blame(infinities=True)
 
 
 # %%
-# This is the line to mend. The derivative of a square root divides by the root, and JAX computes
-# this derivative in the forward pass. Each point is at a distance of zero from itself, where the
-# derivative is infinite. In the backward pass, it is multiplied by zero, and infinity times zero is
-# NaN.
+# This is the line to mend. Each point is at a distance of zero from itself. The derivative of a
+# square root divides by the root, so it is infinite there, and JAX computes it in the forward pass
+# already. In the backward pass, it is multiplied by zero, and infinity times zero is NaN.
 #
 # ``where`` selects too late
 # --------------------------
-# The obvious repair is to take roots only of numbers above zero. Does that help? And does the
-# second function, ``safe_distances``, do better?
+# The obvious repair is to take roots only of numbers above zero, as ``with_where`` does. Does that
+# help? And does ``safe_distances`` do better?
 def with_where(positions):
     offsets = positions[:, None] - positions
     squares = (offsets**2).sum(axis=-1)
@@ -276,10 +280,10 @@ for distances in (placement.distances, with_where, placement.safe_distances):
     )
 
 # %%
-# ``where`` computes both sides before it selects. In the backward pass, the side that wasn't
-# selected gets a zero, which is multiplied by the infinite derivative again. ``safe_distances``
-# therefore puts a harmless number under the root first, so that no infinity arises. JAX's FAQ has
-# `the same trick for a logarithm
+# ``where`` selects between two arrays, so both sides have been computed by then. In the backward
+# pass, the side that wasn't selected gets a zero, which is multiplied by the infinite derivative
+# again. That is why ``safe_distances`` first puts a harmless number under the root: no infinity
+# arises. JAX's FAQ has `the same trick for a logarithm
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
 #
 # With safe distances, and with the mean as the limit, the points move, and the stress falls:
@@ -293,8 +297,8 @@ for number in range(301):
 # %%
 # JAX says why it compiles again
 # ------------------------------
-# The third fault isn't in the step but around it. JAX compiles a function again for arguments of
-# another kind, and compiles each new function. Which of these calls compile?
+# The third fault isn't in the step but around it. JAX compiles a function again when the types of
+# its arguments change, and compiles every new function. Which of these calls compile?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 calls = {
@@ -307,16 +311,17 @@ calls = {
 }
 
 # %%
-# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. The full
-# message also says where; we print only the reason:
+# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. We print the
+# messages without the lines that name places in the code:
 import logging
-
-REASON = r"never seen function|re-defined repeatedly|at \w+, now .+ and before [^h\s]+"
 
 
 def show(record):
-    reasons = re.findall(REASON, record.getMessage())
-    print(name, *reasons, sep="\n    ")
+    _, *reasons = record.getMessage().splitlines()
+    print(name)
+    for line in reasons:
+        if "defined at" not in line:
+            print("  ", line.partition("https")[0])
 
 
 handler = logging.Handler()
@@ -333,15 +338,15 @@ logger.handlers = before
 # %%
 # ``another number`` doesn't appear, because that call didn't compile: the program takes any number
 # of the same type. A Python number has a *weak* type, which `gives way to that of the array
-# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and a number of NumPy's has a
-# type of its own, so each of them needs a program. And the last call makes a new lambda every time
-# that it runs. JAX's guide to `slow compilation
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__. The integer is of another type
+# than the float, and NumPy's number has a type that isn't weak, so each of them needs a program.
+# And the last call makes a new lambda every time that it runs. JAX's guide to `slow compilation
 # <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
 # for changing shapes.
 #
 # A related fault tends to surface far from its cause. A traced value stands for a number only as
-# long as JAX traces. This function keeps one for later:
+# long as JAX traces. This function keeps a traced value for later:
 from textwrap import fill
 
 kept = []
@@ -360,17 +365,17 @@ except jax.errors.UnexpectedTracerError as error:
     print(fill(str(error).splitlines()[0], 70))
 
 # %%
-# The rest of the message names the line in which the value was made. With
-# :obj:`jax.check_tracer_leaks`, the call of ``remembering`` would have raised an error itself. If
-# you want to keep a value, return it.
+# The rest of the message names the line that made the value. Under :obj:`jax.check_tracer_leaks`,
+# the call of ``remembering`` would have raised an error itself. If you want to keep a value, return
+# it.
 #
 # What do the tools cost?
 # -----------------------
 # A last guess: how many times as long does a step take if it prints one number? We compare a plain
-# step with three that are watched. The first prints a number, which nobody gets to read. The second
-# runs under ``debug_nans``. The third has checks for NaN, built in by
+# step with three that are watched. The first prints a number, to nowhere. The second runs under
+# ``debug_nans``. The third has checks for NaN, built in by
 # :func:`~jax.experimental.checkify.checkify`, and returns what they found. (Such checks can also
-# look at `indices or your own conditions
+# look at `indices, or at conditions of your own
 # <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step:
 from jaxcap.experiments import faults as experiments
 
@@ -392,8 +397,9 @@ _ = figures.scaling(
 
 # %%
 # To print, a program calls back into Python, hands over the number, and goes on when Python is
-# done. A longer step should feel this less. If so, the lines approach each other to the right. For
-# the shortest step, at the left end, the table also has the step with ``checkify``:
+# done. The longer a step takes anyway, the less it should feel this. If so, the lines approach each
+# other to the right. For the shortest step, at the left end, the table also has the step with
+# ``checkify``:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -411,9 +417,9 @@ printing_costs
 
 # %%
 # The two ways to look for NaN differ in what they look at. ``debug_nans`` leaves the program alone,
-# and waits for each result to look at it. ``checkify`` makes another program, with a check for each
-# operation, so compare the first calls as well. In return, ``checkify`` sees a NaN that no longer
-# shows in the result. Which of the two is cheaper?
+# waits for each result and looks at that. ``checkify`` makes another program, with a check for each
+# operation, which may take longer to compile: compare the first calls as well. In return,
+# ``checkify`` sees a NaN that no longer shows in the result. Which of the two is cheaper?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
     "jax.debug_nans",
@@ -430,7 +436,8 @@ once = results.select(tools=experiments.ONCE)
 once
 
 # %%
-# Most of this cost is paid once for each trace, so record several steps in one trace.
+# However many steps a trace has, it is opened, closed and written once. So record several steps in
+# one.
 #
 # Takeaway
 # --------
@@ -446,11 +453,11 @@ first_call = ten.only(experiments.PLAIN).first_call
 # :func:`jax.named_scope`. In this step, the part that took longest was :measured:`slowest`.
 #
 # To find where a NaN begins, use ``debug_nans``. If it points into a gradient, add ``debug_infs``,
-# because a NaN there often begins as an infinite number in the forward pass. Then see to it that no
-# infinity arises: to select another number afterwards is too late.
+# because a NaN there often begins as an infinity in the forward pass. Then see to it that no
+# infinity arises. Replacing it afterwards comes too late for the gradient.
 #
-# Which tools could you leave on? A small step that prints was
-# :measured:`printed than the plain one`. Under ``debug_nans`` it was
+# Which tools could you leave on? That depends on how long your step takes. A step of ten points
+# that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
 # :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. If a
 # step is compiled again in each call, each takes as long as its first call did, here
 # :measured:`first_call`, and ``explain_cache_misses`` says why.

@@ -5,7 +5,7 @@ Should a geometry library move to JAX?
 The authors of a library for geometry once asked this in a notebook. They timed single operations on
 small arrays, and in most of them NumPy was far ahead. Then comes the heading *Conclusion*, with
 nothing below it. This page repeats their tables with a clock that waits for results, checks the
-sentences that sum them up, and writes the conclusion.
+sentences that sum them up, looks at gradients, and writes the conclusion.
 """
 
 # %%
@@ -15,13 +15,12 @@ sentences that sum them up, and writes the conclusion.
 # notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
 # use a GPU, and it computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever
 # device there is. What speaks against JAX is :doc:`the price of a call
-# </tutorials/performance/dispatch_overhead>`, which is due for five numbers as well as for a
-# million.
+# </tutorials/performance/dispatch_overhead>`, which is due for five numbers and for a million
+# alike.
 #
-# The experiment is the one of :doc:`why JAX is slow on small arrays
-# </tutorials/performance/dispatch_overhead>`, now with all four of its operations. Each is computed
-# in the same five ways. The column *arrays* says whose arrays the libraries got, because the
-# notebook made one table with NumPy's arrays and another with JAX's.
+# The experiment is the one of the page on that price, now with all four of its operations, each
+# computed in the same five ways. The column *arrays* says whose arrays the libraries got, because
+# the notebook made one table with NumPy's arrays and another with JAX's.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,8 +36,8 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 # A summary that its own table doesn't bear out
 # ---------------------------------------------
 # For ``dot``, the notebook sums up how its two tables differ. On JAX's arrays instead of NumPy's,
-# NumPy and autograd take four to six times as long, and JAX takes a third. Do the tables say so?
-# They come with this site, so we can divide their numbers, and then our own:
+# it says, NumPy and autograd take four to six times as long, and JAX takes a third. Do the tables
+# say so? They come with this site, so we can divide their numbers, and then our own:
 from jaxcap.published.values import load
 
 notebook = {(v.task, v.implementation): v.value for v in load().values()}
@@ -67,15 +66,15 @@ title = "Time on JAX's arrays, over that on NumPy's"
 Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
-# The notebook's own tables don't quite say so. NumPy's ratio lies in that range, but autograd's
-# lies below it. Of JAX's two ratios, one is near a third and the other near two thirds. This
-# happens to all of us: we sum up a table by the number that pleased us most. So print the table as
-# well. (The column *now* shows whether the summary would be right today.)
+# Not quite. In the notebook's own tables, NumPy's ratio lies in that range, but autograd's lies
+# below it. Of JAX's two ratios, one is near a third and the other near two thirds. This happens to
+# all of us: we sum up a table by the number that pleased us most. So publish the table with the
+# sentence. (The column *now* shows whether the sentence would be right today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
 # The notebook left one column of its tables empty, because ``jit`` wouldn't take its ``einsum``.
-# The reason is the string that says what to multiply:
+# The culprit is the string that says what to multiply:
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
 try:
     jax.jit(jnp.einsum)(dispatch.EINSUM, *matrices)
@@ -83,10 +82,11 @@ except TypeError as error:
     print(str(error).split(". ")[1])
 
 # %%
-# The arguments of a compiled function are arrays, or trees of arrays. A string is neither, but it
-# has two other ways in. You can bind it before you compile, as ``partial`` does here. Or you can
-# declare it static, and then each new string compiles another program, as :doc:`the page on static
-# arguments </tutorials/transformations/static_arguments>` shows. Both give what NumPy gives:
+# The arguments of a compiled function are arrays, or trees of arrays. A string is neither, but
+# there are two other ways to pass it. You can bind it before you compile, as ``partial`` does here.
+# Or you can declare it static, and then each new string compiles another program, as :doc:`the page
+# on static arguments </tutorials/transformations/static_arguments>` shows. Both give what NumPy
+# gives:
 from functools import partial
 
 bound = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
@@ -97,7 +97,7 @@ print(np.array_equal(declared(dispatch.EINSUM, *matrices), expected))
 
 # %%
 # Is it worth the trouble? Without ``jit``, ``jnp.einsum`` parses the string and plans the
-# contraction in Python, in every call. Compiled, it does so once, during tracing. Compare the
+# contraction in Python, in every call. Compiled, it does so once, while it is traced. Compare the
 # columns ``jnp`` and ``jit``:
 experiments.tabulate(results, "einsum")
 
@@ -106,9 +106,9 @@ experiments.tabulate(results, "einsum")
 #
 # eig, where LAPACK does the work
 # -------------------------------
-# The eigenvalues of a general matrix take real work, and the more of it there is, the less dispatch
-# should count. NumPy calls LAPACK for this. What does JAX call? The program that it compiles names
-# the routine:
+# Finding the eigenvalues of a general matrix is real work, and the larger the matrix, the less
+# dispatch should count. NumPy calls LAPACK for this. What does JAX call? The program that it
+# compiles names the routine:
 import re
 
 matrix = jnp.asarray(dispatch.inputs("eig", size=10)[0])
@@ -118,9 +118,8 @@ print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
 # A name with ``lapack`` stands for the routine that NumPy uses, called from within XLA. On a GPU,
-# :func:`jax.lax.linalg.eig` has a choice of three: cuSOLVER, where the installed version is new
+# :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER, where the installed version is new
 # enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back.
-# (For years it had none of them, and JAX raised an error.)
 #
 # Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
 # matrix times the vector:
@@ -129,14 +128,15 @@ residual = abs(matrix @ eigenvectors - eigenvectors * eigenvalues).max()
 print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
 
 # %%
-# The dtype is complex even if all eigenvalues turn out real, because a compiled program has to fix
-# its dtypes before it has seen a number. (NumPy looks at the result, and then decides.)
+# The dtype is complex even if all eigenvalues turn out to be real, because a compiled program has
+# to fix its dtypes before it has seen a number. NumPy looks at the result first, and then decides.
+# Now for the times:
 experiments.tabulate(results, "eig")
 
 # %%
 # Compare the five columns in the first row of *its own* arrays, and then in the last. If the
-# columns have come closer, LAPACK has taken over from dispatch. The figure shows the same for JAX's
-# arrays:
+# columns have come closer, the work of LAPACK outweighs dispatch. The figure shows the same for
+# JAX's arrays:
 from jaxcap.report import figures
 
 eig = results.select(operation="eig", arrays="JAX")
@@ -162,8 +162,8 @@ print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
 # On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. That leaves two differences: dispatch,
-# and who built the LAPACK. NumPy brings its own as part of OpenBLAS, and JAX borrows SciPy's. So
-# where would a factor of four come from?
+# and who built the LAPACK. NumPy's wheels for Linux bring their own as part of OpenBLAS, and JAX
+# borrows SciPy's. So where would a factor of four come from?
 experiments.tabulate(results, "svd")
 
 # %%
@@ -181,20 +181,20 @@ four_times_quicker = claim(
 four_times_quicker
 
 # %%
-# Whatever the verdict on ``svd`` is here, it proves nothing about the notebook, whose sentence may
-# have been right on another device, or for matrices of another size. It names neither. A sentence
-# without its table can't be checked, only measured again.
+# Whatever the verdict here, it proves nothing about the notebook, whose sentence may have been
+# right on another device, or for matrices of another size. It names neither. A sentence without its
+# table can't be checked, only measured again.
 #
 # Is ``solve`` slower when it is compiled?
 # ----------------------------------------
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
-# why is a function that solves a complex system slower in JAX, although it is compiled, than in
-# NumPy? The question gives no sizes. We try several, with ten right-hand sides, and with complex
-# numbers of 64 bits, 32 for each part.
+# why is a function that solves a complex system slower in JAX than in NumPy, although it is
+# compiled? The question gives no sizes, so we try several, with ten right-hand sides and in
+# complex64, which has 32 bits for each part.
 Source(dispatch.solve_and_reduce)
 
 # %%
-# The expensive step is the solution of the system, which both libraries leave to compiled code.
+# Both libraries leave the expensive step, solving the system, to code that was compiled long ago.
 # What is left for ``jit`` to save?
 systems = experiments.SOLVE.run(budget_s=0.05)
 systems
@@ -203,16 +203,16 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# ``jit`` can't save much here. It can fuse the weighting, which is cheap beside the solution. If
-# JAX is behind at every size, it pays for something else: on small systems, for the call, and on
-# larger ones perhaps for the hand-over to other threads, or for a slower routine. We haven't
-# measured which. (A note below the times may say that processes were *in different modes*: then the
-# same call took quite different times in different processes, and no single number describes it.)
+# Not much. It can fuse the weighting, which is cheap beside the solution. So if JAX is behind at
+# every size, look for what it pays on top: on small systems the call, and on larger ones perhaps
+# the hand-over to other threads, or a slower routine. We haven't measured which. (A note below the
+# times may say that processes were *in different modes*: then the same call took quite different
+# times in different processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------
-# Now let us count. If the library moved from autograd to JAX, how often would a single operation
-# become faster, and how often slower? In each comparison, both have arrays of their own:
+# Now let us count. If the library moved from autograd to JAX, how many single operations would
+# become faster, and how many slower? Each library gets arrays of its own:
 own = results.select(arrays="its own")
 today = "autograd" if "autograd" in results.variants else "NumPy"
 rows = []
@@ -226,36 +226,54 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# Each size counted by itself, this page compiled :measured:`compared` operations. By the move,
+# With each size counted by itself, this page compiled :measured:`compared` operations. By the move,
 # :measured:`gained` of them would gain, and :measured:`lost` would lose. Wherever one loses, the
 # authors were right to hesitate: the library would pay for dispatch in every operation, and small
-# matrices don't earn it back. But a single operation is the worst case for JAX, since it leaves
+# matrices don't earn it back. But a single operation is the worst case for JAX, because there is
 # nothing to fuse. Algorithms are chains of operations. If a whole chain is compiled, there is one
-# call to pay for, as with the chain of sines on :doc:`the page on small arrays
-# </tutorials/performance/dispatch_overhead>`.
+# call to pay for.
 #
-# The missing conclusion: move what can move as a whole
-# -----------------------------------------------------
-# Suppose that the library's users run long loops over many small matrices, such as a mean of
-# thousands of rotations. Then moving has a chance to pay: ``jit`` around the loop and ``vmap`` over
-# the matrices turn many calls into one. Gradients and GPUs come along in any case. This page hasn't
-# measured how much such a move pays, so time your own loop before you decide. Here is a step of
-# such a loop. It finds the orthogonal matrix that is nearest to a given one, and is written for a
-# single matrix:
+# Gradients need a test of their own
+# ----------------------------------
+# Gradients are what the library moves for, but not all of them come along. Here are two. The first
+# belongs to a function that finds the orthogonal matrix nearest to a given one, as the product of
+# the two rotations from ``svd``: how does one element of the result change, at a matrix that is
+# orthogonal already? The second is the gradient of eigenvectors:
+from textwrap import fill
 
 
-@jax.jit
-@jax.vmap
 def nearest_orthogonal(matrix):
     left, _, right = jnp.linalg.svd(matrix)
     return left @ right
 
 
+print(jax.grad(lambda m: nearest_orthogonal(m)[0, 1])(jnp.eye(3)))
+try:
+    jax.grad(lambda m: abs(jnp.linalg.eig(m)[1]).sum())(matrix)
+except NotImplementedError as error:
+    print(fill(str(error).split(" (see")[0], 70))
+
+# %%
+# The first gradient exists, and a difference quotient would find it. But JAX's formula for ``svd``
+# divides by differences between squares of singular values, and those of an orthogonal matrix are
+# all 1. The second doesn't exist for every matrix, so JAX refuses it until you promise that yours
+# are suitable, where autograd computes it unasked. (Eigenvalues alone, from
+# :func:`jax.numpy.linalg.eigvals`, have gradients.) So before you move, differentiate at your
+# users' matrices, and above all at the special ones.
+#
+# The missing conclusion: move what can move as a whole
+# -----------------------------------------------------
+# Suppose that the library's users run long loops over many small matrices, such as a mean of
+# thousands of rotations. Then a move has a chance to pay: ``jit`` around the loop and ``vmap`` over
+# the matrices turn many calls into one. This page hasn't measured how much that gains, so time your
+# own loop before you decide. A step of such a loop may look for the nearest orthogonal matrices.
+# The function above is written for a single matrix, and needn't be changed:
+all_nearest = jax.jit(jax.vmap(nearest_orthogonal))
 shape = (1000, 3, 3)
 many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
-found = nearest_orthogonal(many)
-off = found @ found.mT - jnp.eye(3)
-print(found.shape, f"off by {float(abs(off).max()):.1e} at most")
+nearest = all_nearest(many)
+off = nearest @ nearest.mT - jnp.eye(3)
+print(nearest.shape, f"off by {float(abs(off).max()):.1e} at most")
 
 # %%
 # All thousand matrices took one call. But suppose that your users call one function on one small
@@ -275,9 +293,10 @@ compared = f"{len(verdicts)}"
 # %%
 # Of the :measured:`compared` operations that this page compiled, :measured:`gained` would gain by
 # the move, and :measured:`lost` would lose. But don't judge JAX by single operations if your
-# program chains them: look for a gain in the longest function that you can compile as a whole. And
-# ask for the table behind a promise. The notebook promised a factor of four without one; on this
-# page's machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
+# program chains them: time the longest function that you can compile as a whole, and test its
+# gradients where your data lie. And ask for the table behind a promise. The notebook promised a
+# factor of four without one; on this page's machine, ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

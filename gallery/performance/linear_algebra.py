@@ -4,8 +4,9 @@ How fast is linear algebra?
 
 A large matrix product takes half a second. Is that good? Comparing libraries tells you which of
 them is ahead, but not whether there is anything left to gain. For that, ask the device: how close
-do NumPy, PyTorch and JAX come to the most it can do? A fast inverse that is wrong is no use, so we
-check the answers before the times. And we find out what 32 bits and TF32 give up for their speed.
+do NumPy, PyTorch and JAX come to the most that it can do? A fast inverse that is wrong is no use,
+so we check the answers before the times. And we find out what 32 bits and TF32 give up for their
+speed.
 """
 
 # %%
@@ -25,16 +26,16 @@ with jax.enable_x64(True):
 
 # %%
 # All libraries compute in float64 here. JAX does that only in its 64-bit mode, which
-# :func:`jax.enable_x64` switches on for a block. The other two look much the same. This is PyTorch,
-# whose arrays go to the GPU whenever JAX's do::
+# :func:`jax.enable_x64` switches on for a block. The code for the other two looks much the same.
+# This is PyTorch, whose arrays go to the GPU whenever JAX's do::
 #
 #     x = torch.rand((n, n), dtype=torch.float64, device=device)
 #     x.mean(), x.sum()
 #     torch.matmul(x, x)
 #     torch.linalg.inv(x)
 #
-# The experiment holds these as ``tasks`` of each library, with JAX's compiled by :func:`jax.jit`,
-# and sizes that suit the device:
+# The experiment keeps these four as ``tasks`` of each library, with JAX's compiled by
+# :func:`jax.jit`. Their sizes suit the device:
 from jaxcap.experiments import linear_algebra as experiments
 from jaxcap.experiments.linear_algebra import as_numpy, libraries
 from jaxcap.kernels import linalg
@@ -65,7 +66,7 @@ Table(f"Uniform matrix of {size:,} rows", headers, rows, [note])
 
 # %%
 # A library that is off by more than three deviations deserves a second look. The inverse has a
-# stricter test: multiplied by its matrix, it has to give the identity. This time all libraries get
+# stricter test: multiplied by its matrix, it must give the identity. This time all libraries get
 # the same matrix, and we note how far each element of the product is from where it should be:
 size = points["inverse"]
 matrix = np.random.default_rng(0).random((size, size))
@@ -87,14 +88,14 @@ Table("Distance of the product from the identity", headers, rows)
 
 # %%
 # Why show both the largest and the mean? Because of a mistake. The program on which this page is
-# modelled printed "maximum absolute offset from identity" for three libraries, and for one of them,
-# JAX, it had computed the mean. Its inverse looked better than the others by the factor in the last
+# modelled printed "maximum absolute offset from identity" for three libraries, but for JAX it had
+# computed the mean. So JAX's inverse looked better than the others by the factor in the last
 # column, and nothing about the number gave it away.
 #
 # For which task does the library matter?
 # ---------------------------------------
-# Before you look: for which of the four tasks would you expect the choice of library to matter
-# most, and for which not at all?
+# For which of the four tasks would you expect the choice of library to matter most, and for which
+# not at all?
 results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
 ratios = {}
 for task in points:
@@ -113,8 +114,8 @@ results
 # of :measured:`factor_apart`, and closest for :measured:`least_apart`. Was that your guess? Two of
 # the tasks deserve a closer look.
 #
-# Every library hands a product of large matrices to code that was tuned for this purpose. Is there
-# anything left to choose between them?
+# First the product. Every library hands a product of large matrices to code that was tuned for this
+# purpose. Is there anything left to choose between them?
 from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(
@@ -125,9 +126,11 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# Mean and sum are another matter. The mean *is* a sum, divided by the count. NumPy and PyTorch pass
-# over the matrix twice, because each call knows nothing of the other. JAX compiles both together.
-# XLA sees the same sum twice, computes it once, and needs a single pass:
+# Mean and sum are another matter, for two reasons. The mean *is* a sum, divided by the count. NumPy
+# and PyTorch pass over the matrix twice, because neither call knows of the other, whereas JAX
+# compiles both together: XLA sees the same sum twice, and computes it once. And on a CPU, NumPy
+# sums on a single thread, while the other two can use several, which matters if one thread can't
+# keep the memory busy:
 one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
@@ -159,8 +162,8 @@ for device, limit in ceilings.items():
 
 # %%
 # A task can't take less time than its operations need, nor less than its bytes need. The longer of
-# these two times is the limit. A product of two matrices of ``n`` rows takes ``2 * n**3``
-# operations, and an inverse as many; a sum reads the matrix once. What share of its limit does each
+# these two times is its limit. A product of two matrices of ``n`` rows takes ``2 * n**3``
+# operations, and so does an inverse; a sum reads the matrix once. What share of its limit does each
 # task reach?
 
 
@@ -184,11 +187,10 @@ for task in points:
 Table("Share of what the device can do", ("task", *names), rows)
 
 # %%
-# A share far from 1 isn't always a fault. Random numbers cost integer arithmetic, which this limit
-# doesn't count, so a small share says nothing against the library there. An inverse has steps that
-# must wait for each other, however many cores there are. And a share above 1 means that the limit
-# is too low: it was measured in a worse moment or with a worse library, or the data came from a
-# cache.
+# A share far from 1 isn't always a fault. Random numbers are made with integer arithmetic, which
+# this limit doesn't count, so they may take long in a good library. An inverse has steps that must
+# wait for each other, however many cores there are. And a share above 1 means that the limit is too
+# low: it was measured in a worse moment or with a worse library, or the data came from a cache.
 #
 # The product has no such excuse, because its limit was measured with a product. But the limit is
 # the best call of all, while the table has typical ones. How much of the gap is due to that?
@@ -211,10 +213,10 @@ for name in names:
 Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
-# If the last column is closer to 1, part of the gap is the difference between the machine's best
-# moments and its usual ones. The rest may be PyTorch's doing. On a CPU, its threads share the cores
-# with the other libraries here, and it took no part when the limits were measured. We haven't
-# repeated the experiment without it, so we don't know.
+# From the typical call to the best, you see what the machine's moments contribute. A best call
+# above 1 had a better moment than the calls that measured the limit. Below 1, something else may be
+# missing, too: here, JAX takes turns with two other libraries, whose threads may not all be idle
+# while it computes, and PyTorch took no part when the limits were measured. We haven't tested that.
 #
 # A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
 # task under its flat part by arithmetic:
@@ -241,8 +243,8 @@ _ = figures.roofline(
 # %%
 # A limit exposes a wrong time
 # ----------------------------
-# The program behind this page stopped JAX's clock when the call returned, and not when the result
-# was ready. What share of the limit would JAX's product reach by that clock?
+# The program on which this page is modelled stopped JAX's clock when the call returned, and not
+# when the result was ready. What share of the limit would JAX's product reach by that clock?
 least_s = ceilings[device].least_time_s(
     experiments.least_cost(**product.parameters), "float64"
 )
@@ -258,11 +260,11 @@ print(f"{share_of_limit(product).short} times the limit with waiting")
 # What 32 bits and fewer give up
 # ------------------------------
 # In float32, a product does the same operations on half the bytes, and one instruction of a CPU
-# handles twice as many numbers. GPUs may gain much more, above all with TF32. This format has the
-# range of float32, but only 10 bits of fraction in place of 23, so that NVIDIA's tensor cores can
-# multiply it. A setting called ``precision`` decides whether JAX may round to it, and the default
-# favours speed. Pass the setting to a call, or set it for a block with
-# :func:`jax.default_matmul_precision`.
+# handles twice as many numbers. Other devices may gain much more by going lower. NVIDIA's tensor
+# cores can multiply in TF32, which has the range of float32 but only 10 bits of fraction in place
+# of 23, and TPUs multiply in bfloat16, which has 7. A setting called ``precision`` decides whether
+# JAX may round a float32 product to such a format, and the default favours speed. Pass the setting
+# to a call, or set it for a block with :func:`jax.default_matmul_precision`.
 #
 # How far are the products under three settings from NumPy's in 64 bits?
 import matplotlib.pyplot as plt
@@ -288,9 +290,9 @@ for setting in ("highest", "high", "default"):
 
 # %%
 # If the three numbers are equal, the setting makes no difference on this device, which is usual on
-# CPUs. On a GPU whose tensor cores know TF32, as NVIDIA's do since the A100, the default should
-# show its error. You need such a GPU to get the speed, but not to see the error: round the input to
-# 10 bits, and multiply in float32. The same works for bfloat16, which keeps 7.
+# CPUs. On a GPU that knows TF32, as NVIDIA's do since the A100, the default should show its error.
+# You need such a GPU to get the speed, but not to see the error: round the input to 10 bits, and
+# multiply in float32. The same works for bfloat16:
 for name, bits in ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
     errors[f"rounded to {name}"] = error(
@@ -310,8 +312,8 @@ axes.set_xlabel("largest relative error (lower is better)")
 _ = axes.set_title("What a format costs in accuracy")
 
 # %%
-# These errors are the price of fewer bits. What do you get for it? The experiment on limits
-# multiplied matrices in several formats, so their speeds are already known:
+# That is the price of fewer bits. What do you get for it? The experiment on limits multiplied
+# matrices in several formats, so their speeds are already known:
 formats = limits.select(
     variant="JAX", limit="product", device=device.platform
 )
@@ -345,10 +347,10 @@ tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 # %%
 # On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the
 # limit, and was :measured:`against_numpy than NumPy's`. Only the first of these numbers says how
-# much is missing. Fewer bits may be faster, but they cost accuracy: rounding the input to TF32
-# multiplied the error of float32 by :measured:`tf32_error`. And check both halves of a benchmark:
-# the result by a property that it must have, at the place where it is worst, and the time by the
-# limit of the device.
+# much is missing. Fewer bits may be faster where the device has instructions for them, but they
+# cost accuracy everywhere: rounding the input to TF32 multiplied the error of float32 by
+# :measured:`tf32_error`. And check both halves of a benchmark: the result by a property that it
+# must have, at the place where it is worst, and the time by the limit of the device.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

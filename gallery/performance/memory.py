@@ -4,8 +4,8 @@ Will it fit into memory?
 
 A program that runs out of memory usually does so late, when the data are loaded and everything is
 compiled. But you can know beforehand. This page asks the compiler how much memory a gradient needs,
-and checks the answer against what a process really takes. Then it lets the gradient remember less
-and compute some numbers twice. How much memory does that save, and what does it cost in time?
+and checks the answer against what a process really takes. Then the gradient remembers less, and
+computes some numbers twice. How much memory does that save, and what does it cost in time?
 """
 
 # %%
@@ -13,15 +13,16 @@ and compute some numbers twice. How much memory does that save, and what does it
 # ----------------
 # Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
 # ``tanh``, and multiplies by another matrix. (``checkpoint_name`` gives the first product a name,
-# by which a section below asks for it.)
+# so that a section below can ask for it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
 Source(memory.layer, memory.loss)
 
 # %%
-# JAX compiles for shapes and types and needs no numbers, so you can compile for arrays that don't
-# exist. :func:`jax.eval_shape` describes what a function would return:
+# To compile, JAX needs shapes and types but no numbers, so you can compile for arrays that don't
+# exist. :func:`jax.eval_shape` describes what a function would return, and
+# :class:`jax.ShapeDtypeStruct` describes an array:
 import jax
 import jax.numpy as jnp
 
@@ -39,8 +40,8 @@ def analysis(function, layers):
 
 
 # %%
-# Before you read on, guess. The loss needs memory for one layer at a time. What does its gradient
-# need, for 32 layers?
+# The loss needs memory for one layer at a time. How much more does its gradient need, for 32
+# layers? Guess before you read on.
 gradient = jax.grad(memory.loss)
 for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     found = analysis(function, layers=32)
@@ -51,16 +52,16 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     print(f"  {found.peak_memory_in_bytes / 1e6:6.2f} MB at the peak?")
 
 # %%
-# *Temporaries* are what the program sets aside for its own use while it runs. The last number is
-# called ``peak_memory_in_bytes``. But if it is smaller than the temporaries, it can't include them,
-# and you have to add up the other three.
+# *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
+# number is called ``peak_memory_in_bytes``. But if it is smaller than the temporaries, it can't
+# include them, and you have to add up the other three.
 #
 # A gradient remembers
 # --------------------
 # A gradient goes through the layers forwards, and then backwards from the last to the first. Going
 # backwards, it needs numbers that it computed going forwards. Which ones? :func:`jax.vjp` returns
-# the second half, the *backward pass*, as a function, and that function is a pytree of `everything
-# that it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
+# the second half, the *backward pass*, as a function. That function is a pytree of `everything that
+# it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
 x = jnp.ones((512, 64))
 weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
 
@@ -74,9 +75,9 @@ def remembered(layer):
 remembered(memory.layer)
 
 # %%
-# The gradient of a layer remembers the batch, the two matrices, which are there anyway, and two
-# arrays that were computed between the matrices. You would expect each layer to add as much to the
-# temporaries:
+# The gradient of a layer remembers the batch, the two matrices, and two arrays that were computed
+# between the matrices. The matrices are there anyway. So each layer should add the batch and the
+# two arrays to the temporaries:
 numbers_of_layers = (4, 16, 32, 64)
 temporaries = {
     name: [analysis(f, n).temp_size_in_bytes for n in numbers_of_layers]
@@ -97,8 +98,7 @@ axes.set(title="What a stack of layers needs while it runs", ylim=0)
 figures.label_ends(axes)
 
 # %%
-# Does the gradient's line rise by what a layer remembers? The matrices are arguments, and don't
-# count as temporaries. The batch and the two arrays between the matrices do:
+# Does the gradient's line rise by what a layer remembers, leaving out the matrices?
 first, *_, last = temporaries["gradient"]
 rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
 inputs, _, _, *between = remembered(memory.layer)
@@ -109,16 +109,18 @@ print(f"a layer adds {rise / 1e6:.2f} MB, and remembers {kept / 1e6:.2f} MB")
 # What does the process take?
 # ---------------------------
 # An analysis is a plan. How much memory does the process take when it runs? The operating system
-# keeps a record of the most that a process has ever held; on a GPU, JAX does. This record never
-# falls, so a large call hides all smaller ones after it. Each call therefore gets a fresh process,
-# in which this function runs:
+# keeps a record of the most that a process has ever held. The record never falls, so a large call
+# hides all smaller ones after it. Each call therefore gets a fresh process, in which this function
+# runs. (On a GPU, the function asks JAX for the peak. What ``nvidia-smi`` shows is no help, because
+# by default JAX `reserves most of the GPU's memory
+# <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ with its first operation.)
 from jaxcap.measure import peak
 
 Source(peak.growth)
 
 # %%
-# Let two gradients run, with a batch so large that little else in the process matters. The second
-# gradient is the subject of the next section:
+# We run two gradients, with a batch so large that little else in the process matters. The second
+# one is the subject of the next section:
 from jaxcap.experiments import memory as experiments
 from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
 
@@ -143,8 +145,8 @@ columns = ("gradient", "by analysis", "by its process")
 Table("Temporaries and results of one call", columns, rows)
 
 # %%
-# The operating system also counts what the runtime and its threads touch meanwhile. The compiler
-# knows nothing of that, so expect the second number to be somewhat larger. If it is only a little
+# The operating system also counts what the runtime and its threads touch meanwhile, of which the
+# compiler knows nothing. So expect the second number to be somewhat larger. If it is only a little
 # larger, you can plan with the analysis.
 #
 # Remember less, and compute it again
@@ -162,8 +164,8 @@ print("and product:", remembered(with_product))
 # implementation `chooses by name alone <https://docs.jax.dev/en/latest/301/remat.html>`__. Names
 # work with both.)
 #
-# Here are four ways to the same gradient. The second looks like the easiest, with one checkpoint
-# around everything:
+# Here are four ways to the same gradient. The second looks like the easiest way to save memory,
+# with one checkpoint around everything:
 Source(experiments.losses)
 
 # %%
@@ -173,10 +175,10 @@ expected, *others = [way()[0] for way in ways.values()]
 max(float(abs(other - expected).max()) for other in others)
 
 # %%
-# The four gradients agree, to the rounding of 32-bit numbers. Now guess again. For each layer, a
-# plain gradient multiplies matrices six times: twice in the forward pass, and four times in the
-# backward pass. A checkpoint repeats the first of these products, and ``tanh``. What will that do
-# to the time?
+# They agree, up to the rounding of 32-bit numbers. Now guess again. For each layer, a plain
+# gradient multiplies matrices six times: twice in the forward pass, and four times in the backward
+# pass. A checkpoint repeats the first of these products, and ``tanh``. What will that do to the
+# time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
@@ -221,9 +223,9 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Why might more work take less time? Because memory has a price, too. When a process on a CPU first
-# touches a page of memory, the operating system has to clear and map the page. This is called a
-# page fault:
+# Could more work take less time? It could, because memory has a price, too. When a process on a CPU
+# first touches a page of memory, the operating system has to clear the page and map it. This is
+# called a page fault:
 import mmap
 
 for name in order:
@@ -233,23 +235,23 @@ for name in order:
 
 # %%
 # If a call has about as many megabytes of new pages as of temporaries, it gets all this memory from
-# the operating system, and gives it back at the end. On Linux, ``malloc`` treats blocks above a
-# threshold in this way; the threshold `adapts to a program but stays below a maximum
-# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. Smaller blocks are kept for the next
-# call. A gradient that remembers less may therefore save the page faults as well, and whether it
-# comes out ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>`
-# has more on page faults. On this page, ``malloc`` does what it does in your programs.)
+# the operating system, and gives it back at the end. On Linux, that is what ``malloc`` does with
+# blocks above a threshold, which `adapts to a program but stays below a maximum
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. It keeps smaller blocks for the next
+# call. So a gradient that remembers less may save the page faults as well, and whether it comes out
+# ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>` has more on
+# page faults. On this page, ``malloc`` does what it does in your programs.)
 #
-# Did the compiler comply?
-# ------------------------
-# A checkpoint around everything saves nothing. Before the backward pass, the whole forward pass has
-# to run, and all of it has to be remembered, just as without a checkpoint. (If you ask for the
-# value as well, the forward pass even runs twice.) JAX's documentation `warns of that
+# A checkpoint may save nothing
+# -----------------------------
+# A checkpoint around everything saves nothing. Before the backward pass can begin, the whole
+# forward pass has to run, and all of it has to be remembered, just as without a checkpoint. (If you
+# ask for the value as well, the forward pass even runs twice.) JAX's documentation `warns of that
 # <https://docs.jax.dev/en/latest/301/remat.html>`__: wrap the parts, not the whole.
 #
-# A checkpoint around each layer may save nothing, either. Write the same stack as a Python loop,
-# and the compiler sees all its layers at once. Count how often JAX asks for ``tanh``, and how often
-# the compiled program computes it:
+# Even a checkpoint around each layer may save nothing. Write the same stack as a Python loop, and
+# the compiler sees all its layers at once. Count how often JAX asks for ``tanh``, and how often the
+# compiled program computes it:
 import re
 from functools import partial
 
@@ -264,16 +266,16 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
     print(f"{name:6} {asked:2} asked, {done:2} done, {size:.2f} MB")
 
 # %%
-# If the second program asks for twice as many as the first, and does no more, the compiler has
+# If the second program asks for twice as many as the first, and computes no more, the compiler has
 # noticed that it was asked for the same ``tanh`` twice. It reuses the first result, as it should in
-# any other program, and the checkpoint saves nothing. JAX tries to prevent this by a barrier
-# between the two computations (``prevent_cse`` of :func:`jax.checkpoint`). But the compiler for a
-# device decides what becomes of the barrier, and `people wondered
-# <https://github.com/jax-ml/jax/issues/19822>`__ where their savings were.
+# any other program, and the checkpoint saves nothing. JAX tries to prevent this with a barrier
+# between the two (``prevent_cse`` of :func:`jax.checkpoint`). But each device's compiler decides
+# what becomes of the barrier, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__
+# where their savings were.
 #
-# In a ``scan``, as above, the two computations are in different loops, so the compiler doesn't see
-# that they are the same. Whether you write a scan or a loop, ask for the temporaries before you
-# trust a checkpoint.
+# In a ``scan``, as above, the two are in different loops, so the compiler doesn't see that they are
+# the same. (There you don't need the barrier, and ``prevent_cse=False`` leaves it out.) Whether you
+# write a scan or a loop, ask for the temporaries before you trust a checkpoint.
 #
 # The largest stack that fits
 # ---------------------------
@@ -302,11 +304,11 @@ for name in (EVERYTHING, INPUTS):
 
 
 # %%
-# To find this out, no array of that size had to be made. You can find the largest batch in the same
-# way.
+# Nothing of that size had to be allocated to find this out. The same arithmetic finds the largest
+# batch.
 #
-# Lend an argument to the result
-# ------------------------------
+# Give an argument's memory to the result
+# ---------------------------------------
 # A training step returns weights of the same shapes as it was given, so for a moment there are two
 # copies of them. If you don't need the old ones, *donate* them, and the new ones are written in
 # their place:
@@ -321,6 +323,7 @@ print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
 # %%
+# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``.
 # After the call, the donated array is gone. JAX knows this, and says so if you use the array:
 slopes = jax.tree.map(jnp.ones_like, stack)
 lower = donating(stack, slopes)
@@ -342,14 +345,11 @@ print(str(caught[0].message).splitlines()[0])
 print("deleted:", x.is_deleted())
 
 # %%
-# (Before jaxlib 0.3.24, JAX `ignored donations <https://docs.jax.dev/en/latest/changelog.html>`__
-# on a CPU.)
-#
 # What other releases plan
 # ------------------------
-# A plan depends on the compiler that makes it. Does it change with a release? Our :doc:`recordings
-# of JAX's releases </releases/index>` include the temporaries of a gradient through an attention
-# layer:
+# A plan depends on the compiler that makes it, so it may change with a release. Our
+# :doc:`recordings of JAX's releases </releases/index>` include the temporaries of a gradient
+# through an attention layer:
 from jaxcap.releases.figures import course, finding
 from jaxcap.releases.recorded import recorded
 
@@ -375,12 +375,15 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 
 # %%
 # To know before you run, ask ``jax.jit(f).lower(...).compile().memory_analysis()``, which needs
-# shapes but no numbers. A call takes the arguments, results and temporaries together.
+# shapes but no numbers. A call takes the arguments, results and temporaries together, less what is
+# donated.
 #
 # Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
 # remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. With
-# these checkpoints, it was :measured:`compared than without`. A gigabyte holds the gradient of
-# :measured:`fit_plain` layers without checkpoints, or of :measured:`fit_thrifty` with them.
+# these checkpoints, it was :measured:`compared than without`. On another device or at another size,
+# the same checkpoints may cost time or save it. For layers of the width and the batch above, a
+# gigabyte holds the gradient of :measured:`fit_plain` without checkpoints, or of
+# :measured:`fit_thrifty` with them.
 #
 # Check that a checkpoint has saved something, because one around the whole function saves nothing,
 # and a compiler may undo one around a part.

@@ -3,19 +3,19 @@ How far to trust these numbers
 ==============================
 
 This site puts an interval beside its timings and a verdict beside its comparisons. Are they right?
-To find out, ask questions to which you know the answer. How often does a verdict raise a false
-alarm? How often does an interval miss the next measurement? And do the usual tools do better in the
-same time? (You will learn little about JAX here. If you take our intervals on trust, read the
-takeaway and go on to the next page.)
+We can test that with questions whose answer is known. How often does a verdict raise a false alarm?
+How often does an interval miss the next measurement? And do the usual tools do better in the same
+time? (You will learn little about JAX here. If you take our intervals on trust, read the takeaway
+and go on to the next page.)
 """
 
 # %%
 # What is the verdict on a call and the same call?
 # ------------------------------------------------
-# Normally you compare two functions because you don't know which is faster, and so you can't tell
+# Normally you compare two functions because you don't know which is faster, so you can't tell
 # whether the verdict is right. But here is a pair for which everybody knows the answer: a call, and
-# the same call. We take kernels of all kinds, from a scalar product to a system of equations. Each
-# kernel gets two names, ``A`` and ``B``, and is compared with itself as if these were two
+# the same call. We take kernels of all kinds, from a scalar product to a system of equations, give
+# each of them two names, ``A`` and ``B``, and compare it with itself as if these were two
 # functions.
 from jaxcap.experiments.precision import PRECISION
 
@@ -23,18 +23,17 @@ twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# There are two right verdicts. *Undecided* says that the interval is too wide to tell. *No faster*
-# says more, namely that what difference there may be is too small to matter. (In code, ``verdict``
-# is ``"undecided"`` for both.) If a verdict is *faster* or *slower*, it is a false alarm. How many
-# false alarms are there?
+# Two verdicts are right. *Undecided* says that the interval is too wide to tell. *No faster* says
+# more: if there is a difference, it is too small to matter. (In code, ``verdict`` is
+# ``"undecided"`` for both.) If the verdict is *faster* or *slower*, that is a false alarm. How many
+# are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
-# A low number proves little by itself, because a tool whose intervals run from zero to infinity
-# would never raise an alarm either. So we also ask for something harder: the whole interval has to
-# be close to 1.
+# A low number proves little by itself, because a tool that always answers *undecided* would never
+# raise an alarm. So we also ask for something harder: the whole interval has to be close to 1.
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -49,18 +48,18 @@ as_fast
 # %%
 # Four tools, asked the same questions
 # ------------------------------------
-# One build asks too few questions to judge a tool by. Even a perfect interval with a confidence of
-# 0.95 is wrong once in twenty times. So we repeated the comparison above many times, first on a
-# quiet machine, and then while another process kept one of its cores busy.
+# One build asks too few questions to judge a tool by, since even a perfect interval with a
+# confidence of 0.95 is wrong once in twenty times. So we repeated the comparison above many times,
+# first on a quiet machine, and then while another process kept one of its cores busy.
 #
 # Three other tools got the same questions and the same time, each used as its documentation
 # recommends. ``timeit`` prints the best of several repeats. PyTorch's ``Timer`` gives the median
 # and the quartiles of its blocks. And pyperf gives the mean and the standard deviation over several
-# processes, and compares them with a t-test. It starts new processes for every function, so in the
-# time in which the other tools answered all questions, pyperf could answer one.
+# processes, and compares them with a t-test. Because it starts new processes for every function,
+# pyperf could answer one question in the time in which the others answered all of them.
 #
-# An audit of this kind takes far too long for a build. So the numbers from here on were recorded,
-# on the machine and on the day that the tables name:
+# Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
+# machine and on the day that the tables name:
 from jaxcap.report import reliability
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 
@@ -69,13 +68,13 @@ reliability.table_of_verdicts(audit)
 
 # %%
 # In a *false alarm*, a tool finds a difference between a call and the same call. (Two of the tools
-# give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) A
-# tool that never sees a difference raises no false alarm either. So the next column has a case with
-# a difference, the wave op by op and compiled: how often was it found? Read the two columns
-# together, because caution has a price. The *spread* is how much the speed-up of the wave varied
-# from run to run, as a standard deviation.
+# give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) The
+# next column is about a difference that exists, between the wave op by op and the wave compiled: in
+# how many runs did the tool find it? Read the two columns together, because a tool can buy a good
+# number in one of them with a bad one in the other. The *spread* is how much the speed-up of the
+# wave varied from run to run, as a standard deviation.
 #
-# The dashed line marks how many false alarms the confidence of our intervals allows:
+# The dashed line in the figure marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -105,21 +104,23 @@ _ = figure.legend(loc="outside right center")
 
 # %%
 # Of this site's own verdicts, :measured:`alarms` were false on the quiet machine, and
-# :measured:`alarms_when_busy` with one core busy. The authors of the other tools are careful, too.
-# So how can a tool see a difference between a call and itself?
+# :measured:`alarms_when_busy` with one core busy. (A tool that stays far below the dashed line is
+# more cautious than it has to be, and overlooks more.) The authors of the other tools are careful,
+# too. So how can a tool see a difference between a call and itself?
 #
 # Suppose it times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow each
 # other agree well, because the machine hardly changes in between. But by the time it is ``B``'s
 # turn, the machine may have changed, and then you are comparing two moments instead of two calls. A
-# new process changes even more, since it lays out its memory anew. For these reasons, ``A`` and
-# ``B`` take turns on this site, and its intervals come from several processes.
+# new process changes even more, because it lays out its memory anew. That is why ``A`` and ``B``
+# take turns on this site, and why its intervals come from several processes.
 #
 # Will the next run agree?
 # ------------------------
-# An interval is a promise about the next measurement, and we can check whether it was kept: does
-# the value of the next run lie inside? That should happen as often as the confidence says. A wide
-# interval keeps the promise easily and helps nobody, so the table also has the *width*: how many
-# times as large the upper end is as the lower one, in the median.
+# An interval is a promise about the next measurement, and we can check whether the promise was
+# kept: did the next run's value lie inside? That should happen as often as the confidence says. A
+# wide interval keeps its promise easily and helps nobody. So the table also has the *width*, which
+# is how many times as large the upper end is as the lower one, in the median, and the share of
+# intervals wider than a factor of 2.
 reliability.table_of_intervals(audit)
 
 # %%
@@ -127,8 +128,8 @@ reliability.table_of_intervals(audit)
 # site's interval; of the ratios of two times, :measured:`next_ratio` did.
 #
 # In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
-# or a standard deviation beside their number, and their readers use these to decide whether two
-# numbers differ.
+# or a standard deviation beside their number, and that is all their readers have to decide whether
+# two numbers differ.
 #
 # The figure shows how each tool answered one question, run by run, on the quiet machine. Pick a
 # panel, and see whether each interval contains the dot of the next run:
@@ -147,29 +148,29 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Each dot outside the interval of the run before is a surprise for somebody who trusted that
-# interval. But if the panels show speed-ups of different sizes, that is no tool's fault. The tools
-# don't time quite the same thing, because this site :doc:`holds the memory allocator still
-# </measuring>`. Under the other tools, the memory of a large array may go back to the system after
-# each call, to be fetched again for the next.
+# Each dot outside the interval of the run before is a surprise for anybody who trusted that
+# interval. But if the panels show speed-ups of different sizes, that is no tool's fault. They don't
+# time quite the same thing, because this site :doc:`holds the memory allocator still </measuring>`.
+# Under the other tools, the memory of a large array may go back to the system after each call, to
+# be fetched again for the next.
 #
 # What no interval can promise
 # ----------------------------
 # The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
 # and the neighbours on the machine will be different, and nothing measured today says how much that
-# matters. What we can see is how much changes within minutes, between the processes of one run and
+# matters. What we can see is what changes within minutes, between the processes of one run and
 # between runs:
 reliability.table_of_deviations(audit)
 
 # %%
-# A run can't see how much it differs from other runs, however many processes it has. So each
-# interval on this site is made wider, by the amount in the column *intervals allow for*. The more
-# your machine's runs differ beyond that, the more often its times may miss their intervals.
+# However many processes a run has, it can't see how much it differs from other runs. So each
+# interval on this site is made wider, by the amount in the column *intervals allow for*. If the
+# runs on your machine differ by more than that, times will miss their intervals more often.
 # Speed-ups should miss theirs less often, because what slows down one side usually slows down the
-# other.
+# other. (The last column tests another promise, about a single process of the next run.)
 #
-# And an interval says nothing about another machine, another version of a library, or another size.
-# So each page tells you on what it was measured.
+# Nor does an interval say anything about another machine, another version of a library, or another
+# size. That is why each page tells you what it was measured on.
 #
 # Repeat the audit
 # ----------------
@@ -194,11 +195,11 @@ next_time = str(reliability.next_inside(times))
 next_ratio = str(reliability.next_inside(speedups))
 
 # %%
-# In the audit, on a quiet machine, verdicts of this site raised a false alarm in :measured:`alarms`
+# In the audit, on a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms`
 # of the cases without a difference, and found the difference in :measured:`found` of the runs that
 # had one. The time of the next run lay inside its interval in :measured:`next_time` of cases. In
 # this build, a matrix product was :measured:`as_itself than itself`. All this holds for minutes, on
-# one machine, so if a decision depends on a number, measure it again, on another day.
+# one machine. If a decision depends on a number, measure it again on another day.
 #
 # No interval shows a mistake that hits every repeat alike: for those, see :doc:`how to time JAX
 # </tutorials/performance/timing>`. :doc:`How we measure </measuring>` has the rules behind our

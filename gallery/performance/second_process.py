@@ -4,15 +4,15 @@ What does a program pay before its first result?
 
 You change a line, run the script again, and wait. Python starts, JAX is imported, and what the last
 run compiled is compiled once more. This page takes that wait apart in fresh processes, and finds
-out how much of it a second process can skip. Two more choices are often made when a process starts:
-how many threads compute, and how hard the compiler tries. The second half of the page tests which
-settings for them do what they say.
+out how much of it a second process can skip. Its second half is about two more choices that are
+often made when a process starts, how many threads compute and how hard the compiler tries, and
+tests which settings do what they say.
 """
 
 # %%
 # Seven stages to the first result
 # --------------------------------
-# Our program is the gradient of a small network, of eight layers:
+# Our program is the gradient of a small network with eight layers:
 from jaxcap.kernels import network
 from jaxcap.report.source import Source
 
@@ -20,15 +20,15 @@ Source(network.loss)
 
 # %%
 # A fresh process computes this gradient once. It notes the time when Python runs, when JAX has been
-# imported, and when JAX has found its devices. Then it traces, lowers and compiles the gradient, as
-# :doc:`the page on loops </tutorials/transformations/loops>` explains, and runs it:
+# imported, and when JAX has found its devices. Then it traces, lowers and compiles the gradient, in
+# the stages that :doc:`the page on loops </tutorials/transformations/loops>` explains, and runs it:
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)
 
 # %%
-# The gradient itself is little work, once it is compiled. Which stage takes the longest? Guess, and
-# then look at a single process:
+# Once compiled, the gradient is little work. Which stage takes the longest? Guess, and then look at
+# a single process:
 import time
 
 from jaxcap.measure import fresh
@@ -39,15 +39,15 @@ for stage, seconds in stages.items():
     print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * share}")
 
 # %%
-# The next run of the script pays for all these stages again. JAX has two ways to spare the next
-# process some of them.
+# The next run of the script pays for all these stages again, unless the first one has saved
+# something. JAX has two ways to do that.
 #
 # A cache on disk, with a threshold
 # ---------------------------------
 # JAX can keep what it compiles in a folder, for other processes to find. You enable that
 # `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ by naming
-# the folder, before the first compilation. So let two processes run the program, the second with
-# one more setting. How many programs will be in the folder after each?
+# the folder before the first compilation. Here two processes run the program, the second with one
+# more setting. How many programs will be in the folder after each?
 import tempfile
 from pathlib import Path
 
@@ -56,18 +56,19 @@ cache = {"JAX_COMPILATION_CACHE_DIR": str(folder)}
 keep_all = {**cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 for settings in (cache, keep_all):
     fresh.call(start_up.first_result, time.time(), **settings)
-    print(len(list(folder.glob("*-cache"))), "programs in the cache")
+    print("programs in the cache:", len(list(folder.glob("*-cache"))))
 
 # %%
-# By default, the cache ignores programs that compile in less than this many seconds:
+# By default, the cache ignores programs that take less than this many seconds to compile:
 import jax
 
 jax.config.jax_persistent_cache_min_compile_time_secs
 
 # %%
-# If your script has many small programs, none of them may reach the threshold. Set it to 0, as for
-# the second process. (Keep the folder to yourself. Processes run what they find in it, so JAX's
-# documentation warns you not to share it with anybody whom you don't trust.)
+# If the first process left no program in the folder, its gradient compiled in less time than that.
+# A script may consist of many programs that small, and find none of them in the cache. So set the
+# threshold to 0, as the second process did. (Keep the folder to yourself. Processes run what they
+# find in it, so JAX's documentation warns you not to share it with anybody whom you don't trust.)
 #
 # A program in a file
 # -------------------
@@ -87,10 +88,12 @@ print(f"{size:,} bytes")
 
 # %%
 # A compiled program fits one kind of device and one release of JAX. :func:`jax.export.export` stops
-# before it compiles, and returns a function that is traced and lowered. You can `save that function
-# as well <https://docs.jax.dev/en/latest/501/export.html>`__, for other machines and later
-# releases. They have to compile it, but need neither your Python code nor the modules that it
-# imports. Do the compiled program and the exported function compute the same gradient as ``jit``?
+# before it compiles, and returns a function that is traced and lowered, which you can `save as well
+# <https://docs.jax.dev/en/latest/501/export.html>`__. Releases of the next six months can read it,
+# by JAX's promise, and so can other machines if they have the same kind of device, or one of those
+# that you name as ``platforms``. They still have to compile it, but they need neither your Python
+# code nor the modules that it imports. Do the compiled program and the exported function compute
+# the same gradient as ``jit``?
 import numpy as np
 from jax import export
 
@@ -103,9 +106,9 @@ for way in (program, exported.call):
 # %%
 # What each of them saves
 # -----------------------
-# Now compare three starts. One finds nothing saved, one finds its program in the cache, and one
-# loads it from the file. Which stages will get shorter, and how much of the wait will be left? We
-# start several processes of each kind, in random order:
+# Now compare three starts. The first finds nothing saved, the second finds its program in the
+# cache, and the third loads it from the file. Which stages will get shorter, and how much of the
+# wait will be left? We start several processes of each kind, in random order:
 without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
 ways = {
     "nothing saved": (None, without_cache),
@@ -160,12 +163,13 @@ for stage in start_up.STAGES:
 Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
-# The cache can take the place of ``compile``, and of nothing else. JAX looks a program up by its
-# text, so it has to trace and lower the function first. The file takes the place of ``trace``,
-# ``lower`` and ``compile``, but you have to know which program you want, and to save it again when
-# the function changes.
+# The cache can save ``compile``, and nothing else. JAX looks a program up by its text, so it has to
+# trace and lower the function first. (Whatever else shapes the machine code has to agree, too: the
+# release of JAX, the kind of device, and the compiler's flags. Change one of them, and the program
+# is compiled again.) The file saves ``trace``, ``lower`` and ``compile``, but you have to know
+# which program you want, and to save it again when the function changes.
 #
-# If ``compile`` didn't get shorter, XLA may have refused the saved program. It checks that the CPU
+# If ``compile`` didn't get shorter, XLA may have refused the saved program. It checks that this CPU
 # has all the features of the CPU that it compiled for. `Some Intel CPUs fail this check even on the
 # machine that compiled the program <https://github.com/jax-ml/jax/issues/38445>`__, because two
 # preferences are counted as features.
@@ -176,17 +180,17 @@ Table("Medians by stage", ("stage", *starts), rows)
 #
 # How many threads compute?
 # -------------------------
-# JAX on a CPU shares work among threads. If the cores are shared as well, with other people or with
-# other processes of yours, you may want it to take only one. To see which threads compute, this
-# function asks Linux for the CPU time of each:
+# On a CPU, JAX spreads large operations over several threads. If you share the cores with other
+# people, or with other processes of yours, you may want it to take only one. To see which threads
+# compute, this function asks Linux for the CPU time of each:
 from jaxcap.measure import threads
 
 Source(threads.at_work)
 
 # %%
 # Fresh processes use this function to count the threads that share a matrix product, and those that
-# share ``tanh``. People limit threads in four ways. The first, ``sched_setaffinity``, asks the
-# operating system, as the command ``taskset`` does:
+# share ``tanh``. There are four ways in which people limit threads. The first,
+# ``sched_setaffinity``, asks the operating system, as the command ``taskset`` does:
 Source(threads.usage_on_one_core)
 
 # %%
@@ -233,8 +237,8 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 #
 # A wrong flag ends the process
 # -----------------------------
-# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. Its flags have
-# American spelling. What does it say to a British one?
+# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. The names of its
+# flags are in American English. What does XLA say to a British one?
 try:
     fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
 except fresh.FreshProcessError as error:
@@ -242,29 +246,32 @@ except fresh.FreshProcessError as error:
 
 # %%
 # XLA ended the process at once, without an exception. So if a release renames or drops a flag,
-# programs that set it stop working. Most flags have a better place: :func:`jax.jit` `takes them for
-# one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. If it doesn't know a
-# flag, it raises an exception, which you can handle:
-british = {"xla_cpu_enable_fast_maths": True}
-try:
-    jax.jit(jax.nn.gelu, compiler_options=british)(1.0)
-except jax.errors.JaxRuntimeError as error:
-    print(error)
+# programs that set it stop working. Many flags have a better place: :func:`jax.jit` `takes them for
+# one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. If JAX doesn't know a
+# flag there, it raises an exception, which you can handle. The first flag below is misspelt again.
+# The second is spelt correctly: it brought back XLA's old runtime, for `people whose loops the new
+# one had made slow <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know
+# it?
+for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):
+    try:
+        print(jax.jit(jax.nn.gelu, compiler_options={name: False})(1.0))
+    except jax.errors.JaxRuntimeError as error:
+        print(error)
 
 # %%
 # What do the options change?
 # ---------------------------
-# Here are three that people try. *Fast maths* lets the compiler calculate as if numbers had no
-# rounding. The second option turns off the optimisations of LLVM, which writes the machine code.
-# The third is the flag that was recommended for threads:
+# Here are three options that people try. *Fast maths* lets the compiler rearrange a calculation as
+# if numbers had no rounding. The second turns off the optimisations of LLVM, which writes the
+# machine code. The third is the flag that was recommended for threads:
 from jaxcap.experiments import compiler_options as experiments
 
 for name, options in experiments.OPTIONS.items():
     print(f"{name:16} {options}")
 
 # %%
-# Three functions are compiled with each: ``gelu`` of many numbers, the gradient of a network of
-# four layers, and a matrix product. Which option will make which of them faster?
+# We compile three functions with each of them: ``gelu`` of many numbers, the gradient of a network
+# with four layers, and a matrix product. Which option will make which function faster?
 results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.03)
 results
 
@@ -293,11 +300,11 @@ optimising_pays
 
 # %%
 # The column *first call* of the table shows how much time the optimisations take. If you run a
-# large program only once, to see whether it works, you may prefer one that compiles quickly and
-# runs slowly.
+# large program only once, to see whether it works at all, you may prefer one that compiles quickly
+# and runs slowly.
 #
-# Fast maths may change results. With one more option, the compiler for CPUs takes it for granted
-# that there is no NaN:
+# Rearranging can change the last digits of a result. And with one more option, the compiler for
+# CPUs takes it for granted that there is no NaN:
 import jax.numpy as jnp
 
 nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
@@ -310,20 +317,10 @@ print(jnp.isnan(nan))
 print(jax.jit(jnp.isnan, compiler_options=trusting)(nan))
 
 # %%
-# Flags come and go. When XLA's new runtime made some loops slow, `people went back to the old
-# runtime <https://github.com/jax-ml/jax/issues/26145>`__ with a flag. Does this release still know
-# that flag?
-old_runtime = {"xla_cpu_use_thunk_runtime": False}
-try:
-    print(jax.jit(jnp.sum, compiler_options=old_runtime)(nan))
-except jax.errors.JaxRuntimeError as error:
-    print(error)
-
-# %%
 # The start under other releases
 # ------------------------------
-# Has the start itself become shorter? Our :doc:`recordings of JAX's releases </releases/index>`
-# time a process that imports JAX and adds two arrays, from its start to its end:
+# Has the start itself become shorter over the years? Our :doc:`recordings of JAX's releases
+# </releases/index>` time a process that imports JAX and adds two arrays, from its start to its end:
 from jaxcap.releases.figures import course, finding
 from jaxcap.releases.recorded import recorded
 
@@ -336,9 +333,9 @@ now = slower[0] if slower else None
 _ = course(start, changes, releases.names, regression=now)
 
 # %%
-# In short, the recordings show this: :measured:`by_releases`. A start reads many files. Whether
-# these files are still in memory depends on what else the machine has read since, so starts scatter
-# more than calls do, and the scatter can hide a small change.
+# In short, the recordings show this: :measured:`by_releases`. Starts scatter more than calls do,
+# because a start reads many files, and what else the machine has read since decides whether they
+# are still in memory. That can hide a small change.
 #
 # Takeaway
 # --------
@@ -359,10 +356,10 @@ by_releases = finding(start, changes, now)
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
 # :measured:`imported` of that for the import. With its program in the cache, it was
-# :measured:`cached than with nothing saved`, and with the program in a file,
-# :measured:`loaded than with nothing saved`. A cache can save compilation, and a file tracing and
-# lowering as well, but nothing saves the import. If your programs are small, set the cache's
-# threshold to 0.
+# :measured:`cached than with nothing saved`, and with the program in a file, :measured:`loaded than
+# with nothing saved`. A cache can save compilation, and a file tracing and lowering as well, but
+# nothing saves the import. How much that matters depends on how long your program takes to compile,
+# and this one is small. If yours is, too, set the cache's threshold to 0.
 #
 # To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset`` before it
 # imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure what they do: on this

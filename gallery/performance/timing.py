@@ -2,18 +2,18 @@
 How to time JAX, and how not to
 ===============================
 
-How would you notice that a timing is wrong? A wrong one doesn't crash. It prints a number with a
-unit, and the number looks fine. This page makes nine mistakes on purpose, with the right
-measurement beside them wherever there is one, so that you recognise them later. Most come from
-benchmarks that other people published, and you may find some in your own code. If nine are too many
-for one sitting, stop after the fifth. The rest are subtler.
+How would you notice that a timing is wrong? It doesn't crash. It prints a number with a unit, and
+the number looks fine. This page makes nine mistakes on purpose, next to the right measurement
+wherever there is one, so that you'll recognise them later. Most come from benchmarks that other
+people published, and you may find some in your own code. If nine are too many for one sitting, stop
+after the fifth. The rest are subtler.
 """
 
 # %%
 # Nothing is wrong with the stopwatch
 # -----------------------------------
-# Most timings start out like this one. The clock does what it's told. What goes wrong is what
-# people tell it to time:
+# Most timings start out like the function below. Its clock does what it's told. What goes wrong is
+# what people tell it to time:
 import time
 
 import jax
@@ -29,10 +29,10 @@ def stopwatch(function, *args):
 
 
 # %%
-# To know how far off a timing is, you need one to trust. Ours come from an experiment that runs in
-# six fresh processes, which take turns. (Mistake 6 is about what a single process can't see.) As we
-# go, ``pairs`` collects the wrong and the right time of each mistake that has both. Where these two
-# took turns, ``in_turns`` keeps their ratio. The last section draws them.
+# To see how far off a timing is, you need one that you can trust. Ours come from an experiment that
+# runs in several fresh processes, which take turns. (Mistake 6 shows what a single process can't
+# see.) As we go, ``pairs`` collects the wrong and the right time of each mistake that has both, and
+# ``in_turns`` their ratio if the two took turns. The last section draws them.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.03)
@@ -41,9 +41,9 @@ pairs, in_turns = {}, {}
 # %%
 # Mistake 1: stopping the clock too early
 # ---------------------------------------
-# A call to JAX may return before the work is done. What you get back is a promise of an array, and
-# a clock that stops there has timed the making of the promise. To see the whole computation, wait
-# for the result with :meth:`~jax.Array.block_until_ready` before you read the clock:
+# A call to JAX may return before the work is done. What you get back is the promise of an array,
+# and a clock that stops there has timed the making of a promise. To time the whole computation,
+# wait for the result with :meth:`~jax.Array.block_until_ready` before you read the clock:
 n = results.only(mistakes.JAX_32).parameters["size"]
 a, b = jax.random.normal(jax.random.key(0), (2, n, n))
 product = jax.jit(jnp.matmul)
@@ -54,7 +54,7 @@ ready_s = stopwatch(lambda: product(a, b).block_until_ready())
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# That was one call each. The experiment measured both times again and again. In its table, *time*
+# That was one call each. The experiment measured both times over and over. In its table, *time*
 # includes the waiting, and *until it returns* is what the impatient clock would have shown:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
@@ -68,10 +68,10 @@ for name, seconds in zip(("wrong", "right"), pairs["stopping too early"]):
     print(f"{name}: {2 * n**3 / seconds / 1e9:,.0f} GFLOP/s")
 
 # %%
-# Look up what your processor can do at best. If your program beats it, you have timed something
-# else. How early a call returns depends on the device and on how much there is to compute, as
-# :doc:`asynchronous dispatch </tutorials/transformations/asynchronous_dispatch>` shows, so the
-# habit of waiting is what protects you.
+# Look up what your processor can do at best. If your program beats that, you have timed something
+# else. But don't count on the arithmetic to catch every case: how early a call returns depends on
+# the device and on how much there is to compute, as :doc:`asynchronous dispatch
+# </tutorials/transformations/asynchronous_dispatch>` shows. So make it a habit to wait.
 #
 # Mistake 2: averaging the compiler in
 # ------------------------------------
@@ -93,30 +93,28 @@ ten_calls_s = stopwatch(
 print(f"ten calls, on average: {ten_calls_s / 10:.2g} s")
 
 # %%
-# Look for that average among the times that the experiment measured, of the first call and of the
-# later ones:
+# Compare that average with what the experiment measured, for the first call and for the later ones:
 waves = results.select(question=mistakes.COMPILING)
 right_s = waves.only(mistakes.COMPILED).time.value
 pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you. (The stopwatch ran
-# once, in a process that had emptied all of JAX's caches. So its ten calls may add up to more than
-# the first call of the table and nine later ones.)
+# The table keeps the *first call* in a column of its own, and so should you. (The two needn't add
+# up. Our stopwatch ran once, after emptying all of JAX's caches, so its first call had more to
+# build than the first call in the table.)
 #
-# The opposite mistake is easier to miss: you want to time the compiler, and get a call that doesn't
-# compile. JAX keeps each compiled program under the function it came from, whichever wrapper
-# compiled it. So wrapping the function again doesn't give you a fresh first call. Emptying the
-# caches does, with :func:`jax.clear_caches`.
+# The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
+# doesn't compile. JAX keeps each compiled program under the function it came from, whichever
+# wrapper compiled it, so wrapping the function again doesn't give you a fresh first call. Emptying
+# the caches with :func:`jax.clear_caches` does.
 #
 # Mistake 3: sending the data with every call
 # -------------------------------------------
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
-# a NumPy array to a JAX function, and each call has to bring it over before it can start. Even
-# where the device is the CPU, that is a copy, unless the array happens to begin at a multiple of 64
-# bytes, where JAX can use the memory in place. Ours doesn't. How much does it cost to send a
-# million numbers each time?
+# a NumPy array to a JAX function, and each call has to bring it over before it can start. On a CPU,
+# that means a copy, unless the array happens to begin at a multiple of 64 bytes, where JAX can read
+# it in place. (Ours begins elsewhere.) What does it cost to send a million numbers each time?
 sending = results.select(question=mistakes.SENDING)
 sent_s = sending.only(mistakes.SENT).time.value
 already_there_s = sending.only(mistakes.ON_DEVICE).time.value
@@ -145,7 +143,7 @@ sending_costs
 # Mistake 4: comparing different dtypes
 # -------------------------------------
 # NumPy computes in 64 bits unless you tell it otherwise, and JAX in 32. That alone gives JAX a head
-# start: the arrays are half as large, and one instruction of a CPU handles twice as many of their
+# start: its arrays are half as large, and one instruction of a CPU handles twice as many of their
 # numbers. So how much of a headline like "JAX beats NumPy" is JAX, and how much is the dtype? The
 # table of products above has NumPy in both:
 different = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_64)
@@ -167,11 +165,11 @@ in_turns["an opponent of 64 bits"] = products.speedup(
 #
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
-# ``jax.jit(f)`` returns an object that finds its compiled program by a short path. Throw the
-# object away and make another one, and the next call takes the long path: it looks ``f`` up among
-# all the functions that JAX has compiled. If the function is new as well, as a ``lambda`` written
-# inside the call always is, there is nothing to find, and JAX compiles again. How many times as
-# long as wrapping once do these two take? Guess before you look.
+# ``jax.jit(f)`` returns an object that knows a short path to its compiled program. Throw the object
+# away and make another one, and the next call takes the long path: it looks ``f`` up among all the
+# functions that JAX has compiled. If the function is new as well, as a ``lambda`` written inside
+# the call always is, there is nothing to find, and JAX compiles again. By what factor does each of
+# the two slow down a call? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
@@ -186,15 +184,16 @@ for variant, ratio in (
 wrapping
 
 # %%
-# A call that was wrapped once was :measured:`over_wrapper than one with a new wrapper`, and
-# :measured:`over_lambda than one with a new lambda`. How near was your guess? A new wrapper costs a
-# search, a new ``lambda`` a compilation, and both are charged to every call.
+# A call of a function that was wrapped once was :measured:`over_wrapper than one with a new
+# wrapper`, and :measured:`over_lambda than one with a new lambda`. How near was your guess? A new
+# wrapper costs a search and a new ``lambda`` a compilation, and every call pays for it again.
 #
 # Mistake 6: running it once
 # --------------------------
-# Other programs run, clock speeds drift, caches hold somebody else's data. So don't trust a single
-# run: take many rounds, and give both variants a turn in each. Every round then has a ratio of its
-# own, here for ``wave`` op by op and compiled:
+# Other programs run, clock speeds drift, and caches hold somebody else's data. So a single run
+# tells you about its moment as much as about your code. Take many rounds instead, and give both
+# variants a turn in each. Every round then has a ratio of its own, here for ``wave`` op by op and
+# compiled:
 from jaxcap.results.statistics import Estimate
 
 slow = waves.only(mistakes.OP_BY_OP)
@@ -207,8 +206,8 @@ by_process = [Estimate.from_runs([ratios]) for ratios in rounds]
 all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
-# The figure has a column for each of the six processes. The dots are its rounds. The square is
-# their median, with the interval that the process would report if it were the only one.
+# The figure has a column for each process. The dots are its rounds. The square is their median,
+# with the interval that the process would report if it were the only one.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -242,7 +241,7 @@ axes.axhspan(
     all_processes.high,
     color=figures.COLOURS[1],
     alpha=0.3,
-    label="interval for the next six",
+    label="interval for as many again",
 )
 axes.set(xlabel="process", ylabel="times as fast (higher is better)")
 axes.set_ylim(bottom=0)
@@ -250,28 +249,27 @@ figures.headline(figure, finding)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# A process can only judge itself by how well its own rounds agree. But all of these share one
-# memory layout, which was drawn at random when the process started. The next process draws another.
-# So a square's interval may be narrow and still miss its neighbours. How many of the other
-# processes lie outside the first one's interval?
+# A process can judge itself only by how well its own rounds agree. But whatever was settled when
+# the process started, such as where in memory its code and its arrays lie, is the same in all of
+# its rounds. So a square's interval may be narrow and still miss its neighbours. How many of the
+# other processes lie outside the first one's interval?
 single = np.concatenate(rounds)
 print(f"{outside} of {len(others)} {verb} outside")
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# If the first line says 0, these processes happened to agree, and any of them would have done. But
-# you know that only because there were several. The middle line is what running it once could have
-# told you, on a good day and on a bad one. The last line is what this site prints: the median over
-# several fresh processes, with the interval in which the number should lie if as many processes
-# measure it again.
+# If none do, these processes happened to agree, and any of them would have done. But you know that
+# only because there were several. The middle line is what running it once could have told you, on a
+# good day and on a bad one. The last line is what this site prints: the median over several fresh
+# processes, with the interval in which the number should lie if as many processes measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
 # How much faster is JAX? That depends on whom it races. Take ``wave`` of a thousand numbers, which
-# JAX computes all at once. One opponent goes through the numbers in a Python loop. It does the same
-# work in the same dtype, and nobody who cares about time would write it. The other is NumPy, used
-# the way it is meant to be:
+# JAX computes in one call. The first opponent goes through the numbers in a Python loop. It does
+# the same work in the same dtype, but in a way that nobody who cares about time would write. The
+# second is NumPy, used the way it is meant to be:
 opponents = results.select(question=mistakes.OPPONENTS)
 opponents
 
@@ -291,8 +289,10 @@ in_turns["a weak opponent"] = opponents.speedup(
 )
 
 # %%
-# JAX did the same thing both times. What separates the two lines is the opponents, so compare
-# those, too:
+# JAX did the same thing both times. Only the opponents differ. And don't make a headline of the
+# second line, either: a thousand numbers are so few that JAX may spend most of its time on
+# :doc:`the call itself </tutorials/performance/dispatch_overhead>`. So compare the opponents with
+# each other:
 loop_is_weak = claim(
     "NumPy computes a thousand numbers faster at once than in a loop",
     results,
@@ -303,9 +303,9 @@ loop_is_weak
 # %%
 # Mistake 8: believing the label
 # ------------------------------
-# Suppose a benchmark has a line for the CPU and a line for the GPU, and it switches between them by
-# a setting. JAX chooses its platforms when it is first used. After that, this setting can be
-# changed without any error, and without any effect:
+# Suppose a benchmark has a line for the CPU and a line for the GPU, and switches between them by a
+# setting such as ``jax_platforms``. JAX reads that setting when it first needs a device. After
+# that, you can change the setting without any error, and without any effect:
 on_cpu = jax.default_backend() == "cpu"
 before = jax.config.jax_platforms
 jax.config.update("jax_platforms", "cpu" if not on_cpu else "cuda")
@@ -326,9 +326,10 @@ with jax.default_device(jax.devices("cpu")[0]):
 # --------------------------------------
 # Op by op, every intermediate result of ``wave`` needs memory of its own. When an array is dropped,
 # the C library may keep its memory for the next one, or return it to the operating system and ask
-# for it again, page by page. By default, sizes and luck decide. In our experiments the library
-# keeps what it has, to keep luck out of the numbers. This is what happens on the CPU when we leave
-# the decision to the library:
+# for it again, page by page. By default, which of the two happens depends on the size of the array,
+# on what the program did before, and on luck. Our experiments tell the library to keep its memory,
+# so that luck stays out of the numbers. This is what happens on the CPU when we leave the decision
+# to the library:
 from jaxcap.experiments.jit import ALLOCATOR, KEPT
 
 by_default = ALLOCATOR.run(budget_s=0.05)
@@ -353,8 +354,8 @@ right_s = kept.only(mistakes.OP_BY_OP).time.value
 pairs["timing the allocator"] = wrong_s, right_s
 
 # %%
-# Your own program lives with the default, so neither number is a lie. But count page faults before
-# you quote one, with Python's `resource.getrusage
+# Your own program lives with the default, so neither number is a lie. But before you quote one,
+# count page faults with Python's `resource.getrusage
 # <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two
 # you measured.
 #
@@ -363,7 +364,7 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
 # mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row. A
 # single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
-# isn't a time. The title of the picture names the worst of the others:
+# isn't a time. The title says how far off the worst of the others is:
 over_right = {
     mistake: in_turns.get(mistake, Estimate.from_runs([[wrong_s / right_s]]))
     for mistake, (wrong_s, right_s) in pairs.items()
@@ -409,6 +410,9 @@ Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 #   pytree.)
 # - Is the first call timed separately, with empty caches?
 # - Is the data on the device before the clock starts?
+# - Do the arrays come in as arguments? (If a compiled function finds them ready-made, the compiler
+#   may do some of the work beforehand.)
+# - Is everything that you want to time returned? (The compiler drops what nobody uses.)
 # - Do all variants compute the same thing in the same dtype, and has anybody compared the answers?
 # - Is ``jit`` applied once, outside what is repeated?
 # - Do some variants have page faults and others none?
@@ -420,8 +424,8 @@ Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 # Takeaway
 # --------
 # None of the wrong numbers on this page looked wrong. The worst of them, :measured:`worst`, was off
-# by a factor of :measured:`off_by`. And you can mislead without any mistake in the clockwork, by
-# choosing your opponent: the same compiled function was :measured:`against_strong than NumPy`, and
+# by a factor of :measured:`off_by`. And you can mislead with a clock that is right, by choosing
+# your opponent: the same compiled function was :measured:`against_strong than NumPy`, and
 # :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the
 # checklist, and do the arithmetic.
 #
