@@ -1,11 +1,11 @@
 """The end of a build, in the order in which things happen.
 
 First `run.start` lets others measure. Then files are written beside the pages: `results` serves
-measurements as files, `rules` by what readers' own are judged, `claims` what was claimed, `history` what
-is kept of both over builds, `archive` the
-package and everything to run with it, and `exercises` the exercises as notebooks. The cards that pages are
-shared with are made smaller. A sitemap lists all addresses, and `llms` all pages for programs that read.
-Last, `run.session_time` says how long was measured.
+measurements as files, `rules` says by what the files of readers are judged, and `claims` lists what was
+claimed. `history` keeps a part of both over builds. `archive` packs the package and everything to run with
+it, and `exercises` the exercises as notebooks. The cards that pages are shared with are made smaller. A
+sitemap lists all addresses, and `llms` all pages for programs that read. Last, `run.session_time` says how
+long was measured.
 """
 
 from __future__ import annotations
