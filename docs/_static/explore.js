@@ -181,7 +181,7 @@
       series: [{}, ...lines.map(() => ({ paths: () => null, points: { show: false } }))],
       hooks: {
         draw: [(plot) => drawLines(plot, lines, columns), onDraw],
-        setCursor: [({ cursor }) => cursor.idx !== null && onCursor(cursor.idx)],
+        setCursor: [onCursor],
       },
     };
     const ys = columns.map((column) => column.map((numbers) => numbers && Math.log10(numbers[0])));
@@ -263,8 +263,8 @@
       const quantity = offered.find((other) => other.name === name);
       const size = chart?.sizes[slider.value];
       chart?.plot.destroy();
-      const onDraw = (plot) => plot === chart.plot && moveCursor(); // not of one that was just replaced
-      chart = draw(frame, data.x, quantity, lines, all, onDraw, show);
+      const ofThis = (act) => (plot) => plot === chart.plot && act(plot); // not of one that was replaced
+      chart = draw(frame, data.x, quantity, lines, all, ofThis(moveCursor), ofThis(show));
       slider.max = chart.sizes.length - 1;
       slider.value = chart.sizes.includes(size) ? chart.sizes.indexOf(size) : slider.max;
       frame.setAttribute("aria-label", `${name} by ${data.x}, as in the table below`);
@@ -276,8 +276,8 @@
       plot.setCursor({ left: plot.valToPos(plot.data[0][slider.value], "x"), top: 0 });
     }
 
-    function show(index) {
-      if (index === chart.index) return;
+    function show({ cursor: { idx: index } }) {
+      if (index === null || index === chart.index) return;
       const { lines, quantity, sizes, columns } = Object.assign(chart, { index });
       const size = sizes[index].toLocaleString("en");
       const measured = lines.flatMap((line, number) => {

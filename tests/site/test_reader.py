@@ -52,7 +52,12 @@ a {{ color: var(--color-brand-content); }}
 
 
 def measured(
-    *, factor: float = 1.0, jit: float = 0.5, device: Device = CPU, processes: int = 3, **changes: Any
+    *,
+    factor: float = 1.0,
+    jit: float = 0.5,
+    device: Device = CPU,
+    processes: int = 3,
+    **changes: Any,
 ) -> ResultSet:
     """Make up results of an experiment: two variants at two sizes, slower by a factor."""
     results = [
@@ -77,9 +82,18 @@ SITE = measured()
 OTHER = measured(device=GPU, jit=0.1)
 STATEMENTS = [
     claim("jit is faster", SITE, speedup_of("jit", over="op by op", size=LARGEST)),
-    claim("jit is <b>much</b> faster", SITE, speedup_of("jit", over="op by op", size=10), above=100),
-    claim("jit is slower at 7", measured(sizes=[7]), speedup_of("jit", over="op by op", size=7), below=1),
-    claim("keys are faster", measured(experiment="keys"), speedup_of("jit", over="op by op", size=10)),
+    claim(
+        "jit is <b>much</b> faster", SITE, speedup_of("jit", over="op by op", size=10), above=100
+    ),
+    claim(
+        "jit is slower at 7",
+        measured(sizes=[7]),
+        speedup_of("jit", over="op by op", size=7),
+        below=1,
+    ),
+    claim(
+        "keys are faster", measured(experiment="keys"), speedup_of("jit", over="op by op", size=10)
+    ),
 ]
 IDS = [claim_id(TUTORIAL, made.statement) for made in STATEMENTS]
 
@@ -93,7 +107,9 @@ def tutorial() -> str:
         with_rows(ratios._repr_html_(), rows_of(SITE, "op by op", {})),
     ]
     for made, anchor in list(zip(STATEMENTS, IDS, strict=True))[:3]:
-        parts.append(f'<span id="{anchor}"></span><div>{made._repr_html_()}</div><p>On all machines</p>')
+        parts.append(
+            f'<span id="{anchor}"></span><div>{made._repr_html_()}</div><p>On all machines</p>'
+        )
     return "\n".join(parts)
 
 
@@ -117,7 +133,8 @@ def experiment() -> str:
 def all_claims() -> str:
     """Return the table of all claims."""
     rows = "".join(
-        f'<tr><th scope="row"><p><span id="{anchor}"></span><a href="">that</a></p></th><td>holds</td></tr>' for anchor in IDS
+        f'<tr><th scope="row"><p><span id="{anchor}"></span><a href="">that</a></p></th><td>holds</td></tr>'
+        for anchor in IDS
     )
     return f"""<div class="table-wrapper"><table class="jaxcap-claims docutils"><thead><tr>
     <th scope="col">It is claimed</th><th scope="col">CPU</th></tr></thead><tbody>{rows}</tbody></table></div>"""
@@ -233,7 +250,9 @@ def test_claims_are_judged_anew(reader: Page, site: Path) -> None:
     expect(boxes).to_have_count(2)
     for box, made in zip(boxes.all(), STATEMENTS, strict=False):
         there = made.statement.check(mine)
-        expect(box).to_contain_text(f"Does not hold on your machine{there.sentence}{there._measured}")
+        expect(box).to_contain_text(
+            f"Does not hold on your machine{there.sentence}{there._measured}"
+        )
         assert box.evaluate("(box) => box.previousElementSibling.textContent").startswith(
             ("✓ Holds here", "✗ Does not hold here")
         )
@@ -262,7 +281,9 @@ def test_experiment_shows_columns_lines_and_claims(reader: Page, site: Path) -> 
 
 def test_all_claims_get_a_column(reader: Page, site: Path) -> None:
     reader.goto((site / f"{CLAIMS}.html").as_uri())
-    status = choose(reader, measured(device=MINE), as_file(measured(experiment="keys", device=MINE), "keys"))
+    status = choose(
+        reader, measured(device=MINE), as_file(measured(experiment="keys", device=MINE), "keys")
+    )
     expect(status).to_have_text(
         "Of all pages, 2 of 4 claims hold on your machine; 1 does not hold, 1 was not measured."
     )
@@ -311,7 +332,9 @@ def test_files_that_another_page_left_are_validated_as_well(reader: Page, site: 
     choose(reader, measured(device=MINE))
     reader.evaluate("() => readerKept.save([{ name: 'x', text: '{}' }, { name: 1 }])")
     reader.reload()
-    expect(reader.locator(".jaxcap-reader-status p").first).to_contain_text("x is not a file of results")
+    expect(reader.locator(".jaxcap-reader-status p").first).to_contain_text(
+        "x is not a file of results"
+    )
     assert reader.locator(".jaxcap-yours").count() == 0
 
 
@@ -327,7 +350,9 @@ def test_newer_file_of_a_machine_replaces_the_older_one(reader: Page, site: Path
 def test_two_machines_have_columns_and_claims_of_their_own(reader: Page, site: Path) -> None:
     reader.goto((site / f"{TUTORIAL}.html").as_uri())
     twin = measured(device=MINE, jit=2.0)
-    twin = twin.model_copy(update={"environment": twin.environment.model_copy(update={"cores": 99})})
+    twin = twin.model_copy(
+        update={"environment": twin.environment.model_copy(update={"cores": 99})}
+    )
     status = choose(reader, measured(device=MINE), as_file(twin, "twin.json"))
     assert {"My CPU (CPU), yours", "My CPU (CPU) no. 2, yours"} <= columns(reader).keys()
     expect(status).to_contain_text("1 of 3 claims holds on My CPU (CPU);")
@@ -343,7 +368,9 @@ def test_experiment_that_the_page_has_not_adds_nothing(reader: Page, site: Path)
     assert reader.locator(".jaxcap-yours").count() == 0
 
 
-def test_description_of_the_machine_beside_recordings_is_passed_over(reader: Page, site: Path) -> None:
+def test_description_of_the_machine_beside_recordings_is_passed_over(
+    reader: Page, site: Path
+) -> None:
     reader.goto((site / f"{TUTORIAL}.html").as_uri())
     beside = as_file(ENVIRONMENT.model_dump_json().encode(), "environment.json")
     status = choose(reader, beside, measured(device=MINE))
@@ -391,7 +418,9 @@ def test_what_is_no_file_is_told_when_dropped(reader: Page, site: Path) -> None:
     expect(settled(reader)).to_have_text("That was no file: drop files of results here.")
 
 
-def test_nothing_is_sent_and_scripts_come_only_when_files_are_chosen(reader: Page, site: Path) -> None:
+def test_nothing_is_sent_and_scripts_come_only_when_files_are_chosen(
+    reader: Page, site: Path
+) -> None:
     asked: list[str] = []
     reader.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
     reader.goto((site / f"{TUTORIAL}.html").as_uri())
@@ -452,7 +481,10 @@ def test_page_with_files_is_accessible_and_fits(
     reader.emulate_media(color_scheme=scheme)
     reader.goto((site / f"{name}.html").as_uri())
     choose(
-        reader, measured(device=MINE), as_file(measured(device=LONG), "long"), as_file(b"[]", "x" * 300)
+        reader,
+        measured(device=MINE),
+        as_file(measured(device=LONG), "long"),
+        as_file(b"[]", "x" * 300),
     )
     for width in (390, 1300):
         reader.set_viewport_size({"width": width, "height": 844})
@@ -468,7 +500,9 @@ def test_nothing_is_offered_without_scripts(browser: Browser, site: Path) -> Non
     context.close()
 
 
-def test_files_are_shown_where_the_browser_keeps_nothing(context: BrowserContext, site: Path) -> None:
+def test_files_are_shown_where_the_browser_keeps_nothing(
+    context: BrowserContext, site: Path
+) -> None:
     context.add_init_script(
         "for (const name of ['localStorage', 'indexedDB'])"
         "  Object.defineProperty(window, name, { get() { throw new Error('no') } })"

@@ -92,10 +92,9 @@ const readerResults = (() => {
       );
     const { valid, errors } = validate(data);
     if (!valid) {
-      const { instanceLocation, error } = errors.at(-1);
-      const place = readable(decoded(instanceLocation).replace(/^#\/?/, "")) || "the file";
-      const reason = readable(error.replace(/\.$/, ""));
-      throw new FileError(`${name} is not a valid file of results, at ${place}: ${reason}. Measure again.`);
+      const place = readable(placeOf(errors)) || "the file";
+      const reason = readable(reasonOf(errors));
+      throw new FileError(`${name} is not a valid result file: ${place}: ${reason}: measure again.`);
     }
     checkTexts(text, name);
     const results = data.results.map((result) => new Result(result));
@@ -118,17 +117,27 @@ const readerResults = (() => {
     try {
       return validator.validate(data);
     } catch {
-      // The validator can't name a place whose name is no text.
-      return { valid: false, errors: [{ instanceLocation: "#", error: "a name can't be read" }] };
+      // A name is no text, so that the validator can't say where it is.
+      return { valid: false, errors: [{ instanceLocation: "#", error: "a name can't be read." }] };
     }
   }
 
-  function decoded(location) {
-    try {
-      return decodeURI(location);
-    } catch {
-      return location;
-    }
+  // Such as "results.0.variant", from a JSON pointer in an address.
+  function placeOf(errors) {
+    const [, ...names] = errors.at(-1).instanceLocation.split("/");
+    const decoded = names.map((name) => decodeURI(name).replaceAll("%23", "#"));
+    return decoded.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~")).join(".");
+  }
+
+  // What the validator says, but for what only those understand who know schemas.
+  function reasonOf(errors) {
+    const { error } = errors.at(-1);
+    if (errors.some(({ keyword }) => keyword === "anyOf")) return "a value like this is not allowed";
+    if (error.startsWith("False boolean schema")) return "a field of this name is not known";
+    return error
+      .replace(/Instance type "(\w+)" is invalid. Expected "(\w+)"/, "expected $2, not $1")
+      .replace(/^Instance does not match any of/, "expected one of")
+      .replace(/\.$/, "");
   }
 
   // Refuse what can't be printed, and objects with two entries of a name: of them, JSON.parse keeps one.
@@ -146,7 +155,9 @@ const readerResults = (() => {
     });
     const colons = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
     if (colons !== entries)
-      throw new FileError(`${name} is not valid JSON: an object has two entries of the same name. Measure again.`);
+      throw new FileError(
+        `${name} is not valid JSON: an object has two entries of the same name: measure again.`,
+      );
   }
 
   // What the schema can't say.
@@ -199,7 +210,9 @@ const readerResults = (() => {
     try {
       return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     } catch {
-      throw new FileError(`${name} is not text in UTF-8, so it is not a file of results: choose another file.`);
+      throw new FileError(
+        `${name} is not text in UTF-8, so it is not a file of results: choose another file.`,
+      );
     }
   }
 

@@ -182,5 +182,5 @@ const readerTables = (() => {
     return box.yours.length > 0;
   }
 
-  return { element, fill, draw };
+  return { element, fill, draw, times, speedups };
 })();
