@@ -225,7 +225,7 @@ def test_too_many_files_are_refused(victim: Victim) -> None:
 def test_one_bad_file_among_good_ones_is_named(victim: Victim) -> None:
     status = choose(victim.page, measured(device=MINE), as_file(b"{}", "bad.json"))
     expect(status.locator("p").first).to_contain_text("bad.json is not a file of results")
-    expect(status).to_contain_text("Your numbers are in 2 of this page's 2 tables")
+    expect(status).to_contain_text("Your numbers are in 2 of 2 tables")
     victim.page.get_by_role("button", name="Remove my numbers").click()
     settled(victim.page)
     assert victim.asked == victim.said == []
@@ -257,7 +257,7 @@ def hostile(text: str) -> ResultSet:
 def test_text_in_every_field_is_only_text(victim: Victim, text: str) -> None:
     before = victim.state()
     status = choose(victim.page, hostile(text))
-    expect(status).to_contain_text("Your numbers are in 2 of this page's 2 tables")
+    expect(status).to_contain_text("Your numbers are in 2 of 2 tables")
     shown = columns(victim.page)
     assert f"{text} (GPU), yours" in {" ".join(head.split()) for head in shown} or re.search(
         r"\s\s", text

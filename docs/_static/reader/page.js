@@ -64,6 +64,7 @@ const readerPage = (() => {
     });
   }
 
+  const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   const capitalised = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
   // Such as "41 of 47 claims hold on your machine; 2 do not hold, 3 are undecided, 1 was not measured".
@@ -132,7 +133,7 @@ const readerPage = (() => {
     const isPart = here.length < all.length;
     return {
       ofPage: here.length && isPart ? `On this page, ${tally(here, on)}.` : "",
-      ofSite: all.length ? `Of all pages, ${tally(all, on)}.` : "",
+      ofSite: all.length ? `On all pages, ${tally(all, on)}.` : "",
       inShort: all.length ? tally(here.length ? here : all) : "your numbers are on this page",
     };
   }
@@ -152,7 +153,7 @@ const readerPage = (() => {
     for (const box of document.querySelectorAll(".jaxcap-explore")) draw(box, parts);
     const counts = all.map((machine) => showClaims(machine, all.length === 1));
     const inTables = tables.length
-      ? [`Your numbers are in ${filled} of this page's ${tables.length} tables of results.`]
+      ? [`Your numbers are in ${filled} of ${plural(tables.length, "table")} of results on this page.`]
       : [];
     const claims = counts.flatMap(({ ofPage, ofSite }) => [ofPage, ofSite].filter(Boolean));
     const headline =

@@ -94,7 +94,7 @@ const readerTables = (() => {
     const texts = new Map(cells.map(([result, text]) => [JSON.stringify(rowOf(data, result)), text]));
     const rows = cells.map(([result]) => rowOf(data, result));
     const jax = environment.versions.jax ?? "of unknown version";
-    const isSameCode = chosen.every((result) => result.code === data.code);
+    const isSameCode = chosen.every(({ code }) => (code ?? data.code) === data.code); // if known
     const code = isSameCode ? "" : ", by other code than this page's";
     const day = environment.measured_at.slice(0, 10);
     const note = `${label}: measured on ${day} with JAX ${jax}${code}.`;
