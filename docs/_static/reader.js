@@ -7,7 +7,7 @@
   const NAMES = ["rules", "statistics", "results", "claims", "tables", "kept", "page"];
   const SCRIPTS = ["vendor/json-schema", ...NAMES.map((name) => `reader/${name}`)];
   const KEPT = "jaxcap-reader"; // in localStorage: whether there are files from another page
-  const OFFER = "Your machine: put your own numbers on this page";
+  const OFFER = "Put your numbers on this page";
   const FORM = "https://github.com/jaxcap/jaxcap/issues/new?template=results.yml";
 
   function element(name, properties, ...children) {
