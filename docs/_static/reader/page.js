@@ -85,7 +85,7 @@ const readerPage = (() => {
   // Where a page shows a claim: in the list of all, in a callout of its own, or in an experiment's list.
   function place(id) {
     const target = document.getElementById(id);
-    if (target) return target.closest("tr") ?? target.nextElementSibling;
+    if (target) return target.closest("tr") ?? target.nextElementSibling?.querySelector(".jaxcap-claim");
     const links = [...document.querySelectorAll(".jaxcap-claimed a")];
     return links.find((link) => link.hash === `#${id}`)?.closest("li");
   }
