@@ -110,8 +110,8 @@ const readerPage = (() => {
       if (claim) {
         const { sign, words, outcome, estimate } = claim;
         const className = `jaxcap-outcome jaxcap-${outcome}`;
-        const note = { className: "jaxcap-note" };
-        cell.append(element("p", `${sign} ${words}`, { className }), element("p", estimate.factorInFull, note));
+        const evidence = element("p", estimate.factorInFull, { className: "jaxcap-note" });
+        cell.append(element("p", `${sign} ${words}`, { className }), evidence);
       }
       row.insertBefore(cell, row.cells[1]);
     }
@@ -156,12 +156,13 @@ const readerPage = (() => {
       ? [`Your numbers are in ${filled} of ${plural(tables.length, "table")} of results on this page.`]
       : [];
     const claims = counts.flatMap(({ ofPage, ofSite }) => [ofPage, ofSite].filter(Boolean));
-    const headline =
-      all.length === 1 ? `Your machine: ${counts[0].inShort}` : "Your machines: their numbers are on this page";
+    const inShort = all.length === 1 ? counts[0].inShort : "your numbers are on this page";
+    const headline = `Your ${all.length === 1 ? "machine" : "machines"}: ${inShort}`;
     return { sentences: [...inTables, ...claims], headline };
   }
 
-  // Read files without holding up the page for longer than each takes; those that can't be used get a sentence.
+  // Read files, without holding up the page for longer than each takes. Return a sentence for each of
+  // those that can't be used.
   async function readAll(chosen, how) {
     const refused = [];
     for (const file of chosen) {

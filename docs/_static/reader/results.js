@@ -168,10 +168,15 @@ const readerResults = (() => {
       if (/[/\\]/.test(result.experiment))
         throw new FileError(`${where} the name must not contain a slash: measure again.`);
       if (result.runs.length > rules.max_processes)
-        throw new FileError(`${where} at most ${rules.max_processes} processes can be read: measure with fewer.`);
+        throw new FileError(
+          `${where} at most ${rules.max_processes} processes can be read: measure with fewer.`,
+        );
       if (!result.runs.every(hasEqualLengths))
         throw new FileError(`${where} lists of samples differ in length: measure again.`);
-      if (keys.has(result.key)) throw new FileError(`${where} there are two results for the same variant and parameters: keep one.`);
+      if (keys.has(result.key))
+        throw new FileError(
+          `${where} there are two results for the same variant and parameters: keep one.`,
+        );
       keys.add(result.key);
     }
   }

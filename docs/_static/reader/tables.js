@@ -101,6 +101,7 @@ const readerTables = (() => {
     return { label, texts, rows, note: brackets ? `${note} In brackets: ${brackets}.` : note };
   }
 
+  // What takeOff of readerPage removes.
   function element(name, text, properties) {
     const made = Object.assign(document.createElement(name), properties);
     made.textContent = text;
@@ -108,16 +109,12 @@ const readerTables = (() => {
     return made;
   }
 
-  function cell(name, text) {
-    return element(name, text, name === "th" ? { scope: "col" } : {});
-  }
-
   // A row that only the reader has.
   function addRow(table, heads) {
     const row = element("tr", "");
-    const [first, ...others] = table.tHead.rows[0].cells;
+    const [, ...others] = table.tHead.rows[0].cells;
     row.append(element("th", heads[0], { scope: "row" }));
-    row.append(...others.map((_, i) => element("td", heads[i + 1] ?? "", {})));
+    row.append(...others.map((_, i) => element("td", heads[i + 1] ?? "")));
     table.tBodies[0].append(row);
     return row;
   }
@@ -127,18 +124,17 @@ const readerTables = (() => {
     const data = JSON.parse(box.querySelector("script").textContent);
     const table = box.querySelector("table");
     const columns = parts(data.experiment).map((part) => columnOf(data, part)).filter(Boolean);
-    const rows = [...data.rows, ...columns.flatMap((column) => column.rows)];
-    const byKey = new Map();
-    rows.forEach((values, i) => {
+    const width = data.parameters.length + 1; // of what heads the rows
+    const own = [...table.tBodies[0].rows];
+    const rows = new Map(data.rows.map((values, i) => [JSON.stringify(values), own[i]]));
+    for (const values of columns.flatMap((column) => column.rows)) {
       const key = JSON.stringify(values);
-      const heads = values.slice(0, data.parameters.length + 1).map(shown);
-      if (!byKey.has(key)) byKey.set(key, table.tBodies[0].rows[i] ?? addRow(table, heads));
-    });
+      if (!rows.has(key)) rows.set(key, addRow(table, values.slice(0, width).map(shown)));
+    }
     columns.forEach(({ label, texts }, number) => {
-      const place = data.parameters.length + 1 + number;
-      const insert = (row, made) => row.insertBefore(made, row.cells[place] ?? null);
-      insert(table.tHead.rows[0], cell("th", label));
-      for (const [key, row] of byKey) insert(row, cell("td", texts.get(key) ?? ""));
+      const insert = (row, cell) => row.insertBefore(cell, row.cells[width + number] ?? null);
+      insert(table.tHead.rows[0], element("th", label, { scope: "col" }));
+      for (const [key, row] of rows) insert(row, element("td", texts.get(key) ?? ""));
     });
     box.after(...columns.map(({ note }) => element("p", note, { className: "jaxcap-note" })));
     return columns.length > 0;
@@ -179,7 +175,6 @@ const readerTables = (() => {
     const data = JSON.parse(box.querySelector("script").textContent);
     box.yours = parts(data.experiment).flatMap((part) => linesOf(data, part));
     box.dispatchEvent(new Event("jaxcap-yours"));
-    return box.yours.length > 0;
   }
 
   return { element, fill, draw, times, speedups };
