@@ -169,7 +169,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def reader(context: BrowserContext) -> Iterator[Page]:
-    """A page that must not raise, log errors, or open a dialog."""
+    """A page that must not raise, log errors, or ask anything."""
     page = context.new_page()
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(error.message))
@@ -390,31 +390,25 @@ def test_other_code_is_told(reader: Page, site: Path) -> None:
     expect(note).not_to_contain_text("other code")
 
 
+DROP = """([name, text]) => {
+  const dataTransfer = new DataTransfer();
+  if (name) dataTransfer.items.add(new File([text], name));
+  else dataTransfer.setData("text/plain", text);
+  const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+  document.querySelector(".jaxcap-reader summary").dispatchEvent(drop);
+  if (!drop.defaultPrevented) throw new Error("the browser would open the file");
+}"""
+
+
 def test_dropped_files_are_read(reader: Page, site: Path) -> None:
     reader.goto((site / f"{TUTORIAL}.html").as_uri())
-    reader.evaluate(
-        """(text) => {
-          const dataTransfer = new DataTransfer();
-          dataTransfer.items.add(new File([text], "jit.json"));
-          const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
-          document.querySelector(".jaxcap-reader summary").dispatchEvent(drop);
-          if (!drop.defaultPrevented) throw new Error("the browser would open the file");
-        }""",
-        measured(device=MINE).model_dump_json(),
-    )
+    reader.evaluate(DROP, ["jit.json", measured(device=MINE).model_dump_json()])
     expect(settled(reader)).to_contain_text("Your numbers are in 2 of 2 tables")
 
 
 def test_what_is_no_file_is_told_when_dropped(reader: Page, site: Path) -> None:
     reader.goto((site / f"{TUTORIAL}.html").as_uri())
-    reader.evaluate(
-        """() => {
-          const dataTransfer = new DataTransfer();
-          dataTransfer.setData("text/plain", "a text");
-          const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
-          document.querySelector(".jaxcap-reader").dispatchEvent(drop);
-        }"""
-    )
+    reader.evaluate(DROP, [None, "a text"])
     expect(settled(reader)).to_have_text("That was no file: drop files of results here.")
 
 

@@ -64,44 +64,101 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "environment": (json.dumps(SOUND["environment"]).encode(), NO_RESULTS),
     "deep lists": (b"[" * TOO_DEEP + b"]" * TOO_DEEP, f"{NO_JSON}|{NO_RESULTS}"),
     "deep objects": (b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP, f"{NO_JSON}|{NO_RESULTS}"),
-    "deep version": (setting("schema_version", value=0).replace(b"0", b"[" * TOO_DEEP + b"]" * TOO_DEEP, 1), NO_RESULTS),
-    "deep field": (replacing('"cpu": "My', '"deep": ' + "[" * TOO_DEEP + "]" * TOO_DEEP + ', "cpu": "My'), INVALID),
+    "deep version": (
+        setting("schema_version", value=0).replace(b"0", b"[" * TOO_DEEP + b"]" * TOO_DEEP, 1),
+        NO_RESULTS,
+    ),
+    "deep field": (
+        replacing('"cpu": "My', '"deep": ' + "[" * TOO_DEEP + "]" * TOO_DEEP + ', "cpu": "My'),
+        INVALID,
+    ),
     "NaN": (setting(*RUN, "first_call_s", value=float("nan")), NO_JSON),
-    "infinite": (replacing('"first_call_s": 0.01', '"first_call_s": 1e999'), f"{INVALID}results.0.runs.0.first_call_s: "),
-    "negative": (setting(*RUN, "first_call_s", value=-1), f"{INVALID}results.0.runs.0.first_call_s: "),
-    "number as text": (setting(*RUN, "first_call_s", value="0.005"), f"{INVALID}results.0.runs.0.first_call_s: "),
-    "too long a time": (setting(*RUN, "first_call_s", value=5e7), f"{INVALID}results.0.runs.0.first_call_s: "),
+    "infinite": (
+        replacing('"first_call_s": 0.01', '"first_call_s": 1e999'),
+        f"{INVALID}results.0.runs.0.first_call_s: ",
+    ),
+    "negative": (
+        setting(*RUN, "first_call_s", value=-1),
+        f"{INVALID}results.0.runs.0.first_call_s: ",
+    ),
+    "number as text": (
+        setting(*RUN, "first_call_s", value="0.005"),
+        f"{INVALID}results.0.runs.0.first_call_s: ",
+    ),
+    "too long a time": (
+        setting(*RUN, "first_call_s", value=5e7),
+        f"{INVALID}results.0.runs.0.first_call_s: ",
+    ),
     "no samples": (setting(*RUN, "samples_s", value=[]), f"{INVALID}results.0.runs.0.samples_s: "),
-    "lists of unequal length": (setting(*RUN, "dispatch_s", value=[1]), "lists of samples differ in length"),
-    "too large a parameter": (setting("results", 0, "parameters", "size", value=1e30), f"{INVALID}results.0.parameters.size: "),
-    "list as parameter": (setting("results", 0, "parameters", "size", value=[1]), f"{INVALID}results.0.parameters.size: "),
+    "lists of unequal length": (
+        setting(*RUN, "dispatch_s", value=[1]),
+        "lists of samples differ in length",
+    ),
+    "too large a parameter": (
+        setting("results", 0, "parameters", "size", value=1e30),
+        f"{INVALID}results.0.parameters.size: ",
+    ),
+    "list as parameter": (
+        setting("results", 0, "parameters", "size", value=[1]),
+        f"{INVALID}results.0.parameters.size: ",
+    ),
     "no results": (setting("results", value=[]), f"{INVALID}results: "),
-    "a million results": (setting("results", value=[0] * 10**6), f"{INVALID}results.0: expected object, not number: measure again"),
-    "other platform": (setting("environment", "device", "platform", value="abacus"), f"{INVALID}environment.device.platform: "),
+    "a million results": (
+        setting("results", value=[0] * 10**6),
+        f"{INVALID}results.0: expected object, not number: measure again",
+    ),
+    "other platform": (
+        setting("environment", "device", "platform", value="abacus"),
+        f"{INVALID}environment.device.platform: ",
+    ),
     "other version": (setting("schema_version", value=3), OTHER_VERSION.format(3)),
     "old version": (setting("schema_version", value=1), OTHER_VERSION.format(1)),
     "version as text": (setting("schema_version", value="2"), NO_RESULTS),
     "field with markup": (setting(MARKUP, value=1), INVALID),
-    "field of a result": (setting("results", 0, "onload", value=MARKUP), f"{INVALID}results.0.onload: "),
+    "field of a result": (
+        setting("results", 0, "onload", value=MARKUP),
+        f"{INVALID}results.0.onload: ",
+    ),
     "prototype": (setting("__proto__", value={"polluted": 1}), f"{INVALID}__proto__: "),
-    "prototype of a result": (setting("results", 0, "__proto__", value={"polluted": 1}), f"{INVALID}results.0.__proto__: "),
-    "constructor": (setting("constructor", value={"prototype": {"polluted": 1}}), f"{INVALID}constructor: "),
+    "prototype of a result": (
+        setting("results", 0, "__proto__", value={"polluted": 1}),
+        f"{INVALID}results.0.__proto__: ",
+    ),
+    "constructor": (
+        setting("constructor", value={"prototype": {"polluted": 1}}),
+        f"{INVALID}constructor: ",
+    ),
     "right to left": (setting(*NAME, value=f"GPU {RTL}01X"), "contains the character U+202E"),
     "escape sequence": (setting(*NAME, value="\x1b[2J"), "contains the character U+001B"),
-    "unprintable field": (setting("environment", "versions", RTL, value="1"), "contains the character U+202E"),
+    "unprintable field": (
+        setting("environment", "versions", RTL, value="1"),
+        "contains the character U+202E",
+    ),
     "unknown field that can't be printed": (setting(RTL, value=1), INVALID),
     "half a character": (setting(*NAME, value="\ud800"), "contains the character U+D800"),
     "half a character as field": (setting("\ud800", value=1), INVALID),
     "huge text": (setting(*NAME, value="x" * 10**7), f"{INVALID}environment.device.name: "),
-    "path as experiment": (setting("results", 0, "experiment", value="../../index"), "must not contain a slash"),
-    "same result twice": (setting("results", value=SOUND["results"][:1] * 2), "two results for the same variant and parameters"),
-    "same field twice": (replacing('"cores": 2', '"cores": 2, "cores": 3'), "two entries of the same name"),
-    "too many processes": (setting("results", 0, "runs", value=SOUND["results"][0]["runs"] * 40), "at most 100 processes"),
+    "path as experiment": (
+        setting("results", 0, "experiment", value="../../index"),
+        "must not contain a slash",
+    ),
+    "same result twice": (
+        setting("results", value=SOUND["results"][:1] * 2),
+        "two results for the same variant and parameters",
+    ),
+    "same field twice": (
+        replacing('"cores": 2', '"cores": 2, "cores": 3'),
+        "two entries of the same name",
+    ),
+    "too many processes": (
+        setting("results", 0, "runs", value=SOUND["results"][0]["runs"] * 40),
+        "at most 100 processes",
+    ),
     "Latin-1": ('{"schema_version": 2, "a": "é"}'.encode("latin-1"), NO_TEXT),
     "UTF-16": (json.dumps(SOUND).encode("utf-16"), NO_TEXT),
     "image": (PNG, NO_TEXT),
     "zeros": (bytes(1000), NO_JSON),
-}  # fmt: skip
+}
 # What Python reads all the same: version 1, any number of processes, and UTF-16.
 READ_BY_PYTHON = {"old version", "too many processes", "UTF-16"}
 
