@@ -66,9 +66,12 @@
         summary.textContent = headline ?? OFFER;
         remove.hidden = !headline;
         noteKept(areKept);
-      } catch {
-        loading = undefined;
-        say("This page's scripts can't be loaded, so no file was read: reload the page, and try again.");
+      } catch (error) {
+        console.error(error);
+        say(
+          "The scripts that read files can't be loaded, or don't run in this browser: reload the page, or " +
+            "try another browser.",
+        );
       }
       box.removeAttribute("aria-busy");
     }

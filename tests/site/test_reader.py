@@ -513,5 +513,5 @@ def test_missing_scripts_are_told(browser: Browser, site: Path) -> None:
     page = context.new_page()
     page.route("**/tables.js", lambda route: route.abort())
     page.goto((site / f"{TUTORIAL}.html").as_uri())
-    expect(choose(page, measured(device=MINE))).to_contain_text("scripts can't be loaded")
+    expect(choose(page, measured(device=MINE))).to_contain_text("scripts that read files can't be loaded")
     context.close()
