@@ -59,6 +59,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "null": (b"null", NO_RESULTS),
     "list": (b"[]", NO_RESULTS),
     "list of results": (json.dumps(SOUND["results"]).encode(), NO_RESULTS),
+    "report without results": (b'{"title": "This machine", "sections": []}', NO_RESULTS),
     "number": (b"1e999", NO_RESULTS),
     "text": (b'"<script>"', NO_RESULTS),
     "environment": (json.dumps(SOUND["environment"]).encode(), NO_RESULTS),
