@@ -10,6 +10,7 @@
   const HEIGHT = 340, LABEL = 54; // of the chart, and the room for a label of the x axis, in CSS pixels
   const DOT = 3.5, CAP = 4.5; // half of the width of a dot, and of the end of a whisker
   const SPREAD = 16; // between the first and the last line, at most
+  const OTHER = "#8b949e"; // a variant that only a reader's files have
   const OPEN = "Explore the numbers", CLOSE = "Back to the plots", ALL = "all devices";
   const NOTE =
     "Point at a size, tap it, or move the slider. Ranges, drawn as whiskers, reach from the fastest " +
@@ -180,7 +181,7 @@
       series: [{}, ...lines.map(() => ({ paths: () => null, points: { show: false } }))],
       hooks: {
         draw: [(plot) => drawLines(plot, lines, columns), onDraw],
-        setCursor: [({ cursor }) => cursor.idx !== null && onCursor(cursor.idx)],
+        setCursor: [onCursor],
       },
     };
     const ys = columns.map((column) => column.map((numbers) => numbers && Math.log10(numbers[0])));
@@ -244,23 +245,26 @@
     let chart;
 
     function redraw() {
-      const partName = offerParts(data.lines.map((line) => line.part));
-      const all = data.lines.filter((line) => line.part === partName);
+      const everything = [...data.lines, ...(box.yours ?? [])]; // with those of the reader's files
+      const devices = [...new Set(everything.map((line) => line.device))];
+      const partName = offerParts(everything.map((line) => line.part));
+      const all = everything.filter((line) => line.part === partName);
       const deviceName = offerDevices(all.map((line) => line.device));
       const lines = all
         .filter((line) => [line.device, ALL].includes(deviceName))
         .map((line) => ({
           ...line,
           name: deviceName === ALL ? `${line.variant}, ${line.device}` : line.variant,
-          colour: data.colours[line.variant],
-          stroke: STROKES[data.devices.indexOf(line.device) % STROKES.length],
+          colour: Object.hasOwn(data.colours, line.variant) ? data.colours[line.variant] : OTHER,
+          stroke: STROKES[devices.indexOf(line.device) % STROKES.length],
         }));
       const offered = quantities(lines);
       const name = offerQuantities(offered.map((quantity) => quantity.name));
       const quantity = offered.find((other) => other.name === name);
       const size = chart?.sizes[slider.value];
       chart?.plot.destroy();
-      chart = draw(frame, data.x, quantity, lines, all, moveCursor, show);
+      const ofThis = (act) => (plot) => plot === chart.plot && act(plot); // not of one that was replaced
+      chart = draw(frame, data.x, quantity, lines, all, ofThis(moveCursor), ofThis(show));
       slider.max = chart.sizes.length - 1;
       slider.value = chart.sizes.includes(size) ? chart.sizes.indexOf(size) : slider.max;
       frame.setAttribute("aria-label", `${name} by ${data.x}, as in the table below`);
@@ -272,8 +276,8 @@
       plot.setCursor({ left: plot.valToPos(plot.data[0][slider.value], "x"), top: 0 });
     }
 
-    function show(index) {
-      if (index === chart.index) return;
+    function show({ cursor: { idx: index } }) {
+      if (index === null || index === chart.index) return;
       const { lines, quantity, sizes, columns } = Object.assign(chart, { index });
       const size = sizes[index].toLocaleString("en");
       const measured = lines.flatMap((line, number) => {
@@ -298,6 +302,7 @@
     );
     box.append(view);
     redraw();
+    box.addEventListener("jaxcap-yours", redraw);
     const fit = () => chart.plot.setSize({ width: frame.clientWidth, height: HEIGHT });
     new ResizeObserver(fit).observe(frame);
     const recolour = () => chart.plot.redraw(false);

@@ -2,7 +2,7 @@
 "use strict";
 
 function settle() {
-  for (const box of document.querySelectorAll("pre, .math-wrapper, .jaxcap-wide"))
+  for (const box of document.querySelectorAll("pre, .math-wrapper, .jaxcap-wide, .table-wrapper"))
     if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
 }

@@ -13,8 +13,14 @@ const readerClaims = (() => {
     return result.parameters.has(name) && result.parameters.get(name) === value;
   }
 
-  const paired = (results, { comparison }, variant) =>
-    results.find((other) => other.comparison === comparison && other.variant === variant);
+  const pairs = new WeakMap(); // the first of each comparison and variant, by list of results
+
+  function paired(results, { comparison }, variant) {
+    const key = (result) => JSON.stringify([result.comparison, result.variant]);
+    if (!pairs.has(results))
+      pairs.set(results, new Map(results.toReversed().map((result) => [key(result), result])));
+    return pairs.get(results).get(key({ comparison, variant }));
+  }
 
   // The speed-up that decides a claim, from results of its experiment; null if they lack it.
   function evidence({ variant, over, criteria }, { environment, results }) {

@@ -15,6 +15,7 @@ const readerResults = (() => {
     constructor(data) {
       Object.assign(this, data);
       this.parameters = new Map(Object.entries(data.parameters));
+      this.runs = data.runs.map(rounded);
     }
 
     get time() {
@@ -50,9 +51,20 @@ const readerResults = (() => {
     }
   }
 
+  // In as many digits as Python keeps: jaxcap.results.models.
+  function rounded({ samples_s, other_work = [], slowness = [], ...run }) {
+    const twoPlaces = (number) => Math.round(100 * number) / 100;
+    return {
+      ...run,
+      samples_s: samples_s.map((seconds) => Number(seconds.toPrecision(6))),
+      other_work: other_work.map(twoPlaces),
+      slowness: slowness.map(twoPlaces),
+    };
+  }
+
   const deviceName = ({ name, platform }) => `${name} (${platform.toUpperCase()})`;
 
-  function areUndisturbed({ samples_s, other_work = [], slowness = [] }) {
+  function areUndisturbed({ samples_s, other_work, slowness }) {
     const isQuiet = (_, i) =>
       (other_work[i] ?? 0) <= rules.disturbed_share && (slowness[i] ?? 1) <= rules.slow;
     return samples_s.map(isQuiet);
@@ -68,17 +80,23 @@ const readerResults = (() => {
   function parse(text, name) {
     const data = parseJson(text, name);
     const version = data?.schema_version;
+    if (typeof version !== "number")
+      throw new FileError(
+        `${name} is not a file of results: choose one that “jaxcap record”, “jaxcap report --results ` +
+          "FILE” or another command with “--json FILE” wrote.",
+      );
     if (version !== rules.schema_version)
       throw new FileError(
-        `${name} has no results of this version of jaxcap: measure again, and choose the file that ` +
-          "“jaxcap record” or “jaxcap run” wrote.",
+        `${name} has schema version ${version}, but this page reads version ` +
+          `${rules.schema_version}: measure again, or use the site of the version of jaxcap that wrote it.`,
       );
-    const { valid, errors } = validator.validate(data);
+    const { valid, errors } = validate(data);
     if (!valid) {
-      const { instanceLocation, error } = errors.at(-1);
-      const place = readable(decodeURI(instanceLocation).replace(/^#\/?/, "")) || "the file";
-      throw new FileError(`${name} is not a valid file of results, at ${place}: ${readable(error)}`);
+      const place = readable(placeOf(errors)) || "the file";
+      const reason = readable(reasonOf(errors));
+      throw new FileError(`${name} is not a valid result file: ${place}: ${reason}: measure again.`);
     }
+    checkTexts(text, name);
     const results = data.results.map((result) => new Result(result));
     check(results, name);
     return { environment: data.environment, device: deviceName(data.environment.device), results };
@@ -86,21 +104,60 @@ const readerResults = (() => {
 
   function parseJson(text, name) {
     try {
-      return JSON.parse(text, (key, value) => {
-        const hidden = [key, value].find((part) => typeof part === "string" && NOT_PRINTED.test(part));
-        if (hidden === undefined) return value;
-        const code = NOT_PRINTED.exec(hidden)[0].codePointAt(0).toString(16).toUpperCase();
-        throw new FileError(
-          `${name} contains the character U+${code.padStart(4, "0")}, which can't be printed: ` +
-            "remove it, or measure again.",
-        );
-      });
-    } catch (error) {
-      if (error instanceof FileError) throw error;
+      return JSON.parse(text);
+    } catch {
       throw new FileError(
-        `${name} is not valid JSON, perhaps because it was cut short: choose another copy of it.`,
+        `${name} is not valid JSON, perhaps because it was cut short: measure again, or choose another ` +
+          "copy of the file.",
       );
     }
+  }
+
+  function validate(data) {
+    try {
+      return validator.validate(data);
+    } catch {
+      // A name is no text, so that the validator can't say where it is.
+      return { valid: false, errors: [{ instanceLocation: "#", error: "a name can't be read." }] };
+    }
+  }
+
+  // Such as "results.0.variant", from a JSON pointer in an address.
+  function placeOf(errors) {
+    const [, ...names] = errors.at(-1).instanceLocation.split("/");
+    const decoded = names.map((name) => decodeURI(name).replaceAll("%23", "#"));
+    return decoded.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~")).join(".");
+  }
+
+  // What the validator says, but for what only those understand who know schemas.
+  function reasonOf(errors) {
+    const { error } = errors.at(-1);
+    if (errors.some(({ keyword }) => keyword === "anyOf")) return "a value like this is not allowed";
+    if (error.startsWith("False boolean schema")) return "a field of this name is not known";
+    return error
+      .replace(/Instance type "(\w+)" is invalid. Expected "(\w+)"/, "expected $2, not $1")
+      .replace(/^Instance does not match any of/, "expected one of")
+      .replace(/\.$/, "");
+  }
+
+  // Refuse what can't be printed, and objects with two entries of a name: of them, JSON.parse keeps one.
+  function checkTexts(text, name) {
+    let entries = -1; // without the file itself
+    JSON.parse(text, function (key, value) {
+      if (!Array.isArray(this)) entries += 1;
+      const hidden = [key, value].find((part) => typeof part === "string" && NOT_PRINTED.test(part));
+      if (hidden === undefined) return value;
+      const code = NOT_PRINTED.exec(hidden)[0].codePointAt(0).toString(16).toUpperCase();
+      throw new FileError(
+        `${name} contains the character U+${code.padStart(4, "0")}, which can't be printed: ` +
+          "measure again.",
+      );
+    });
+    const colons = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
+    if (colons !== entries)
+      throw new FileError(
+        `${name} is not valid JSON: an object has two entries of the same name: measure again.`,
+      );
   }
 
   // What the schema can't say.
@@ -109,12 +166,17 @@ const readerResults = (() => {
     for (const result of results) {
       const where = `${name}, experiment ${readable(result.experiment)}:`;
       if (/[/\\]/.test(result.experiment))
-        throw new FileError(`${where} the name of an experiment can't have a slash.`);
+        throw new FileError(`${where} the name must not contain a slash: measure again.`);
       if (result.runs.length > rules.max_processes)
-        throw new FileError(`${where} at most ${rules.max_processes} processes can be read.`);
+        throw new FileError(
+          `${where} at most ${rules.max_processes} processes can be read: measure with fewer.`,
+        );
       if (!result.runs.every(hasEqualLengths))
-        throw new FileError(`${where} lists of samples differ in length.`);
-      if (keys.has(result.key)) throw new FileError(`${where} two results are of the same measurement.`);
+        throw new FileError(`${where} lists of samples differ in length: measure again.`);
+      if (keys.has(result.key))
+        throw new FileError(
+          `${where} there are two results for the same variant and parameters: keep one.`,
+        );
       keys.add(result.key);
     }
   }
@@ -125,25 +187,39 @@ const readerResults = (() => {
     return [dispatch_s.length, ...lengths].every((length) => length === samples_s.length);
   }
 
-  // A text of a file in a sentence: not too long.
-  const readable = (text) => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
+  // What a file holds, in a sentence: not too long, and without what would move or hide its words.
+  function readable(value) {
+    const text = String(value).slice(0, 101).replace(new RegExp(NOT_PRINTED, "gu"), "�");
+    return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  }
 
   // Read a chosen file.
   async function read(file) {
-    const name = readable(file.name.replace(new RegExp(NOT_PRINTED, "gu"), "�"));
+    const name = readable(file.name);
     if (file.size > rules.max_bytes)
       throw new FileError(
-        `${name} is too large: files of results may have at most ` +
-          `${rules.max_bytes.toLocaleString("en")} bytes.`,
+        `${name} is too large, because files of results may have at most ` +
+          `${rules.max_bytes.toLocaleString("en")} bytes: save fewer experiments in each.`,
       );
-    let text;
-    try {
-      text = await file.text();
-    } catch {
-      throw new FileError(`${name} can't be read: choose a file, not a folder.`);
-    }
+    const text = await textOf(file, name);
     return { name, text, ...parse(text, name) };
   }
 
-  return { FileError, parse, read };
+  async function textOf(file, name) {
+    let bytes;
+    try {
+      bytes = await file.arrayBuffer();
+    } catch {
+      throw new FileError(`${name} can't be read: choose a file, not a folder.`);
+    }
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      throw new FileError(
+        `${name} is not text in UTF-8, so it is not a file of results: choose another file.`,
+      );
+    }
+  }
+
+  return { FileError, deviceName, parse, read };
 })();

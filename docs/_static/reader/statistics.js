@@ -225,5 +225,5 @@ const readerStatistics = (() => {
     }
   }
 
-  return { Estimate, Speedup };
+  return { Estimate, Speedup, percent };
 })();

@@ -1,4 +1,4 @@
-"""The rules by which readers' own files are judged in the browser: the schema, limits and constants.
+"""The rules by which readers' own files are judged in the browser: the schema, limits, constants, claims.
 
 The scripts in ``_static/reader`` follow them. The modules that define them here have the reasons.
 """
@@ -6,26 +6,40 @@ The scripts in ``_static/reader`` follow them. The modules that define them here
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from scipy.special import ndtri, stdtrit
 from sphinx.application import Sphinx
 
+from jaxcap.report.statements import TutorialClaim
 from jaxcap.results import files, json_schema, models, statistics
 from jaxcap.results.atomic import write_atomically
+from jaxcap_docs.read.links import claim_id
+from jaxcap_docs.statements import claims_of_build
 
 MAX_PROCESSES = 100
 
 
 def write(app: Sphinx) -> None:
     """Write the rules as a script beside those that follow them."""
-    write_atomically(Path(app.outdir, "_static", "reader", "rules.js"), as_script())
+    path = Path(app.outdir, "_static", "reader", "rules.js")
+    write_atomically(path, as_script(claims_of_build()))
 
 
-def as_script() -> str:
+def as_script(claims: Iterable[TutorialClaim] = ()) -> str:
     """Return a script, which can be loaded from a folder without a server too."""
-    return f'"use strict";\nconst jaxcapRules = {json.dumps(_rules())};\n'
+    statements = [
+        {
+            "id": claim_id(claim.page, claim.statement),
+            "needs": claim.statement.needs,
+            **claim.statement.model_dump(mode="json"),
+        }
+        for claim in claims
+    ]
+    rules = {**_rules(), "statements": statements}
+    return f'"use strict";\nconst jaxcapRules = {json.dumps(rules)};\n'
 
 
 def _rules() -> dict[str, Any]:

@@ -19,6 +19,7 @@ What all of them use:
 
 - ``elements``: notes, links, tables, plots and stamps.
 - ``links``: links between tutorials, experiments and claims.
+- ``rows``: what a browser must know of tables to add a reader's own results.
 - ``dependencies``: the files that a page is made from.
 
 Content from files is put on pages as text, or as HTML that `Table` has escaped.

@@ -138,6 +138,11 @@ def pick(label: str, column: str, series: Mapping[str, str]) -> str:
     return f'<p class="jaxcap-pick" {about}>{json_script(series)}</p>'
 
 
+def readers_own() -> nodes.raw:
+    """Let readers put their own results on a page, by reader.js."""
+    return raw_html('<div class="jaxcap-reader"></div>')
+
+
 def table_node(table: Table) -> nodes.raw:
     """Put a table on a page."""
     return raw_html(table._repr_html_())

@@ -22,6 +22,7 @@ SCRIPTS = {
     "bets.js": 'class="jaxcap-bet"',
     "explore.js": "jaxcap-explore",
     "pick.js": 'class="jaxcap-pick"',
+    "reader.js": 'class="jaxcap-reader"',
     "releases.js": "jaxcap-releases-static",
 }
 # How docutils begins the heads of columns and of rows.

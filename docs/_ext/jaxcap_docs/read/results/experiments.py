@@ -21,7 +21,7 @@ from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment
 from jaxcap.report import figures, findings
 from jaxcap.report.exports import side_by_side
-from jaxcap.results import Result, ResultsError, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
 from jaxcap.results.statistics import Estimate
@@ -43,11 +43,13 @@ from jaxcap_docs.read.elements import (
     note,
     plot,
     raw_html,
+    readers_own,
     reference,
     stamp,
     table_node,
 )
 from jaxcap_docs.read.releases.addresses import SECTION as RELEASES_SECTION
+from jaxcap_docs.read.rows import of_side_by_side, rows_of, with_rows
 from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
 THUMBNAIL_WIDTH = 240  # in pixels
@@ -163,7 +165,7 @@ class ExperimentDirective(SphinxDirective):
         for number, part in enumerate(parts):
             figure = figures.panels(part.results, title=part.label, among=everywhere)
             plots += plot(self, f"{slug(name)}-{number}", figure)
-        content = [facts, *explorer(sets, plots)]
+        content = [facts, readers_own(), *explorer(sets, plots)]
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
             for part in parts
@@ -171,16 +173,20 @@ class ExperimentDirective(SphinxDirective):
         ]
         content.append(nodes.rubric("", "Times of a call"))
         times = side_by_side(sets, ratios=False)
-        content += [table_node(replace(table, notes=notes)) for table in times]
+        rows = of_side_by_side(sets)
+        content += [raw_html(with_rows(replace(t, notes=notes)._repr_html_(), rows)) for t in times]
         if comparisons := [table for part in parts for table in _comparisons(part)]:
             content += [
                 nodes.rubric("", "Compared with one variant"),
-                *map(table_node, comparisons),
+                *(
+                    raw_html(with_rows(t._repr_html_(), rows_of(t.results, t.over, {})))
+                    for t in comparisons
+                ),
             ]
         return [*content, *_claims(name, self.env), nodes.rubric("", "Files"), _downloads(name)]
 
 
-def _comparisons(part: DeviceResults) -> Iterator[Table]:
+def _comparisons(part: DeviceResults) -> Iterator[ResultTable]:
     """Compare all results with one variant, or if there is none, those of each part with one of its own."""
     shared = findings.first_everywhere(part.results)
     groups = {"": part.results} if shared else figures.facets(part.results)[1]
@@ -222,7 +228,10 @@ def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
         row = links.link_to_row(page, statement, env, f"that {statement.text}")
         made_in = [nodes.Text(", in "), links.link_to_claim(page, statement, env)]
         items.append(nodes.list_item("", nodes.paragraph("", "", row, *made_in)))
-    return [nodes.rubric("", "What is claimed"), nodes.bullet_list("", *items)] if items else []
+    if not items:
+        return []
+    claims = nodes.bullet_list("", *items, classes=["jaxcap-claimed"])
+    return [nodes.rubric("", "What is claimed"), claims]
 
 
 def _row(machine: Recording) -> tuple[str, ...]:
@@ -285,6 +294,13 @@ def explorer(sets: dict[str, ResultSet], plots: list[nodes.Node]) -> list[nodes.
             {"part": part, "variant": variant, "device": device, "points": points}
             for (part, variant, device), points in lines.items()
         ],
+        # What a reader's own results must be of.
+        "experiment": first[0].experiment,
+        "allocator": first[0].allocator,
+        "parts": {
+            name: {k: v for k, v in part[0].parameters.items() if k not in (x, "device")}
+            for name, part in parts.items()
+        },
     }
     html = f'<button type="button">Explore the numbers</button>{json_script(chart)}'
     still = nodes.container("", *plots, classes=["jaxcap-explore-plots"])

@@ -24,7 +24,16 @@ from jaxcap_docs.lessons import KEYWORDS, TUTORIALS, TUTORIALS_FOLDER, lacks_tor
 from jaxcap_docs.page_records import BUILD_START, PageRecord, TableRecord, differences_from_build
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
-from jaxcap_docs.read.elements import dropdown, note, put_under_title, raw_html, reference, stamp
+from jaxcap_docs.read.elements import (
+    dropdown,
+    note,
+    put_under_title,
+    raw_html,
+    readers_own,
+    reference,
+    stamp,
+)
+from jaxcap_docs.read.rows import rows_of, with_rows
 from jaxcap_docs.read.tutorials.bets import offer_bet
 from jaxcap_docs.read.tutorials.facts import facts_of
 
@@ -99,6 +108,7 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
         return
     note_record(app.env, page)
     how: nodes.Node
+    own: list[nodes.Node] = []  # where readers put their own results
     if record := page_records.load(page):
         note_recordings(app.env, record.measured)
         facts = {"Measured": _moments(record), "Took": f"{record.duration_s:.0f} s"}
@@ -108,10 +118,11 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
         _widen_tables(doctree, record)
         links.connect_claims(doctree, record, app.env)
         offer_bet(app, doctree, record)
+        own.append(readers_own())
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
         how = note(f"This page was not run in this build{why}: it shows no results.")
-    put_under_title(doctree, facts_of(app, doctree, page, record), how)
+    put_under_title(doctree, facts_of(app, doctree, page, record), how, *own)
     _tidy_downloads(doctree, app.env)
 
 
@@ -132,7 +143,7 @@ def _outdated(record: PageRecord) -> list[str]:
 
 
 def _widen_tables(doctree: nodes.document, record: PageRecord) -> None:
-    """Give tables a column for each other machine that measured the same."""
+    """Give tables a column for each other machine that measured the same, and room for a reader's."""
     for raw in list(doctree.findall(nodes.raw)):
         html = raw.astext()
         for table in record.tables:
@@ -142,15 +153,16 @@ def _widen_tables(doctree: nodes.document, record: PageRecord) -> None:
 
 
 def _wider(table: TableRecord, record: PageRecord) -> str:
-    """Return the HTML of a table with other machines, if there are any."""
+    """Return the HTML of a table with other machines, if there are any, and with the data of its rows."""
     results = record.shown(table.results)
     others = matching_results(results, page_records.recordings_elsewhere())
+    rows = rows_of(results, table.over, others)
     if not others:
-        return table.html
+        return with_rows(table.html, rows)
     own = results.table() if table.over is None else results.speedups(over=table.over)
     wider = with_other_machines(own, others)
     notes = [f"{device}: {differences_from_build(other)}" for device, other in others.items()]
-    return replace(wider, notes=(*wider.notes, *notes))._repr_html_()
+    return with_rows(replace(wider, notes=(*wider.notes, *notes))._repr_html_(), rows)
 
 
 def _tidy_downloads(doctree: nodes.document, env: BuildEnvironment) -> None:
