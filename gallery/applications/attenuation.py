@@ -41,9 +41,9 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # so the best guess of the truth behind it is a little lower than it says. Likewise, the truth
 # behind the smallest reading is probably a little higher. A good guess therefore moves readings
 # towards the middle. The fit learns to do that: it multiplies readings by a smaller factor than the
-# law would, which is to divide them by a steeper slope. Statisticians say that noise *attenuates*,
-# or weakens, the factor. More data won't help. With infinitely many readings, the fit would end up
-# here:
+# law would. Multiplying by less means dividing by more, so the fitted slope is too steep.
+# Statisticians say that noise *attenuates*, or weakens, the factor. More data won't help. With
+# infinitely many readings, the fit would end up here:
 calibration.least_squares_limit()
 
 # %%
@@ -112,7 +112,7 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 #
 # (There is a shortcut. The ratio above says that nearly all of the noise is in the readings. So you
 # could have fitted a line that predicts the readings from the reference, and then run it backwards,
-# with almost the same result. But without the ratio, you wouldn't know that you may.)
+# with almost the same result. But without the ratio, you wouldn't know that this shortcut is safe.)
 #
 # Takeaway
 # --------

@@ -99,10 +99,11 @@ jit_pays = claim(
 jit_pays
 
 # %%
-# Of the sizes that we tried, compiling certainly pays for :measured:`break_even`. Was your guess
-# near? If ``jit`` is behind at few readings, you are looking at the price of a call. On a CPU, that
-# includes handing the work to another thread, which has to wake up first. And look at the loop: if
-# somebody tells you what JAX gained over one, ask how much of the gain NumPy would have had.
+# Of the sizes that we tried, compiling certainly pays off at these: :measured:`break_even`. Was
+# your guess near? If ``jit`` is behind at few readings, you are looking at the price of a call. On
+# a CPU, that includes handing the work to another thread, which has to wake up first. And look at
+# the loop: if somebody tells you what JAX gained over one, ask how much of the gain NumPy would
+# have had.
 #
 # A longer parameter vector is another program
 # --------------------------------------------

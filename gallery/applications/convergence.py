@@ -99,11 +99,12 @@ print("standard deviation of slope and offset:", many_exact.std(axis=0))
 # error falls, and fails if it finds none. Take the first sensor whose search failed (or sensor 0,
 # if none did), and walk along the last step that its search took:
 found = many_fits["float32"]
-one = int(np.argmin(found.success))
+failed = np.flatnonzero(~found.success)
+sensor = failed[0] if len(failed) else 0
 data = references.astype("float32"), readings.astype("float32")
-before = fit_all(*data, START, found.nit - 1).x[one]
+before = fit_all(*data, START, found.nit - 1).x[sensor]
 along = np.linspace(-1, 2, 301)
-points = before + along[:, None] * (found.x[one] - before)
+points = before + along[:, None] * (found.x[sensor] - before)
 
 # %%
 # At each point of this walk, compute the error in both dtypes:
@@ -111,7 +112,8 @@ errors = {}
 for dtype in ("float64", "float32"):
     with jax.enable_x64(dtype == "float64"):
         error_at = jax.vmap(jax.jit(rmse), in_axes=(0, None, None))
-        data = references[one].astype(dtype), readings[one].astype(dtype)
+        data = references[sensor], readings[sensor]
+        data = [column.astype(dtype) for column in data]
         computed = error_at(points.astype(dtype), *data)
         errors[dtype] = np.asarray(computed, float)
 

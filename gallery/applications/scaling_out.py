@@ -3,10 +3,10 @@ One training on many devices
 ============================
 
 What do you have to change in a program to train on eight devices instead of one? And will the
-network learn the same? This page trains the network of :doc:`the page before
-</tutorials/applications/mnist>` on one device, on eight, and in two processes that talk over a
-network. It compares the losses and the speed, and says how to start the same program on a cluster.
-To follow, you don't need a second GPU, nor even a first.
+network learn the same? This page trains the network of
+:doc:`the page before </tutorials/applications/mnist>` on one device, on eight, and in two
+processes. It compares the losses and the speed, and says how to start the same program on a
+cluster. To follow, you don't need a second GPU, nor even a first.
 """
 
 # %%
@@ -47,8 +47,8 @@ Source(sharding.loss, sharding.by_compiler)
 Source(sharding.by_shard_map)
 
 # %%
-# Older programs use :func:`jax.pmap`. You don't give it a mesh, so the batch needs an axis for the
-# devices, and of the results, one for each device, you take the first:
+# Older programs use :func:`jax.pmap`. It takes no mesh. Instead, you give the batch an extra axis
+# for the devices. You get one result for each device, all equal, and keep the first:
 Source(sharding.by_pmap)
 
 # %%
@@ -58,8 +58,8 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 # %%
 # They do, but for rounding. The last line says how the devices talk: by an *all-reduce*, which adds
 # up numbers from all of them and gives everybody the sum. In ``by_compiler``, XLA put the
-# all-reduce in, because the batch is split and the gradient is a mean over the batch. To add up
-# over the batch is the one thing for which a device needs the others.
+# all-reduce in, because the batch is split and the gradient is a mean over the batch. Adding up
+# over the batch is the only step in which a device needs the others.
 #
 # Which of the three should you write? That depends on who should decide about the messages, you or
 # XLA.

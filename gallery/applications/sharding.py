@@ -187,9 +187,9 @@ Source(sharded_step.loss_of_split_weights)
 # %%
 # What does that cost? Before it can compute, each device collects the weights of all others, in an
 # *all-gather*. Afterwards it needs the sum of all gradients, but only for its own weights. A
-# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. A
-# reduce-scatter and an all-gather, one after the other, make an all-reduce, and each sends half of
-# what that sends. So split weights should send as much as a split batch. Do they?
+# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. An
+# all-reduce is a reduce-scatter followed by an all-gather, and each of these sends half as much. So
+# split weights should send as much as a split batch. Do they?
 #
 # We split the weights in two ways. One is the function above, with explicit types. The other is
 # written from the view of a single device, for :func:`jax.shard_map`:
@@ -331,9 +331,9 @@ by_batch = less_is_faster.estimate
 # have to split them in any case. Explicit types make you choose how a result is split, wherever
 # there is a choice.
 #
-# Only the compiled program tells how much is sent. With the same split of the weights, each device
-# had to send :measured:`types_sent` when XLA chose the messages, and :measured:`hand_sent` when we
-# did.
+# Where XLA chooses the messages, only the compiled program tells how much is sent. With the same
+# split of the weights, each device had to send :measured:`types_sent` when XLA chose the messages,
+# and :measured:`hand_sent` when we did.
 #
 # Bytes are only a part of the time. On this page's machine, with the largest batch, for which split
 # units send more, the step with a split batch was :measured:`by_batch than with split units`.

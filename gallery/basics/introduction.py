@@ -96,9 +96,9 @@ slope(3.0)
 # nearby points, which would have left an error. It followed ``wave`` operation by operation, and
 # applied the chain rule to each.
 #
-# ``jax.grad`` differentiates functions that return a single number, so ``slope`` takes one number
-# at a time. A curve needs a thousand of them. :func:`jax.vmap` turns ``slope`` into a function of
-# whole arrays, and you write no loop:
+# ``jax.grad`` needs a function that returns a single number. Since ``wave`` does so if it gets a
+# single number, ``slope`` takes one at a time. A curve needs a thousand of them. :func:`jax.vmap`
+# turns ``slope`` into a function of whole arrays, and you write no loop:
 from jaxcap.report import figures
 
 plt.plot(x, wave(x), label="wave")
@@ -148,8 +148,9 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 #
 # What does the table say about your guess? Another machine may give another answer, so conclusions
 # on this site are *claims*: a claim looks at the results, and says whether they bear it out. Its
-# *interval* is where the number should lie if as many processes measured it again. :doc:`All claims
-# </results/claims>` are listed with the devices on which they hold. This is the first of them:
+# *interval* says where the number would probably lie if as many processes measured it again.
+# :doc:`All claims </results/claims>` are listed with the devices on which they hold. This is the
+# first of them:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -169,8 +170,8 @@ jit_pays
 # Takeaway
 # --------
 # JAX is NumPy's interface plus functions that transform yours: ``grad`` differentiates a function,
-# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write plain Python, and each of the
-# three takes one more call. How much compiling gains has to be measured: on a hundred thousand
-# numbers, our function was :measured:`speedup than op by op` once it was compiled.
+# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write a plain Python function, and wrap
+# it in one more call for each of the three. How much compiling gains has to be measured: on a
+# hundred thousand numbers, our function was :measured:`speedup than op by op` once it was compiled.
 #
 # Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`

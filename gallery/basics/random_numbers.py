@@ -63,7 +63,7 @@ key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
 # %%
-# Back to the sum. Each call now takes its own key and leaves nothing behind, so the order is free:
+# Back to the sum. Each call now takes its own key and changes nothing, so the order doesn't matter:
 
 
 def foo1(key1, key2):
@@ -79,8 +79,8 @@ print(foo1(first, second), foo2(first, second))
 # %%
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# This example comes from a course of 2023, which promises another number for the same seed. The
-# course is older than JAX 0.5, which changed the default of a setting called
+# We took this example from the exercises of a course of 2023, which promise another number for the
+# same seed. They are older than JAX 0.5, which changed the default of a setting called
 # ``jax_threefry_partitionable``. You can still run it both ways:
 
 
@@ -114,10 +114,10 @@ for count in (2, 4, 6):
 # JAX's generator is called Threefry. It makes random bits by scrambling a counter with the key.
 # Before the change it took the counters of an array in pairs, one from the first half and one from
 # the second, so a number depended on the length of the array it was in. That hurts when an array is
-# spread over several devices: to compute its slice, a device also had to compute part of another's.
-# Now a number depends only on its own position, and each device can fill its part by itself. That
-# is what *partitionable* means, and it holds for the keys from ``split`` as well. The `announcement
-# of the change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
+# spread over several devices: to fill its slice, a device had to compute a part of another's, or to
+# be sent it. Now a number depends only on its own position, and each device can fill its part by
+# itself. That is what *partitionable* means, and it holds for the keys from ``split`` as well. The
+# `announcement of the change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
 # So if others should be able to repeat your numbers, tell them the version of JAX and its settings
 # beside the seed.

@@ -142,16 +142,16 @@ holding_two = (
 )
 
 # %%
-# A loop that needs twice the bytes of ``x`` holds two arrays, and copies one to the other in each
-# step. Of the three loops, these did: :measured:`holding_two`. ``swap_in_turn`` shows why a
-# compiler might want a second array. Its first update makes a new array, but the second update
-# needs ``x[i]`` from the *old* one, so the old array has to be kept. Keeping that one number would
-# be enough, but the compiler may not find that out.
+# A loop that needs twice the bytes of ``x`` holds two arrays, and if it copies one to the other in
+# each step, its time will show it. Of the three loops, these hold two: :measured:`holding_two`.
+# ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
+# array, but the second update needs ``x[i]`` from the *old* one, so the old array has to be kept.
+# Keeping that one number would be enough, but the compiler may not find that out.
 #
-# Reading both elements first looks like a remedy. But the order of your lines doesn't reach the
+# Reading both elements first looks like a remedy. But the order of your lines doesn't bind the
 # compiler. A traced program says which operation needs which result, and nothing in it says that
-# the reading must come before the writing. So ``swap_read_first`` gives the compiler the same
-# program as ``swap_in_turn``.
+# the reading must come before the writing. So both functions ask for the same operations on the
+# same arrays.
 #
 # Even a loop that holds a single array copies ``x`` once in each call, because ``x`` isn't donated.
 # How much time does a copy in each step add? NumPy, which swaps in place in a Python loop, shows
@@ -180,9 +180,9 @@ single_update_pays
 # %%
 # A new release may copy again
 # ----------------------------
-# To write in place, the compiler has to find out that it may, and how well it does so changes from
-# release to release. Here is a loop that updates a thousand of ten thousand elements, one after
-# another. It ran under :doc:`each release of JAX </releases/index>`, on one machine:
+# The compiler writes in place only where it can prove that this is safe, and how often it succeeds
+# changes from release to release. Here is a loop that updates a thousand of ten thousand elements,
+# one after another. It ran under :doc:`each release of JAX </releases/index>`, on one machine:
 from jaxcap.releases.figures import course
 from jaxcap.releases.recorded import recorded
 
@@ -256,8 +256,9 @@ _ = figures.scaling(
 )
 
 # %%
-# The scatter's work doesn't depend on the number of groups, and the product's grows with it. With
-# ten groups, the scatter was :measured:`with_ten than the product`. With a thousand, it was
+# The scatter does as many additions whatever the number of groups (though on a GPU, additions at
+# the same place have to queue), and the product's work grows with it. With ten groups, the scatter
+# was :measured:`with_ten than the product`. With a thousand, it was
 # :measured:`by_scatter than the product`, and :measured:`to_bincount than np.bincount`.
 scatter_pays = claim(
     "for a thousand groups, adding at indices is faster than a product with "

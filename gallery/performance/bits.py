@@ -45,7 +45,8 @@ Table("Bits, and what they can represent", headers, rows)
 # proportion to their size. The bits of the fraction set that proportion, and the bits of the
 # exponent set the range in which it holds. (Numbers below the smallest in the table are
 # *subnormal*: the smaller they are, the fewer digits they have. The lines in the figure bend
-# upwards there. float64 would need a larger picture.)
+# upwards there. XLA may replace such numbers by 0, as it does on a CPU in float32 and bfloat16.
+# float64 would need a larger picture.)
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -208,8 +209,8 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # %%
 # Without conversions, the matrices are multiplied as they are. Three conversions mean that the
 # compiler has no product of these types. It makes float32 copies of both matrices, multiplies the
-# copies, and shortens the result. That is all the work of float32, with the conversions on top, and
-# the copies are the temporaries.
+# copies, and shortens the result. That is all the work of float32, with the conversions on top. The
+# temporaries are the copies and the long result.
 #
 # Conversions don't prove that the processor can do no better. For another type of result, or under
 # another release, XLA may use instructions that the processor had all along. For CPUs, XLA has a
@@ -255,10 +256,11 @@ figures.label_ends(axes)
 #
 # Gradients that vanish
 # ---------------------
-# float16 has a problem of its own. Suppose that the targets are in metres instead of millimetres.
-# Then the gradient of the first layer is a million times smaller, and what is below the range of
-# float16 becomes 0. But if you multiply the loss by a *scale*, you multiply the whole gradient,
-# because the chain rule passes the scale on. How large should the scale be?
+# float16 has a problem of its own. Suppose that the targets are in metres instead of millimetres,
+# and that the weights of the last layer are a thousand times smaller, too. Then the gradient of the
+# first layer is a million times smaller, and what is below the range of float16 becomes 0. But if
+# you multiply the loss by a *scale*, you multiply the whole gradient, because the chain rule passes
+# the scale on. How large should the scale be?
 weights, x, y = bits.cast(bits.problem(64, unit=1e-3), "float16")
 
 
@@ -305,11 +307,11 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
-# that must converge </tutorials/applications/convergence>`, and float32 for anything that adds up.
-# Give the work between to bfloat16 if the table says that it pays on your device, or if you run out
-# of memory. (What you store then takes half the space. What the compiler is working on doesn't, if
-# it makes longer copies.) And take float16 for data whose range you know.
+# How to choose? Take float64 where the answer has to be right to many digits, as in
+# :doc:`a fit that must converge </tutorials/applications/convergence>`, and float32 for anything
+# that adds up. Do the rest in bfloat16 if the table says that it pays on your device, or if you run
+# out of memory. (Stored arrays then take half the space. But where the compiler makes float32
+# copies, temporaries take more.) And take float16 for data whose range you know.
 #
 # Then check the dtype of what comes out. A Python number leaves an array in 16 bits, but a float32
 # array, or even a single ``np.float32``, turns everything that it meets into float32, without a
@@ -324,10 +326,10 @@ stuck = f"{histories[BFLOAT16][-1]:.1g}"
 trained = f"{histories[MIXED][-1]:.1g}"
 
 # %%
-# Two bytes are enough for most numbers, but not for totals, to which many small numbers are added.
-# Keep sums and weights in float32: the same training ended at a loss of :measured:`stuck` with
-# weights in bfloat16, and of :measured:`trained` with master weights. float16 has more digits but
-# less range, so its gradients need a scale.
+# Two bytes are enough for most numbers, but not for one that grows by many small additions, such as
+# a sum or a weight. Keep sums and weights in float32: the same training ended at a loss of
+# :measured:`stuck` with weights in bfloat16, and of :measured:`trained` with master weights.
+# float16 has more digits but less range, so its gradients need *loss scaling*.
 #
 # Don't take it for granted that a short format saves time, because that is up to the device and the
 # compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`,

@@ -111,10 +111,11 @@ Table("A compiled dot, from call to result", headers, rows)
 
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
-# called it, and the call returns with its result. A larger program is handed to another thread.
-# That lets Python run ahead, but waking a thread takes time. If this is what happened here, the
-# times jump where the operations pass a thousand, and from there on the call returns before its
-# result is ready. On a GPU there is no such step, because every call is handed over.
+# called it, so the result is ready when the call returns. (The two times differ a little even then,
+# since asking whether a result is ready takes time, too.) A larger program is handed to another
+# thread. That lets Python run ahead, but waking a thread takes time. If this is what happened here,
+# the times jump where the operations pass a thousand, and from there on the gap between the two
+# grows with the work. On a GPU there is no such step, because every call is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
@@ -122,9 +123,9 @@ Table("A compiled dot, from call to result", headers, rows)
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
-# ``jax.jit(f)`` makes a new wrapper. JAX still has the program that it compiled for ``f``, but only
-# a wrapper that was called before goes straight to it. A new wrapper has to search. What do you
-# save by wrapping once, at the top level of a module?
+# ``jax.jit(f)`` makes a new wrapper. To make it, JAX inspects ``f``. It still has the program that
+# it compiled for ``f``, but only a wrapper that was called before goes straight to it. A new one
+# has to search. What do you save by wrapping once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -295,7 +296,7 @@ chain_compiled = chain_pays.estimate
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
-# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX costs at least that much,
+# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX costs about that much,
 # whatever is in it, and :doc:`more if it has many arguments </tutorials/transformations/pytrees>`.
 # So put more work into each call: for a hundred small operations, one compiled call was
 # :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays

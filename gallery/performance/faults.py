@@ -13,8 +13,8 @@ cost. Which of them could you leave on?
 # ------------------
 # Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
 # are the places? Start anywhere, and move all points, step by step, until their distances agree
-# with the table. So that wrong entries don't pull too hard, an error beyond a limit counts in
-# proportion to its size, and not to its square:
+# with the table. Small errors count by their square. Beyond a limit, an error counts only in
+# proportion to its size, so that wrong entries don't pull too hard:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -195,7 +195,7 @@ _ = figure.legend(loc="outside lower center", ncols=4)
 
 
 # %%
-# With the median, the part that took longest was :measured:`slowest`. Was that your guess? To find
+# With the median, the part called :measured:`slowest` took longest. Was that your guess? To find
 # the middle of an array, :func:`jax.numpy.median` sorts it, which is why there was a sort among the
 # operations of ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean
 # looks at it once. So if another part took longest here, this device sorts quickly.
@@ -450,7 +450,7 @@ first_call = ten.only(experiments.PLAIN).first_call
 
 # %%
 # To find what is slow, record a profile, and name the parts of your code with
-# :func:`jax.named_scope`. In this step, the part that took longest was :measured:`slowest`.
+# :func:`jax.named_scope`. In this step, the part called :measured:`slowest` took longest.
 #
 # To find where a NaN begins, use ``debug_nans``. If it points into a gradient, add ``debug_infs``,
 # because a NaN there often begins as an infinity in the forward pass. Then see to it that no

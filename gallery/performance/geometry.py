@@ -13,10 +13,10 @@ sentences that sum them up, looks at gradients, and writes the conclusion.
 # --------------------------------------------------
 # The library took its gradients from autograd, which wraps NumPy and records what it does. The
 # notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
-# use a GPU, and it computes at NumPy's speed. JAX compiles, maps and differentiates, on whatever
-# device there is. What speaks against JAX is :doc:`the price of a call
-# </tutorials/performance/dispatch_overhead>`, which is due for five numbers and for a million
-# alike.
+# use a GPU, and it computes at NumPy's speed at best. JAX compiles, maps and differentiates, on
+# whatever device there is. What speaks against JAX is
+# :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
+# numbers as for a million.
 #
 # The experiment is the one of the page on that price, now with all four of its operations, each
 # computed in the same five ways. The column *arrays* says whose arrays the libraries got, because
@@ -117,9 +117,13 @@ solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
-# A name with ``lapack`` stands for the routine that NumPy uses, called from within XLA. On a GPU,
-# :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER, where the installed version is new
-# enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back.
+# A name with ``lapack`` stands for a routine of the library that NumPy uses, too, called from
+# within XLA. But the two don't do the same work: JAX computes in the 32 bits of its input, while
+# ``numpy.linalg`` converts the matrix to 64 bits, computes, and converts the result back. That is
+# worth remembering when you read the times of ``eig``, ``svd`` and ``solve``: a part of what JAX
+# gains there may be bits. On a GPU, :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER,
+# where the installed version is new enough; MAGMA, if you install it; and LAPACK on the host, with
+# the matrix sent there and back.
 #
 # Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
 # matrix times the vector:
@@ -153,17 +157,17 @@ _ = figures.scaling(
 # ----------------------------
 # The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and
 # ``eig`` of matrices, it gives JAX a factor of four over NumPy and autograd. It has no table for
-# that. Let us take ``svd``. The singular value decomposition writes a matrix as two rotations with
-# a stretch in between, and geometry is full of it: means of rotations, nearest orthogonal frames,
-# principal components. What does JAX call for it?
+# that. Let us take ``svd``. The singular value decomposition writes a matrix as two orthogonal
+# matrices (rotations or reflections) with a stretch in between, and geometry is full of it: means
+# of rotations, nearest orthogonal frames, principal components. What does JAX call for it?
 program = jax.jit(jnp.linalg.svd).lower(matrix).as_text()
 solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
-# On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. That leaves two differences: dispatch,
-# and who built the LAPACK. NumPy's wheels for Linux bring their own as part of OpenBLAS, and JAX
-# borrows SciPy's. So where would a factor of four come from?
+# On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. That leaves three differences:
+# dispatch, the number of bits, and who built the LAPACK. NumPy's wheels for Linux bring their own
+# as part of OpenBLAS, and JAX borrows SciPy's. So where would a factor of four come from?
 experiments.tabulate(results, "svd")
 
 # %%
@@ -190,7 +194,7 @@ four_times_quicker
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
 # why is a function that solves a complex system slower in JAX than in NumPy, although it is
 # compiled? The question gives no sizes, so we try several, with ten right-hand sides and in
-# complex64, which has 32 bits for each part.
+# complex64, which has 32 bits for each part. (NumPy widens these, too, before it solves.)
 Source(dispatch.solve_and_reduce)
 
 # %%
@@ -226,19 +230,19 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# With each size counted by itself, this page compiled :measured:`compared` operations. By the move,
-# :measured:`gained` of them would gain, and :measured:`lost` would lose. Wherever one loses, the
-# authors were right to hesitate: the library would pay for dispatch in every operation, and small
-# matrices don't earn it back. But a single operation is the worst case for JAX, because there is
-# nothing to fuse. Algorithms are chains of operations. If a whole chain is compiled, there is one
-# call to pay for.
+# Counting each size separately, this page compiled :measured:`compared` operations. After the move,
+# :measured:`gained` of them would gain for certain, and :measured:`lost` would lose for certain.
+# Wherever one loses, the authors were right to hesitate: the library would pay for dispatch in
+# every operation, and small matrices don't earn it back. But a single operation is the worst case
+# for JAX, because there is nothing to fuse. Algorithms are chains of operations. If a whole chain
+# is compiled, there is one call to pay for.
 #
 # Gradients need a test of their own
 # ----------------------------------
 # Gradients are what the library moves for, but not all of them come along. Here are two. The first
-# belongs to a function that finds the orthogonal matrix nearest to a given one, as the product of
-# the two rotations from ``svd``: how does one element of the result change, at a matrix that is
-# orthogonal already? The second is the gradient of eigenvectors:
+# is of a function that finds the orthogonal matrix nearest to a given one, by multiplying the two
+# outer factors of its ``svd``. We differentiate one element of the result, at a matrix that is
+# already orthogonal. The second is the gradient of eigenvectors:
 from textwrap import fill
 
 
@@ -291,11 +295,11 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would gain by
-# the move, and :measured:`lost` would lose. But don't judge JAX by single operations if your
-# program chains them: time the longest function that you can compile as a whole, and test its
-# gradients where your data lie. And ask for the table behind a promise. The notebook promised a
-# factor of four without one; on this page's machine, ``svd`` of two hundred rows was
+# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would gain for
+# certain by the move, and :measured:`lost` would lose for certain. But don't judge JAX by single
+# operations if your program chains them: time the longest function that you can compile as a whole,
+# and test its gradients where your data lie. And ask for the table behind a promise. The notebook
+# promised a factor of four without one; on this page's machine, ``svd`` of two hundred rows was
 # :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that

@@ -213,10 +213,11 @@ for name in names:
 Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
-# From the typical call to the best, you see what the machine's moments contribute. A best call
-# above 1 had a better moment than the calls that measured the limit. Below 1, something else may be
-# missing, too: here, JAX takes turns with two other libraries, whose threads may not all be idle
-# while it computes, and PyTorch took no part when the limits were measured. We haven't tested that.
+# The step from the typical call to the best is what good and bad moments of the machine account
+# for. A best call above 1 had a better moment than the calls that measured the limit. If even the
+# best call is below 1, there may be another cause. Here JAX takes turns with two libraries whose
+# threads may still be busy, and one of them, PyTorch, wasn't running when we measured the limits.
+# We haven't tested this.
 #
 # A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
 # task under its flat part by arithmetic:

@@ -4,8 +4,9 @@ Will it fit into memory?
 
 A program that runs out of memory usually does so late, when the data are loaded and everything is
 compiled. But you can know beforehand. This page asks the compiler how much memory a gradient needs,
-and checks the answer against what a process really takes. Then the gradient remembers less, and
-computes some numbers twice. How much memory does that save, and what does it cost in time?
+and checks the answer against what a process really takes. Then we let the gradient remember less
+and compute some numbers a second time. How much memory does that save, and what does it cost in
+time?
 """
 
 # %%
@@ -381,9 +382,9 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 # Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
 # remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. With
 # these checkpoints, it was :measured:`compared than without`. On another device or at another size,
-# the same checkpoints may cost time or save it. For layers of the width and the batch above, a
-# gigabyte holds the gradient of :measured:`fit_plain` without checkpoints, or of
-# :measured:`fit_thrifty` with them.
+# the same checkpoints may cost time or save it. For a stack like this one, a gigabyte would hold
+# the gradient of :measured:`fit_plain` layers without checkpoints, or of :measured:`fit_thrifty`
+# layers with them.
 #
 # Check that a checkpoint has saved something, because one around the whole function saves nothing,
 # and a compiler may undo one around a part.

@@ -11,9 +11,9 @@ never happened, and which changes remain once both are accounted for.
 # %%
 # Two numbers don't answer it
 # ---------------------------
-# Measuring dozens of releases takes hours, so this page reads a recording that was made earlier. It
-# is of small programs, each of which ran in fresh processes under every release that could still be
-# installed. The releases took turns on one machine.
+# Measuring dozens of releases takes hours, so this page reads an earlier recording. Each of its
+# small programs ran in fresh processes, under every release that could still be installed. The
+# releases took turns on one machine.
 from jaxcap.releases.recorded import recorded
 
 releases = recorded()
@@ -151,7 +151,7 @@ _ = axes.legend()
 
 # %%
 # The even part doesn't stop at 0.05. So if you list every pair with a p-value below 0.05, you list
-# the real changes that the test can see, along with about a twentieth of all the pairs that didn't
+# the real changes that the test can see, along with up to a twentieth of all the pairs that didn't
 # change. Benjamini and Hochberg's correction looks at all p-values together, and lowers the limit
 # until at most one entry in twenty is expected to be on the list by chance:
 from scipy.stats import false_discovery_control
@@ -223,8 +223,8 @@ _ = course(largest, own, releases.names)
 # -----------
 # Back to the question in the title. Each dot is a program. If it lies left of the line, the program
 # takes less time under the newest release than under the oldest. The dot is grey if the difference
-# is uncertain or below ten per cent, or if NumPy's time changed as well, for which JAX can't be to
-# blame. (Programs whose memory was counted have no time, and no dot.)
+# is uncertain or below ten per cent, or if NumPy's time changed as well, because that can't be
+# JAX's doing. (Programs whose memory was counted have no time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
 topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
 own = list(filter(releases.is_own_change, pairs))

@@ -174,9 +174,9 @@ Table("Medians by stage", ("stage", *starts), rows)
 # machine that compiled the program <https://github.com/jax-ml/jax/issues/38445>`__, because two
 # preferences are counted as features.
 #
-# Neither the cache nor the file saves the import, and nothing in JAX could, because the import
-# comes first. If it takes most of the time that is left, start fewer processes, and let each do
-# more.
+# Neither the cache nor the file saves the import, and nothing that is saved could, because the
+# import comes first. If it takes most of the time that is left, start fewer processes, and let each
+# do more.
 #
 # How many threads compute?
 # -------------------------
@@ -229,11 +229,11 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
 # A limit works if only one thread computes. (The column *all* also counts threads that wait or
-# compile.) If several threads still share a call, the limit did nothing. Which limits work can
-# change with a release: XLA's runtime for CPUs has been replaced since people began to recommend
-# the flag. Only the first limit doesn't depend on XLA, and JAX's developers `recommended it
-# <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If several threads share hardly more
-# than one core, other work took the rest of the machine.)
+# compile.) If a call is shared by as many threads as in the row *none*, the limit did nothing.
+# Which limits work can change with a release: XLA's runtime for CPUs has been replaced since people
+# began to recommend the flag. Only the first limit doesn't depend on XLA, and JAX's developers
+# `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If several threads share
+# hardly more than one core, other work took the rest of the machine.)
 #
 # A wrong flag ends the process
 # -----------------------------
@@ -355,11 +355,11 @@ by_releases = finding(start, changes, now)
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
-# :measured:`imported` of that for the import. With its program in the cache, it was
-# :measured:`cached than with nothing saved`, and with the program in a file, :measured:`loaded than
-# with nothing saved`. A cache can save compilation, and a file tracing and lowering as well, but
-# nothing saves the import. How much that matters depends on how long your program takes to compile,
-# and this one is small. If yours is, too, set the cache's threshold to 0.
+# :measured:`imported` of that for the import. A start with the program in the cache was
+# :measured:`cached than one with nothing saved`, and a start with the program in a file was
+# :measured:`loaded than one with nothing saved`. A cache can save compilation, and a file tracing
+# and lowering as well, but nothing saves the import. How much that matters depends on how long your
+# program takes to compile, and this one is small. If yours is, too, set the cache's threshold to 0.
 #
 # To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset`` before it
 # imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure what they do: on this

@@ -166,10 +166,10 @@ in_turns["an opponent of 64 bits"] = products.speedup(
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
 # ``jax.jit(f)`` returns an object that knows a short path to its compiled program. Throw the object
-# away and make another one, and the next call takes the long path: it looks ``f`` up among all the
-# functions that JAX has compiled. If the function is new as well, as a ``lambda`` written inside
-# the call always is, there is nothing to find, and JAX compiles again. By what factor does each of
-# the two slow down a call? Guess before you look.
+# away, and you pay twice: to make another one, JAX inspects ``f``, and the next call takes the long
+# path, which looks ``f`` up among all the functions that JAX has compiled. If the function is new
+# as well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
+# compiles again. By what factor does each of the two slow down a call? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
@@ -184,9 +184,11 @@ for variant, ratio in (
 wrapping
 
 # %%
-# A call of a function that was wrapped once was :measured:`over_wrapper than one with a new
-# wrapper`, and :measured:`over_lambda than one with a new lambda`. How near was your guess? A new
-# wrapper costs a search and a new ``lambda`` a compilation, and every call pays for it again.
+# A call of a function that was wrapped once was
+# :measured:`over_wrapper than one with a new wrapper`, and
+# :measured:`over_lambda than one with a new lambda`. How near was your guess? A new wrapper has to
+# be made and then searched for, a new ``lambda`` has to be compiled, and every call pays for it
+# again.
 #
 # Mistake 6: running it once
 # --------------------------
@@ -259,10 +261,11 @@ print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# If none do, these processes happened to agree, and any of them would have done. But you know that
-# only because there were several. The middle line is what running it once could have told you, on a
-# good day and on a bad one. The last line is what this site prints: the median over several fresh
-# processes, with the interval in which the number should lie if as many processes measure it again.
+# If none do, these processes happened to agree, and any one of them would have told you the same.
+# But you know that only because there were several. The middle line is what running it once could
+# have told you, on a good day and on a bad one. The last line is what this site prints: the median
+# over several fresh processes, with the interval in which the number should lie if as many
+# processes measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
@@ -423,9 +426,9 @@ Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 #
 # Takeaway
 # --------
-# None of the wrong numbers on this page looked wrong. The worst of them, :measured:`worst`, was off
-# by a factor of :measured:`off_by`. And you can mislead with a clock that is right, by choosing
-# your opponent: the same compiled function was :measured:`against_strong than NumPy`, and
+# A wrong time looks like any other time. The worst mistake on this page, :measured:`worst`, put a
+# time off by a factor of :measured:`off_by`. And you can mislead with a clock that is right, by
+# choosing your opponent: the same compiled function was :measured:`against_strong than NumPy`, and
 # :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the
 # checklist, and do the arithmetic.
 #

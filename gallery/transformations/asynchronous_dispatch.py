@@ -128,7 +128,7 @@ returned_early = ", ".join(early) or "none of them"
 uses
 
 # %%
-# Here, these returned before half of the time was over: :measured:`returned_early`. Did you choose
+# These uses returned before half of the time had passed: :measured:`returned_early`. Did you choose
 # the same? The last three of the five uses can't return early, because they need numbers, and a
 # single number is available only when the whole product is. So a training loop that prints its loss
 # makes Python wait in every step. Print every hundredth loss, or one that is a few steps old.
@@ -170,8 +170,8 @@ _ = figures.bars(
 # ------------------------------------------
 # So far, a call handed its work over and returned. But handing over costs time as well. On a CPU,
 # the "device" is other threads of the same process, and for a small computation the hand-over can
-# cost more than the work. So JAX runs small computations at once, inside the call, and the result
-# is ready when the call returns.
+# cost more than the work. So if its inputs are ready, JAX runs a small computation at once, inside
+# the call, and the result is there when the call returns.
 #
 # Where is the border? The third part of the experiment multiplies larger and larger matrices, and
 # takes their cosine:
@@ -191,9 +191,10 @@ product_early, cosine_early = (
 
 # %%
 # Where the two lines meet, the result was there when the call returned. Where they part, the call
-# returned early, so the lower line says nothing about the computation. These are the numbers of
-# rows at which a call returned before half of its time was over: :measured:`product_early` for the
-# product, and :measured:`cosine_early` for the cosine. On a GPU, expect all sizes for both.
+# returned early, so the lower line says nothing about the computation. A call returned in less than
+# half of the time that its result took at these numbers of rows: :measured:`product_early` for the
+# product, and :measured:`cosine_early` for the cosine. On a GPU, expect at least the larger sizes,
+# for both.
 #
 # On a CPU, the border depends on what XLA counted when it compiled the function. It decides by the
 # number of floating-point operations, and functions such as the cosine aren't among these: XLA
@@ -216,8 +217,9 @@ for name in by_size.variants:
     print(f"{name}: {result.dispatch.value / result.time.value:.0%}")
 
 # %%
-# If XLA counts no flops in the cosines, then on a CPU they pass for a small computation, however
-# many there are, and run inside the call. None of this is guaranteed, and the next version of JAX
+# If XLA counts no flops in the cosines, then on a CPU they pass for a small computation, and if
+# their input is there, they run inside the call, however many there are. (The border was at a
+# thousand flops when we read XLA's source.) None of this is guaranteed, and the next version of JAX
 # may draw the border elsewhere. So even if a call has always waited so far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
@@ -225,9 +227,10 @@ for name in by_size.variants:
 #
 # A stopwatch around a loop doesn't wait for the results
 # ------------------------------------------------------
-# Now for a puzzle. :doc:`Exercise 4 </exercises/4_jit>` evaluates a small random model in a loop
-# and asks whether :func:`jax.jit` helps, first without waiting and then with it. The model draws
-# two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`:
+# What does this mean for a loop of small calls? :doc:`Exercise 4 </exercises/4_jit>` evaluates a
+# small random model in a loop, and asks whether :func:`jax.jit` helps, first without waiting and
+# then with it. The model draws two normal numbers :math:`a` and :math:`b`, and returns
+# :math:`14 a^2 + 13 b`:
 from jaxcap.kernels import random_model
 from jaxcap.kernels.random_model import my_model
 

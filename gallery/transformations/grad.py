@@ -141,8 +141,8 @@ slopes = jax.vmap(jax.grad(wave))(x)
 print(slopes)
 
 # %%
-# A document from 2023 printed the same twenty slopes, which another release of JAX had computed on
-# a GPU. How far are they from ours?
+# The notes of a course of 2023 list the same twenty slopes, as an older JAX computed them on a GPU.
+# How far are they from ours?
 from jaxcap.published.values import load_wave
 
 slopes_then = jnp.array(load_wave()["slope"])
@@ -225,8 +225,8 @@ figures.label_ends(plt.gca())
 # Each line is a V. To the right of its best step, the curve bends away: the error grows with the
 # step if the difference goes forward, and with its square if it is central. To the left, rounding
 # takes over. So even the best step costs digits. In 32 bits there are few to spare, which is why
-# gradients are checked in 64. The lowest points of two of these Vs, and a rule of thumb for a
-# central step, the cube root of the rounding error of a number near 1:
+# gradients are checked in 64. Here are the lowest points of two of these Vs. Below them is a rule
+# of thumb for the central step: the cube root of the rounding error of a number near 1.
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"
@@ -250,10 +250,11 @@ with jax.enable_x64(True):
     print(f"grad        {abs(by_grad - exact).max():.1e}")
 
 # %%
-# For a function of many numbers, JAX brings `a checker
-# <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ that steps in a
-# random direction. Its `cookbook
-# <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ has the other derivatives.
+# For a function of many numbers, JAX brings
+# `a checker <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ that
+# steps in a random direction. JAX's
+# `cookbook <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ shows other kinds
+# of derivatives, such as whole Jacobians.
 #
 # At a kink, grad has to choose
 # -----------------------------
@@ -375,11 +376,11 @@ headers = ("way", "runs of Python in ten calls", "operations a call")
 Table("What is left for Python", headers, rows)
 
 # %%
-# Without ``jit``, every call runs the Python function, under the eyes of ``grad`` and ``vmap``, and
-# dispatches each operation. With ``jit`` inside, a single operation is left. But ``vmap`` is still
-# Python, and has to work out in each call what that operation becomes for a whole array. With
-# ``jit`` around everything, a call goes straight to the compiled program. Hence the advice to put
-# ``jit`` on the outside.
+# Without ``jit``, every call runs your Python function again, with ``grad`` and ``vmap`` following
+# each step, and dispatches each operation by itself. With ``jit`` inside, a single operation is
+# left. But ``vmap`` is still Python, and has to work out in each call what that operation becomes
+# for a whole array. With ``jit`` around everything, a call goes straight to the compiled program.
+# Hence the advice to put ``jit`` on the outside.
 #
 # Six ways to a thousand gradients
 # --------------------------------

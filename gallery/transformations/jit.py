@@ -176,9 +176,9 @@ before, after = kernels["wave"]
 # what factor will the time for a million numbers change?
 #
 # Both ways take turns on ten thousand to ten million numbers, in several fresh processes, and the
-# intervals are over those processes. On a machine with a GPU, both of its devices measure all
-# functions at all sizes. Without one, ``wave`` is measured at all sizes, and the others at a
-# million numbers.
+# intervals are over those processes. On a machine with a GPU, all four functions run at all sizes,
+# on the GPU and on the CPU. Without a GPU, only ``wave`` does, and the others run at a million
+# numbers.
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 
 results = JIT.run(budget_s=0.03)
@@ -199,7 +199,7 @@ _ = figures.scaling(
 
 # %%
 # And here are all four functions, each compared with itself op by op. Does the gain depend on the
-# size as you would expect, with calls at the small end and memory at the large one?
+# size as you would expect, if calls matter most for small arrays, and memory for large ones?
 on_device.speedups(over=OP_BY_OP)
 
 # %%
@@ -246,9 +246,10 @@ jit_pays_on_few
 # Arithmetic remains to be done
 # -----------------------------
 # Arithmetic takes time, too. ``jit`` saves trips through memory and calls from Python. It saves
-# arithmetic only if a function computes the same thing twice, or a thing that nobody uses, and XLA
-# finds neither in our four. (``selu`` discards some of its exponentials, but only once they are
-# there to choose from.) So each sine and each exponential remains to be computed.
+# arithmetic where XLA can simplify a formula, or where a function computes the same thing twice, or
+# a thing that nobody uses, and XLA finds little of that in our four. (``selu`` discards some of its
+# exponentials, but only once they are there to choose from.) So each sine and each exponential
+# remains to be computed.
 #
 # How much of the time is arithmetic? Compile four functions that each become a single kernel. They
 # read and write the same amount of memory, and differ only in what they compute in between:

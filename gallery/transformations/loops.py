@@ -169,8 +169,8 @@ _ = figures.scaling(
 )
 
 # %%
-# Unrolling saves the counting, but not the kernels
-# -------------------------------------------------
+# Unrolling saves the counting, and here none of the kernels
+# ----------------------------------------------------------
 # Now for all later calls. A loop has to count, and to check whether it is done. An unrolled program
 # does neither, and the compiler sees all of its steps at once. So is the longer program faster?
 # Here are a hundred steps first, and then all lengths:
@@ -224,9 +224,10 @@ unrolled_fusions = fusions[PYTHON]
 
 # %%
 # The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. With one or
-# more for each step, XLA hasn't merged a step with the next, and it has a reason. Each angle is
-# needed twice: for its sine, and for the next angle. A fusion across steps would have to compute it
-# twice.
+# more for each step, XLA hasn't merged a step with the next, and there is a likely reason. Each
+# angle is needed twice, for its sine and for the next angle, so a fusion across steps would have to
+# compute it twice. (In :doc:`a chain of cosines </tutorials/transformations/static_arguments>`,
+# where each result is used once, XLA does merge the steps.)
 #
 # The unrolled program saves the counting, and still starts every kernel. So it may beat a loop that
 # starts the same kernels and counts as well. Against a loop that XLA has turned into a single
@@ -292,8 +293,8 @@ print(f"{slope:.4f}")
 
 
 # %%
-# Mapped, both branches run
-# -------------------------
+# With a mapped condition, both branches run
+# ------------------------------------------
 # ``lax.cond`` runs one of two functions. :doc:`vmap </tutorials/transformations/vmap>` turns a
 # function of one example into one of a batch, whose examples may disagree about the branch:
 def branch(x):
@@ -304,12 +305,13 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
     print(fill(" ".join(operations(of, x)), 70))
 
 # %%
-# The ``cond`` is gone. A batch computes both branches for all examples and then selects, `as
-# documented <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__. However rarely an
-# expensive branch is chosen, every example pays for it.
+# The ``cond`` is gone, because its condition differs from example to example. A batch computes both
+# branches for all examples and then selects,
+# `as documented <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__. However rarely
+# an expensive branch is chosen, every example pays for it.
 #
-# Mapped, a loop waits for the last
-# ---------------------------------
+# A mapped loop waits for the last example
+# ----------------------------------------
 # Let a hundred pendulums go, and count the steps that each of them takes to reach the bottom:
 Source(pendulum.steps_to_bottom)
 
@@ -370,8 +372,9 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 # :measured:`unrolled than the scan`. So start with ``scan``, which compiles one step, has a
 # gradient and collects results, and measure before you unroll. Take ``while_loop`` if only the
 # values say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``,
-# both branches of a ``cond`` run, and a loop waits for the last of its examples: with one that
-# takes far longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
+# both branches of a ``cond`` run if its condition is mapped, and a loop waits for the last of its
+# examples: with one that takes far longer than the others, ``vmap`` was
+# :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`gradients </tutorials/transformations/grad>`.

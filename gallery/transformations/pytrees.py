@@ -5,8 +5,8 @@ How should you pack parameters?
 A model is many arrays, and its optimiser keeps more of them. JAX takes them in dicts, lists and
 classes of your own, nested to any depth, and calls such a nest a *pytree*. On this page we train a
 model that lives in a dict, and find out which changes of a tree make JAX compile again. Then we
-measure what two choices cost: a thousand small arrays or a single large one, and a module of Flax,
-which a step changes, or a dict, which a step replaces.
+measure what two choices cost: a thousand small arrays instead of a single large one, and a Flax
+module, which a step changes, instead of a dict, which it replaces.
 """
 
 # %%
@@ -226,7 +226,7 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# Was your guess near? The step with a list of a thousand leaves was
+# How close was your guess? The step with a list of a thousand leaves was
 # :measured:`thousand_leaves than the one with a single array`. With these leaves in nested dicts,
 # it was :measured:`nested than with a list`.
 #

@@ -81,9 +81,9 @@ except jax.errors.TracerBoolConversionError as error:
 
 # %%
 # There are two ways to put the choice into the program itself. :func:`jax.numpy.where` computes
-# both sides and picks one, number by number. :func:`jax.lax.cond` picks one of two functions and,
-# outside of ``vmap``, runs only that one, which is worth its longer form when the branches are
-# expensive:
+# both sides and picks one, number by number. :func:`jax.lax.cond` picks one of two functions and
+# runs only that one (unless ``vmap`` maps the condition), which is worth its longer form when the
+# branches are expensive:
 @jax.jit
 def leaky_where(x):
     return jnp.where(x > 0, x, 0.01 * x)
@@ -99,9 +99,10 @@ print(leaky_where(-2.0), leaky_cond(-2.0))
 # %%
 # A static argument keeps its value
 # ---------------------------------
-# For a loop or a shape there is no such choice to make, but the message about shapes ended with
-# another remedy. An argument that is *static* is not replaced by a tracer: the function sees its
-# value while it is traced. You can say which one by its position or, more safely, by its name:
+# A shape can't be chosen inside a program, and for the loop, too, there is a shorter way to begin
+# with: the message about shapes ended with another remedy. An argument that is *static* is not
+# replaced by a tracer: the function sees its value while it is traced. You can say which one by its
+# position or, more safely, by its name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
 
 
@@ -408,9 +409,9 @@ except ValueError as error:
 total(matrix, axis=(0, 1))
 
 # %%
-# If you have several settings, keep them in a frozen dataclass, which is hashable and equal to any
-# other with the same values. Beware of plain classes. They are hashable, too, but each object
-# equals only itself:
+# If you have several settings, keep them in a frozen dataclass, which is hashable if its fields
+# are, and equal to any other with the same values. Beware of plain classes. They are hashable, too,
+# but each object equals only itself:
 from dataclasses import dataclass
 
 

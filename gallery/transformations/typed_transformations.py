@@ -267,8 +267,8 @@ types_cost_little
 
 # %%
 # ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`. A difference of the first kind means nothing unless it
-# is clearly larger than the second.
+# :measured:`control than the first jax.jit`. The difference between the types counts for something
+# only if it is clearly larger than that of the control.
 #
 # To a type checker, an array is an array
 # ---------------------------------------

@@ -237,9 +237,9 @@ for name, program in programs.items():
 # What do you save, and over what?
 # --------------------------------
 # Now for the clock. Examples get 64 features, batches grow, and everything is compiled. The Python
-# loop calls a compiled function for each example. Against the loop, ``vmap`` has two advantages at
-# once: a single call, and a single operation on the whole batch. To tell them apart, a fourth rival
-# has only the single call. It compiles the loop as well, with :func:`jax.lax.map`, so that the loop
+# loop calls a compiled function for each example. ``vmap`` has two advantages over that loop: a
+# single call, and a single operation on the whole batch. To tell the two apart, we add a version
+# that has only the first. It compiles the loop as well, with :func:`jax.lax.map`, so that the loop
 # runs on the device but still takes one example after another:
 Source(batching.losses_by_loop, batching.logistic_losses_in_turn)
 

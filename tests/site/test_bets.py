@@ -284,4 +284,4 @@ def test_measurement_is_quoted_with_its_interval() -> None:
     assert quoted.startswith("Measured on ")
     assert "“jit” was 3.0 times faster than “NumPy” (95% interval " in quoted
     quoted = bet_on(CLAIMS["undecided"])["measured"]
-    assert "“jit” was neither certainly faster nor certainly slower than “NumPy” (" in quoted
+    assert "“jit” was not measurably faster or slower than “NumPy” (" in quoted

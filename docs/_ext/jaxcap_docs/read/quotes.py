@@ -23,6 +23,11 @@ logger = logging.getLogger(__name__)
 QUOTED = "jaxcap-measured"  # the class of what the role quotes
 # A number in the notation of programs, such as 9.2e-05.
 _POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
+# By verdict on an interval around 1: the words for it in a sentence, and what leads to the other side.
+_AROUND_ONE = {
+    "no faster": ("about as fast", "as"),
+    "undecided": ("not measurably faster or slower", "than"),
+}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -95,13 +100,15 @@ def comparative(speedup: str, other: str) -> tuple[str, str]:
     >>> comparative("1.9 times slower", "NumPy")
     ('1.9 times slower', ' than NumPy')
     >>> comparative("no faster (0.9 to 1.2)", "NumPy")
-    ('no faster', ' than NumPy (0.9 to 1.2)')
+    ('about as fast', ' as NumPy (0.9 to 1.2 times as fast)')
     >>> comparative("undecided (0.5 to 3.1)", "NumPy")
-    ('neither certainly faster nor certainly slower', ' than NumPy (0.5 to 3.1)')
+    ('not measurably faster or slower', ' than NumPy (0.5 to 3.1 times as fast)')
     """
     verdict, parenthesis, interval = speedup.partition(" (")
-    words = {"undecided": "neither certainly faster nor certainly slower"}.get(verdict, verdict)
-    return words, f" than {other}{parenthesis}{interval}"
+    if verdict in _AROUND_ONE:
+        words, than = _AROUND_ONE[verdict]
+        return words, f" {than} {other} ({interval.removesuffix(')')} times as fast)"
+    return verdict, f" than {other}{parenthesis}{interval}"
 
 
 def in_digits(text: str) -> str:
