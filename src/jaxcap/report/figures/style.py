@@ -145,21 +145,22 @@ def log_axis(
 ) -> None:
     """Make an axis logarithmic that holds two positive numbers, with at least two ticks.
 
-    Ticks are at powers of ten, or where these are too few, at 1, 2 and 5 times them.
+    Ticks are at powers of ten, or where there is no room for two of these, at multiples of them:
+    at three or more if possible, because the axis would look like a linear one with two.
     """
     room = (high / low) ** margin * 1.03
     low, high = low / room, high * room
     decades = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
-    tenths = [10.0**n for n in decades]
-    ticks = [tick for tick in tenths if low <= tick <= high]
+    for multiples, least in (((1,), 2), ((1, 2, 5), 3), ((1, 2, 3, 5, 7), 2)):
+        places = [multiple * 10.0**n for n in decades for multiple in multiples]
+        ticks = [place for place in places if low <= place <= high]
+        if len(ticks) >= least:
+            break
+    else:  # widen to the nearest ones
+        low, high = max(t for t in places if t <= low), min(t for t in places if t >= high)
+        ticks = [place for place in places if low <= place <= high]
     step = ceil(len(ticks) / most_ticks)
-    ticks = ticks[(len(ticks) - 1) % step :: step] if ticks else []
-    if len(ticks) < 2:
-        fine = [m * tick for tick in tenths for m in (1, 2, 5)]
-        ticks = [tick for tick in fine if low <= tick <= high]
-        if len(ticks) < 2:  # widen to the nearest ones
-            low, high = max(t for t in fine if t <= low), min(t for t in fine if t >= high)
-            ticks = [tick for tick in fine if low <= tick <= high]
+    ticks = ticks[(len(ticks) - 1) % step :: step]
     is_x = axis is axis.axes.xaxis
     (axis.axes.set_xscale if is_x else axis.axes.set_yscale)("log")
     axis.set_major_locator(FixedLocator(ticks))
