@@ -99,7 +99,7 @@ class TestScaling:
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("size", figures.TIME)
         assert axes.get_title(loc="left") == "A title"
         assert figure.get_suptitle().replace("\n", " ") == (
-            "jit is 4.000 times faster than op by op at size 10, 4.000 times at size 1,000 (one process)"
+            "jit is 4.000 times faster than “op by op” at size 10, 4.000 times at size 1,000 (one process)"
         )
         assert axes.get_legend() is None
         assert {"op by op\n1.0 ms", "jit\n250 µs", "100 µs"} <= set(texts(figure))
@@ -239,7 +239,7 @@ class TestRatios:
         low, high = axes.get_xlim()
         assert low < 1 / 1.1
         assert high > 4
-        assert figure.get_suptitle().startswith("jit is 4.000 times faster than op by op")
+        assert figure.get_suptitle().startswith("jit is 4.000 times faster than “op by op”")
 
     def test_needs_another_variant_in_turns(self, results: ResultSet) -> None:
         with pytest.raises(ResultsError, match="no other variant was measured in turns with 'jit'"):
@@ -290,7 +290,7 @@ class TestRunningTotal:
         slow = make_pair([1e-3] * 6, [2e-3] * 6)
         figure = figures.running_total(slow, over="jit")
         assert not [line for line in figure.axes[0].lines if line.get_marker() == "o"]
-        assert "op by op never pays off" in figure.get_suptitle()
+        assert "“op by op” never pays off" in figure.get_suptitle()
 
 
 def test_dumbbell_joins_two_numbers_in_each_row() -> None:

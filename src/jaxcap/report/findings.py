@@ -58,16 +58,15 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     x
         Name of the axis.
     """
-    variant, over = map(_in_a_sentence, (variant, over))
     ordered = sorted(points, key=lambda point: point[0])
     (first, least), (last, most) = ordered[0], ordered[-1]
     at_first, at_last = (f"at {place(x, position)}" for position in (first, last))
     verdicts = [speedup.verdict for _, speedup in ordered]
     others = [i for i, verdict in enumerate(verdicts) if verdict != most.verdict]
+    if not others and (len(ordered) == 1 or most.verdict == "undecided"):
+        return comparison(variant, over, most, at=at_last if len(ordered) == 1 else "")
+    variant, over = map(_in_a_sentence, (variant, over))
     if not others:
-        if len(ordered) == 1 or most.verdict == "undecided":
-            where = at_last if len(ordered) == 1 else ""
-            return comparison(variant, over, most, at=where)
         text = f"{_with_factor(variant, over, least)} {at_first}, {_factor(most)} {at_last}"
     elif most.verdict == "undecided":
         decided = next(pair for pair in reversed(ordered) if pair[1].verdict != "undecided")
@@ -294,14 +293,12 @@ def _is_denied(speedup: Speedup) -> bool:
 
 
 def _in_a_sentence(name: str) -> str:
-    """Put what follows a name's first comma into brackets, for commas to divide only the sentence."""
-    head, comma, rest = name.partition(", ")
-    return f"{head} ({rest})" if comma else name
+    """Quote a name of several words, which a sentence would otherwise run into its own."""
+    return f"“{name}”" if " " in name else name
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:
-    verb = "are" if variant.endswith(" devices") else "is"
-    return f"{variant} {verb} {verdict(speedup)} than {over}"
+    return f"{variant} is {verdict(speedup)} than {over}"
 
 
 def _factor(speedup: Speedup) -> str:
