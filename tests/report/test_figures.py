@@ -406,8 +406,8 @@ class TestPanels:
         )
         figure = figures.panels(results, title="All")
         assert [axes.get_title(loc="left") for axes in figure.axes] == [
-            "function wave",
-            "function selu",
+            "wave",
+            "selu",
         ]
         for axes in figure.axes:
             assert axes.get_xlabel() == "size"
@@ -419,8 +419,8 @@ class TestPanels:
     def test_points_where_no_number_takes_several_values_in_a_panel(self) -> None:
         figure = figures.panels(make_set(sized("wave", 10, "a"), sized("selu", 20, "b")))
         assert [axes.get_title(loc="left") for axes in figure.axes] == [
-            "function wave, size 10",
-            "function selu, size 20",
+            "wave, size 10",
+            "selu, size 20",
         ]
         first, second = ([t.get_text() for t in axes.get_yticklabels()] for axes in figure.axes)
         assert (first, second) == (["a"], ["b"])

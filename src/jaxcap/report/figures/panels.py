@@ -83,7 +83,7 @@ def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     """Choose a parameter for the x axis, and split results by the values of the other parameters.
 
     The parameter is the numeric one with the most values, or None if it takes only one value in each
-    part; the device does not count as a parameter. Parts are named like ``"function wave"``.
+    part; the device does not count as a parameter. Parts are named like ``"wave, size 10"``.
     """
     columns = [column for column in results.varying() if column != "device"]
     values = {c: {result.parameters.get(c) for result in results} for c in columns}
@@ -100,15 +100,18 @@ def _parts_by(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet
     groups: dict[str, list[Result]] = {}
     for result in results:
         values = {c: result.parameters[c] for c in columns if c in result.parameters}
-        name = ", ".join(f"{c} {_shown(value)}" for c, value in values.items())
+        name = ", ".join(_named(c, value) for c, value in values.items())
         groups.setdefault(name, []).append(result)
     return {name: results.subset(group) for name, group in groups.items()}
 
 
-def _shown(value: object) -> str:
+def _named(parameter: str, value: object) -> str:
+    """Name the value of a parameter, which needs the parameter's name unless it is a word."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return findings.in_words(value)
-    return str(value)
+        return f"{parameter} {findings.in_words(value)}"
+    return f"{parameter} {value}"
 
 
 def _draw_line_panels(
