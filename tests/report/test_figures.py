@@ -186,7 +186,7 @@ class TestBars:
 
     def test_names_the_parameters_that_vary(self, results: ResultSet) -> None:
         labelled = texts(bars(results + make_set(make_result("other", parameters={"k": 1}))))
-        assert "jit, 1000" in labelled
+        assert "jit, 1,000" in labelled
         assert "other, 1" in labelled
 
     def test_draws_another_value(self, results: ResultSet) -> None:
@@ -208,7 +208,7 @@ class TestBars:
         (axes,) = figure.axes
         assert axes.get_xscale() == "log"
         assert not axes.patches
-        assert "op by op, 1000" in texts(figure)
+        assert "op by op, 1,000" in texts(figure)
 
 
 @pytest.mark.parametrize("fastest_s", [1e-3, 1e-6])

@@ -133,6 +133,10 @@ def test_names_of_several_words_are_quoted() -> None:
         "“bfloat16 and float32” and float32 are about equally fast"
     )
     assert findings.pay_off("jit, dot", "NumPy", UNSURE, None).startswith("Whether “jit, dot” ever")
+    said = findings.extremes("NumPy", {"jit in each call (dot)": FASTER, "jit (dot)": SLOWER})
+    assert said.replace("3.00", "3.0") == (
+        "“jit in each call” (dot) is 3.0 times faster than NumPy; jit (dot) 3.0 times slower"
+    )
     said = findings.trend("scan, unroll=10", "Python loop", [(10, FASTER)], x="steps")
     assert said.startswith("“scan, unroll=10” is")
 

@@ -212,9 +212,7 @@ def of_times(
         variant = last[0].variant
         points = [(float(result.parameters[x]), speedup) for result, speedup in pairs]
         return trend(variant, over, points, x=x)
-    names = {name_of(compared, result, x): speedups[result.key] for result in last}
-    if len(last) > 1 == len(compared.variants):
-        names = {f"{last[0].variant}, {name}": speedup for name, speedup in names.items()}
+    names = {_with_values(compared, result, x): speedups[result.key] for result in last}
     return extremes(over, names, at=_where(last, x) if x else "")
 
 
@@ -229,10 +227,21 @@ def first_everywhere(results: ResultSet) -> str:
 
 def name_of(results: ResultSet, result: Result, x: str | None = None) -> str:
     """Name a result by what tells it from the others at the same place: variant and parameters."""
-    columns = [column for column in results.varying() if column != x]
-    values = [str(result.parameters[c]) for c in columns if c in result.parameters]
+    values = _values(results, result, x)
     named = [result.variant] if len(results.variants) > 1 or not values else []
     return ", ".join(named + values)
+
+
+def _with_values(results: ResultSet, result: Result, x: str | None) -> str:
+    """Name a result for a sentence: its variant, and in brackets what else tells it from others."""
+    values = ", ".join(_values(results, result, x))
+    return f"{result.variant} ({values})" if values else result.variant
+
+
+def _values(results: ResultSet, result: Result, x: str | None) -> list[str]:
+    columns = [column for column in results.varying() if column != x]
+    values = (result.parameters[c] for c in columns if c in result.parameters)
+    return [in_words(value) if type(value) in {int, float} else str(value) for value in values]
 
 
 def place(x: str, position: float) -> str:
@@ -294,7 +303,8 @@ def _is_denied(speedup: Speedup) -> bool:
 
 def _in_a_sentence(name: str) -> str:
     """Quote a name of several words, which a sentence would otherwise run into its own."""
-    return f"“{name}”" if " " in name else name
+    variant, bracket, values = name.partition(" (")
+    return (f"“{variant}”" if " " in variant else variant) + bracket + values
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:
