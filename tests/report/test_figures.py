@@ -194,7 +194,7 @@ class TestBars:
         figure = bars(chosen, value=lambda result: result.time.rate(6, "images"), label="speed")
         widths = [bar.get_width() for bar in figure.axes[0].patches]  # type: ignore[attr-defined]
         assert widths == pytest.approx([6 / result.time.value for result in chosen.results])
-        assert {"speed", "6000 images/s"} <= set(texts(figure))
+        assert {"speed", "6,000 images/s"} <= set(texts(figure))
 
     def test_gives_a_variant_one_colour(self, results: ResultSet) -> None:
         close = results.subset(r for r in results if r.time.value > 50e-6)

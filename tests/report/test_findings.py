@@ -102,7 +102,7 @@ def test_a_range_with_an_uncertain_end_is_no_range() -> None:
         findings.spread({"a": narrow, "b": wide}) == f"b: {wide.range} images/s; a: {narrow.short}"
     )
     assert findings.spread({"a": narrow}) == f"a: {narrow.short}"
-    assert findings.spread({"a": narrow, "c": narrow}).startswith("From 1000 images/s (a) to")
+    assert findings.spread({"a": narrow, "c": narrow}).startswith("From 1,000 images/s (a) to")
 
 
 @pytest.mark.parametrize(
