@@ -16,6 +16,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color, to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
@@ -413,7 +414,7 @@ class TestPanels:
             assert axes.get_xlabel() == "size"
             assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1k"]
             assert list(points(axes)) == ["a", "b"]
-        (legend,) = figure.legends
+        (legend,) = figure.findobj(Legend)
         assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
 
     def test_points_where_no_number_takes_several_values_in_a_panel(self) -> None:
@@ -425,6 +426,19 @@ class TestPanels:
         first, second = ([t.get_text() for t in axes.get_yticklabels()] for axes in figure.axes)
         assert (first, second) == (["a"], ["b"])
 
+    def test_a_part_with_one_place_has_rows_below_the_lines_of_others(self) -> None:
+        both = [sized("wave", size, v) for size in (10, 1000) for v in "ab"]
+        figure = figures.panels(make_set(*both, sized("selu", 20, "c"), sized("selu", 20, "d")))
+        lines, rows = figure.axes
+        assert (lines.get_title(loc="left"), rows.get_title(loc="left")) == (
+            "wave",
+            "selu, size 20",
+        )
+        assert list(points(lines)) == ["a", "b"]
+        assert [label.get_text() for label in rows.get_yticklabels()] == ["c", "d"]
+        assert lines.get_ylim() == rows.get_xlim()
+        assert {"a", "b"} <= {text.get_text().partition("\n")[0] for text in lines.texts}
+
     def test_the_subject_is_named_once(self) -> None:
         for results in make_set(sized("wave", 10)), make_set(sized("wave", 10), sized("selu", 10)):
             figure = figures.panels(results, title="A title")
@@ -433,7 +447,7 @@ class TestPanels:
             assert words.count("A title") == 1
 
     def test_panels_share_their_axis_of_time(self) -> None:
-        results = make_set(*(sized(f, size) for f, size in (("wave", 1), ("wave", 8), ("selu", 1))))
+        results = make_set(*(sized(f, size) for f in ("wave", "selu") for size in (1, 8)))
         low, high = zip(*(axes.get_ylim() for axes in figures.panels(results).axes), strict=True)
         assert len(set(low)) == len(set(high)) == 1
 

@@ -241,7 +241,7 @@ def _with_values(results: ResultSet, result: Result, x: str | None) -> str:
 def _values(results: ResultSet, result: Result, x: str | None) -> list[str]:
     columns = [column for column in results.varying() if column != x]
     values = (result.parameters[c] for c in columns if c in result.parameters)
-    return [in_words(value) if type(value) in {int, float} else str(value) for value in values]
+    return [str(v) if isinstance(v, str | bool) else in_words(v) for v in values]
 
 
 def place(x: str, position: float) -> str:
