@@ -352,8 +352,7 @@ ways = {"exact shapes": fast_mean, "padded": mean_after_padding}
 figure, axes = plt.subplots()
 for name, way in ways.items():
     jax.clear_caches()
-    start = time.perf_counter()
-    passed = [0.0]
+    start, passed = time.perf_counter(), [0.0]
     for a in arrays:
         way(a).block_until_ready()
         passed.append(time.perf_counter() - start)
