@@ -146,7 +146,7 @@
     const status = element("p", {});
     status.setAttribute("role", "status");
     const place = element("div", {});
-    const summary = element("summary", {}, `Bet first: is “${data.variant}” faster than “${data.over}”?`);
+    const summary = element("summary", {});
     const details = element("details", {}, summary, place, status);
     let answers = [];
 
@@ -160,6 +160,8 @@
     function show() {
       const { mode, bets } = load();
       const bet = bets[data.page];
+      const asked = bet ? "Your bet" : "Bet first";
+      summary.textContent = `${asked}: is “${data.variant}” faster than “${data.over}”?`;
       place.replaceChildren(...(bet || mode === "off" ? [] : [question(data, onBet)]));
       status.textContent = bet ? `${verdict(score(bet, data), data)} ${tally()}` : "";
       if (mode === "off") {

@@ -355,7 +355,7 @@ _ = figures.bars(
 # %%
 # Was it the waiting, or the calls? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
-# :measured:`scan than the loop of calls`. If the bars shrink in the same order as the number of
+# :measured:`scan than the loop of calls`. If the times shrink in the same order as the number of
 # calls, then this loop spends its time on calls. *scan* and *vmap* both make a single call, and
 # differ only inside it: *vmap* needn't finish one value before it starts the next.
 #

@@ -147,7 +147,7 @@ class TestWording:
         wide = Speedup(427.0, 49.0, 4515.0, 0.95, "", "6 processes", "prediction")
         text = repr(replace(claim(TEXT, FASTER, EVIDENCE), estimate=wide))
         assert "427" not in text
-        assert "somewhere from 50 to 4520 times faster" in text
+        assert "somewhere from 50 to 4,520 times faster" in text
 
     def test_keeps_capitals_within(self) -> None:
         assert claim("JAX is faster than NumPy", FASTER, EVIDENCE).sentence == (

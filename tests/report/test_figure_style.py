@@ -76,8 +76,10 @@ def test_names_that_nobody_knows_differ_as_long_as_there_are_colours() -> None:
     ("low", "high", "ticks"),
     [
         (1e-6, 1e-3, ["1 µs", "10 µs", "100 µs", "1 ms"]),
-        (2e-3, 7e-3, ["2 ms", "5 ms"]),
-        (3e-3, 3.1e-3, ["2 ms", "5 ms"]),
+        (3e-6, 3e-4, ["10 µs", "100 µs"]),
+        (6e-3, 80e-3, ["10 ms", "20 ms", "50 ms"]),
+        (25e-3, 101e-3, ["30 ms", "50 ms", "70 ms", "100 ms"]),
+        (3e-3, 3.1e-3, ["3 ms", "3.1 ms"]),
         (1e-9, 1e6, ["1 ns", "1 µs", "1 ms", "1 s", "1 ks", "1 Ms"]),
     ],
 )

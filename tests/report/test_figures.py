@@ -16,6 +16,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color, to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
@@ -99,7 +100,7 @@ class TestScaling:
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("size", figures.TIME)
         assert axes.get_title(loc="left") == "A title"
         assert figure.get_suptitle().replace("\n", " ") == (
-            "jit is 4.000 times faster than op by op at size 10, 4.000 times at size 1,000 (one process)"
+            "jit is 4.000 times faster than “op by op” at size 10, 4.000 times at size 1,000 (one process)"
         )
         assert axes.get_legend() is None
         assert {"op by op\n1.0 ms", "jit\n250 µs", "100 µs"} <= set(texts(figure))
@@ -186,7 +187,7 @@ class TestBars:
 
     def test_names_the_parameters_that_vary(self, results: ResultSet) -> None:
         labelled = texts(bars(results + make_set(make_result("other", parameters={"k": 1}))))
-        assert "jit, 1000" in labelled
+        assert "jit, 1,000" in labelled
         assert "other, 1" in labelled
 
     def test_draws_another_value(self, results: ResultSet) -> None:
@@ -194,7 +195,7 @@ class TestBars:
         figure = bars(chosen, value=lambda result: result.time.rate(6, "images"), label="speed")
         widths = [bar.get_width() for bar in figure.axes[0].patches]  # type: ignore[attr-defined]
         assert widths == pytest.approx([6 / result.time.value for result in chosen.results])
-        assert {"speed", "6000 images/s"} <= set(texts(figure))
+        assert {"speed", "6,000 images/s"} <= set(texts(figure))
 
     def test_gives_a_variant_one_colour(self, results: ResultSet) -> None:
         close = results.subset(r for r in results if r.time.value > 50e-6)
@@ -208,7 +209,7 @@ class TestBars:
         (axes,) = figure.axes
         assert axes.get_xscale() == "log"
         assert not axes.patches
-        assert "op by op, 1000" in texts(figure)
+        assert "op by op, 1,000" in texts(figure)
 
 
 @pytest.mark.parametrize("fastest_s", [1e-3, 1e-6])
@@ -239,7 +240,7 @@ class TestRatios:
         low, high = axes.get_xlim()
         assert low < 1 / 1.1
         assert high > 4
-        assert figure.get_suptitle().startswith("jit is 4.000 times faster than op by op")
+        assert figure.get_suptitle().startswith("jit is 4.000 times faster than “op by op”")
 
     def test_needs_another_variant_in_turns(self, results: ResultSet) -> None:
         with pytest.raises(ResultsError, match="no other variant was measured in turns with 'jit'"):
@@ -290,7 +291,7 @@ class TestRunningTotal:
         slow = make_pair([1e-3] * 6, [2e-3] * 6)
         figure = figures.running_total(slow, over="jit")
         assert not [line for line in figure.axes[0].lines if line.get_marker() == "o"]
-        assert "op by op never pays off" in figure.get_suptitle()
+        assert "“op by op” never pays off" in figure.get_suptitle()
 
 
 def test_dumbbell_joins_two_numbers_in_each_row() -> None:
@@ -406,24 +407,37 @@ class TestPanels:
         )
         figure = figures.panels(results, title="All")
         assert [axes.get_title(loc="left") for axes in figure.axes] == [
-            "function wave",
-            "function selu",
+            "wave",
+            "selu",
         ]
         for axes in figure.axes:
             assert axes.get_xlabel() == "size"
             assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1k"]
             assert list(points(axes)) == ["a", "b"]
-        (legend,) = figure.legends
+        (legend,) = figure.findobj(Legend)
         assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
 
     def test_points_where_no_number_takes_several_values_in_a_panel(self) -> None:
         figure = figures.panels(make_set(sized("wave", 10, "a"), sized("selu", 20, "b")))
         assert [axes.get_title(loc="left") for axes in figure.axes] == [
-            "function wave, size 10",
-            "function selu, size 20",
+            "wave, size 10",
+            "selu, size 20",
         ]
         first, second = ([t.get_text() for t in axes.get_yticklabels()] for axes in figure.axes)
         assert (first, second) == (["a"], ["b"])
+
+    def test_a_part_with_one_place_has_rows_below_the_lines_of_others(self) -> None:
+        both = [sized("wave", size, v) for size in (10, 1000) for v in "ab"]
+        figure = figures.panels(make_set(*both, sized("selu", 20, "c"), sized("selu", 20, "d")))
+        lines, rows = figure.axes
+        assert (lines.get_title(loc="left"), rows.get_title(loc="left")) == (
+            "wave",
+            "selu, size 20",
+        )
+        assert list(points(lines)) == ["a", "b"]
+        assert [label.get_text() for label in rows.get_yticklabels()] == ["c", "d"]
+        assert lines.get_ylim() == rows.get_xlim()
+        assert {"a", "b"} <= {text.get_text().partition("\n")[0] for text in lines.texts}
 
     def test_the_subject_is_named_once(self) -> None:
         for results in make_set(sized("wave", 10)), make_set(sized("wave", 10), sized("selu", 10)):
@@ -433,7 +447,7 @@ class TestPanels:
             assert words.count("A title") == 1
 
     def test_panels_share_their_axis_of_time(self) -> None:
-        results = make_set(*(sized(f, size) for f, size in (("wave", 1), ("wave", 8), ("selu", 1))))
+        results = make_set(*(sized(f, size) for f in ("wave", "selu") for size in (1, 8)))
         low, high = zip(*(axes.get_ylim() for axes in figures.panels(results).axes), strict=True)
         assert len(set(low)) == len(set(high)) == 1
 

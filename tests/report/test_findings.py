@@ -102,7 +102,7 @@ def test_a_range_with_an_uncertain_end_is_no_range() -> None:
         findings.spread({"a": narrow, "b": wide}) == f"b: {wide.range} images/s; a: {narrow.short}"
     )
     assert findings.spread({"a": narrow}) == f"a: {narrow.short}"
-    assert findings.spread({"a": narrow, "c": narrow}).startswith("From 1000 images/s (a) to")
+    assert findings.spread({"a": narrow, "c": narrow}).startswith("From 1,000 images/s (a) to")
 
 
 @pytest.mark.parametrize(
@@ -123,18 +123,22 @@ def test_extremes_name_the_best_and_the_worst() -> None:
     assert findings.extremes("NumPy", {"a": FASTER}).startswith("a is 3.0")
 
 
-def test_names_with_commas_leave_those_of_the_sentence() -> None:
+def test_names_of_several_words_are_quoted() -> None:
     names = {"Flax, scan": FASTER, "jit, dot, NumPy": EQUAL, "Flax, naive": SLOWER}
-    said = findings.extremes("PyTorch, on the device", names).replace("3.00", "3.0")
+    said = findings.extremes("wait, then read", names).replace("3.00", "3.0")
     assert said == (
-        "Flax (scan) is 3.0 times faster than PyTorch (on the device); Flax (naive) 3.0 times slower"
+        "“Flax, scan” is 3.0 times faster than “wait, then read”; “Flax, naive” 3.0 times slower"
     )
-    assert findings.comparison("jit, dot", "NumPy, dot", EQUAL) == (
-        "jit (dot) and NumPy (dot) are about equally fast"
+    assert findings.comparison("bfloat16 and float32", "float32", EQUAL) == (
+        "“bfloat16 and float32” and float32 are about equally fast"
     )
-    assert findings.pay_off("jit, dot", "NumPy", UNSURE, None).startswith("Whether jit (dot) ever")
+    assert findings.pay_off("jit, dot", "NumPy", UNSURE, None).startswith("Whether “jit, dot” ever")
+    said = findings.extremes("NumPy", {"jit in each call (dot)": FASTER, "jit (dot)": SLOWER})
+    assert said.replace("3.00", "3.0") == (
+        "“jit in each call” (dot) is 3.0 times faster than NumPy; jit (dot) 3.0 times slower"
+    )
     said = findings.trend("scan, unroll=10", "Python loop", [(10, FASTER)], x="steps")
-    assert said.startswith("scan (unroll=10) is")
+    assert said.startswith("“scan, unroll=10” is")
 
 
 def test_lines_are_compared_at_a_place_that_is_named() -> None:

@@ -109,10 +109,10 @@ def mistake(name: str, wrong_s: float, processes: Sequence[float] = STEADY) -> M
 def test_worst_mistake_makes_the_call_look_too_slow_or_too_fast() -> None:
     too_slow, too_fast = mistake("anew each time", 3e-3), mistake("too early", 1e-6)
     text = "Calls timed wrong and right"
-    assert Mistakes([too_slow]).finding == f"{text}: off by a factor of up to 3"
+    assert Mistakes([too_slow]).finding == f"{text}: off by a factor of up to 3.00"
     assert Mistakes([too_slow, too_fast]).finding == f"{text}: off by a factor of up to 1,000"
     wild, alone = mistake("wild", 10.0, VARIED), mistake("alone", 10.0, (1.0,))
-    assert Mistakes([wild, alone, too_slow]).finding == f"{text}: off by a factor of up to 3"
+    assert Mistakes([wild, alone, too_slow]).finding == f"{text}: off by a factor of up to 3.00"
     assert Mistakes([wild, alone]).finding == text
 
 

@@ -200,11 +200,18 @@ def test_intensities_are_few_powers_of_ten_in_a_panel() -> None:
     assert all("10^" in label.get_text() for label in axes.get_xticklabels())
 
 
-def test_lines_that_are_close_share_a_label() -> None:
-    rates = {"float32": 100.0, "float64": 50.0, "bfloat16": 95.0}
+@pytest.mark.parametrize(
+    ("float64", "labels"),
+    [
+        (40.0, ["float32\nbfloat16", "float64"]),
+        (57.0, ["float32\nbfloat16\nfloat64"]),  # it would lie on the second of two lines
+    ],
+)
+def test_lines_that_are_close_share_a_label(float64: float, labels: list[str]) -> None:
+    rates = {"float32": 100.0, "float64": float64, "bfloat16": 95.0}
     ceilings = replace(CEILINGS, flops_per_s=rates)
     (axes,) = figures.roofline(ceilings, [], name=lambda _: "").axes
-    assert [text.get_text() for text in axes.texts] == ["float32\nbfloat16", "float64"]
+    assert [text.get_text() for text in axes.texts] == labels
 
 
 def test_figure_without_results_shows_the_roof() -> None:

@@ -95,3 +95,10 @@ def test_repr_shows_nothing_in_a_notebook_by_itself(
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     assert repr(TABLE) == plain
     assert capsys.readouterr().out == ""
+
+
+def test_cells_that_head_a_row_are_marked_for_narrow_pages() -> None:
+    table = Table("", ("size", "variant", "time"), [("10", "op by op", "1.2 ms")], heads=2)
+    html = table._repr_html_()
+    assert re.findall(r'class="jaxcap-head">([^<]*)<', html) == ["variant", "op by op"]
+    assert "<td>1.2 ms</td>" in html

@@ -109,6 +109,7 @@ def test_bet_is_scored_by_what_was_measured(
     expect(status).to_contain_text(bet_on(CLAIMS[name])["measured"])
     expect(status).to_contain_text(expected)
     expect(reader.get_by_role("button", name="Bet", exact=True)).to_have_count(0)
+    expect(reader.locator(".jaxcap-bet > details > summary")).to_contain_text("Your bet: is")
 
 
 def test_tally_is_kept_over_pages_until_it_is_cleared(reader: Page, site: Path) -> None:

@@ -433,10 +433,8 @@ def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
         a.recomputation is not None and a.conclusion is not published.Conclusion.NOT_COMPARABLE
         for a in assessments
     )
-    assert checked == f"{computed} published figures measured or computed again"
+    assert checked == f"{computed} published figures checked"
     mistakes = sum(a.conclusion is published.Conclusion.MISTAKE for a in assessments)
     assert f", {mistakes - len(refuted)} with a mistake" in outcome  # a wrong network is one
-    assert outcome.endswith(f"; {len(refuted)} more beyond what their device can do")
-    counted = outcome.partition(";")[0]
-    assert sum(map(int, re.findall(r"\d+", counted))) == computed
+    assert sum(map(int, re.findall(r"\d+", outcome))) == computed
     assert refuted

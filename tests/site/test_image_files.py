@@ -96,7 +96,7 @@ def test_all_that_decides_how_figures_look_is_watched() -> None:
 def test_figure_of_results_is_described_by_its_title_and_its_finding() -> None:
     figure = figures.bars(make_pair([1e-3] * 6, [2e-3] * 6), title="A title")
     assert image_files.describe(figure) == (
-        "jit is 2.000 times faster than op by op (one process). A title. "
+        "jit is 2.000 times faster than “op by op” (one process). A title. "
         "jit: 1.000 ms; op by op: 2.000 ms"
     )
 

@@ -29,6 +29,8 @@ const readerStatistics = (() => {
     return decimals ? `${sign}${text.slice(0, -decimals)}.${text.slice(-decimals)}` : sign + text;
   }
 
+  // With separators for thousands, of which decimals have none.
+  const shown = (number, places) => rounded(number, places).replace(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",");
   const percent = (share) => `${rounded(100 * share, 0)}%`;
 
   // Where the median of further processes will lie: `prediction_interval`.
@@ -88,7 +90,7 @@ const readerStatistics = (() => {
 
     get short() {
       const [scale, unit] = this.scale;
-      return `${rounded(this.value / scale, this.places)} ${unit}`.trimEnd();
+      return `${shown(this.value / scale, this.places)} ${unit}`.trimEnd();
     }
 
     get range() {
@@ -118,8 +120,8 @@ const readerStatistics = (() => {
 
     asRange(low, high, unit = "") {
       const [scale, ownUnit] = this.scale;
-      let [start, end] = [low, high].map((number) => rounded(number / scale, this.rangePlaces));
-      if (low > 0 && Number(start) === 0) {
+      let [start, end] = [low, high].map((number) => shown(number / scale, this.rangePlaces));
+      if (low > 0 && Number(rounded(low / scale, this.rangePlaces)) === 0) {
         start = Estimate.fromRuns([[low]], this.unit).short;
         unit = ownUnit;
       }

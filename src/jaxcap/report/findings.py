@@ -58,16 +58,15 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     x
         Name of the axis.
     """
-    variant, over = map(_in_a_sentence, (variant, over))
     ordered = sorted(points, key=lambda point: point[0])
     (first, least), (last, most) = ordered[0], ordered[-1]
     at_first, at_last = (f"at {place(x, position)}" for position in (first, last))
     verdicts = [speedup.verdict for _, speedup in ordered]
     others = [i for i, verdict in enumerate(verdicts) if verdict != most.verdict]
+    if not others and (len(ordered) == 1 or most.verdict == "undecided"):
+        return comparison(variant, over, most, at=at_last if len(ordered) == 1 else "")
+    variant, over = map(_in_a_sentence, (variant, over))
     if not others:
-        if len(ordered) == 1 or most.verdict == "undecided":
-            where = at_last if len(ordered) == 1 else ""
-            return comparison(variant, over, most, at=where)
         text = f"{_with_factor(variant, over, least)} {at_first}, {_factor(most)} {at_last}"
     elif most.verdict == "undecided":
         decided = next(pair for pair in reversed(ordered) if pair[1].verdict != "undecided")
@@ -213,9 +212,7 @@ def of_times(
         variant = last[0].variant
         points = [(float(result.parameters[x]), speedup) for result, speedup in pairs]
         return trend(variant, over, points, x=x)
-    names = {name_of(compared, result, x): speedups[result.key] for result in last}
-    if len(last) > 1 == len(compared.variants):
-        names = {f"{last[0].variant}, {name}": speedup for name, speedup in names.items()}
+    names = {_with_values(compared, result, x): speedups[result.key] for result in last}
     return extremes(over, names, at=_where(last, x) if x else "")
 
 
@@ -230,10 +227,21 @@ def first_everywhere(results: ResultSet) -> str:
 
 def name_of(results: ResultSet, result: Result, x: str | None = None) -> str:
     """Name a result by what tells it from the others at the same place: variant and parameters."""
-    columns = [column for column in results.varying() if column != x]
-    values = [str(result.parameters[c]) for c in columns if c in result.parameters]
+    values = _values(results, result, x)
     named = [result.variant] if len(results.variants) > 1 or not values else []
     return ", ".join(named + values)
+
+
+def _with_values(results: ResultSet, result: Result, x: str | None) -> str:
+    """Name a result for a sentence: its variant, and in brackets what else tells it from others."""
+    values = ", ".join(_values(results, result, x))
+    return f"{result.variant} ({values})" if values else result.variant
+
+
+def _values(results: ResultSet, result: Result, x: str | None) -> list[str]:
+    columns = [column for column in results.varying() if column != x]
+    values = (result.parameters[c] for c in columns if c in result.parameters)
+    return [str(v) if isinstance(v, str | bool) else in_words(v) for v in values]
 
 
 def place(x: str, position: float) -> str:
@@ -294,14 +302,13 @@ def _is_denied(speedup: Speedup) -> bool:
 
 
 def _in_a_sentence(name: str) -> str:
-    """Put what follows a name's first comma into brackets, for commas to divide only the sentence."""
-    head, comma, rest = name.partition(", ")
-    return f"{head} ({rest})" if comma else name
+    """Quote a name of several words, which a sentence would otherwise run into its own."""
+    variant, bracket, values = name.partition(" (")
+    return (f"“{variant}”" if " " in variant else variant) + bracket + values
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:
-    verb = "are" if variant.endswith(" devices") else "is"
-    return f"{variant} {verb} {verdict(speedup)} than {over}"
+    return f"{variant} is {verdict(speedup)} than {over}"
 
 
 def _factor(speedup: Speedup) -> str:

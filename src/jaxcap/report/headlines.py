@@ -178,7 +178,7 @@ class Mistakes:
         if not settled:
             return text
         worst = max(settled, key=attrgetter("value"))
-        return f"{text}: off by a factor of up to {float(worst.short):,.10g}"
+        return f"{text}: off by a factor of up to {worst.short}"
 
     def draw(self) -> Figure:
         """Join the wrong and the right time of each by a line."""

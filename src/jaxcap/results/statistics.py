@@ -53,7 +53,7 @@ class Estimate:
     >>> print(time)
     1.20 ms (95% interval 1.14 to 1.36, one process)
     >>> time.rate(1000, "images").short
-    '833000 images/s'
+    '833,000 images/s'
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class Estimate:
         scale, own_unit = self._scale()
         places = self._range_places()
         start, end = (_rounded(number / scale, places) for number in (low, high))
-        if low > 0 == float(start):
+        if low > 0 == round(low / scale, places):
             start = Estimate.from_runs([[low]], unit=self.unit).short
             unit = own_unit
         return f"{start} to {end} {unit}".rstrip()
@@ -362,7 +362,7 @@ class Speedup(Estimate):
 
 
 def _rounded(number: float, places: int) -> str:
-    return f"{round(number, places):.{max(places, 0)}f}"
+    return f"{round(number, places):,.{max(places, 0)}f}"
 
 
 def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:

@@ -52,6 +52,8 @@ class Table:
         The positions of columns that hold text, besides those with a long cell.
     number_columns
         The positions of columns that hold numbers, even if a cell is long.
+    heads
+        How many columns, of which a page may break the texts, head a row.
     """
 
     caption: str
@@ -60,6 +62,7 @@ class Table:
     notes: Sequence[str] = ()
     text_columns: Collection[int] = ()
     number_columns: Collection[int] = ()
+    heads: int = 1
 
     def __rich__(self) -> RenderableType:
         # Imported here because most processes that measure never print a table.
@@ -98,6 +101,7 @@ class Table:
 
     def _repr_html_(self) -> str:
         classes = [' class="jaxcap-text"' if is_text else "" for is_text in self._holds_text]
+        classes[1 : self.heads] = [' class="jaxcap-head"'] * (self.heads - 1)
         if 0 not in self.text_columns:
             classes[0] = ""  # headers of rows have a style of their own
         head = "".join(

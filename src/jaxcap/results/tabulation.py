@@ -101,7 +101,7 @@ def pivot(
         (*head, *(cells.get((row, header), missing) for header in columns))
         for row, head in heads.items()
     ]
-    return Table(caption, (*key.headers, *columns), rows, notes)
+    return Table(caption, (*key.headers, *columns), rows, notes, heads=len(key.headers))
 
 
 def table_of_times(results: Sequence[Result]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import cycle
 from math import ceil
-from typing import Any, cast
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure, SubFigure
@@ -34,8 +34,8 @@ def panels(
 ) -> Figure:
     """Draw the times of a whole experiment, whatever its parameters.
 
-    There is a panel for each part that ``facets`` returns: with lines against its parameter, or, if
-    it has none, with a point for each variant. All panels have the same axis of time.
+    There is a panel for each part that ``facets`` returns: with lines against its parameter, or below
+    these, if that takes a single value, with a row for each variant. All have the same scale of time.
 
     Parameters
     ----------
@@ -47,43 +47,56 @@ def panels(
         Choose the axis of time so that these have a place on it, for figures to be compared.
     """
     x, parts = facets(results)
-    shown = [result.time for result in (*results, *(among or ()))]
-    limits = limits_of(shown)
-    rows = 0 if x else max(map(len, parts.values()))
-    ncols = min(2, len(parts)) if x else 1
-    nrows = ceil(len(parts) / ncols)
-    height = 2.4 * nrows if x else 0.55 * nrows + 0.34 * sum(map(len, parts.values()))
-    figure = plt.figure(figsize=(6.0, 1.4 + height))
-    below = cast(SubFigure, figure.subfigures())  # which can have a title of its own
-    ratios = None if x else [len(part) + 1 for part in parts.values()]
-    grid = below.subplots(
-        nrows, ncols, sharex=rows > 0, sharey=bool(x), squeeze=False, height_ratios=ratios
-    )
-    for unused in grid.flat[len(parts) :]:
-        unused.remove()
-    if x:
-        descriptions = _draw_line_panels(figure, parts.values(), x, limits)
-    else:
-        descriptions = _draw_point_panels(figure, parts.values(), limits)
-    for axes, name in zip(figure.axes, parts, strict=True):
-        axes.set_title(wrap(name, 7.0 / ncols), fontsize=SMALL)
+    limits = limits_of(result.time for result in (*results, *(among or ())))
+    lines = {name: part for name, part in parts.items() if x in part.varying()}
+    rows = {_with_place(name, part, x): part for name, part in parts.items() if name not in lines}
+    ncols = min(2, len(lines))
+    nrows = ceil(len(lines) / ncols) if lines else 0
+    heights = (2.4 * nrows, 0.55 * len(rows) + 0.34 * sum(map(len, rows.values())))
+    figure = plt.figure(figsize=(6.0, 1.4 + sum(heights)))
+    drawn = [height + 0.7 for height in heights if height]
+    blocks: list[SubFigure] = [
+        *figure.subfigures(len(drawn), 1, squeeze=False, height_ratios=drawn).flat
+    ]
+    descriptions = []
+    if x and lines:
+        grid = blocks[0].subplots(nrows, ncols, sharey=True, squeeze=False)
+        for unused in grid.flat[len(lines) :]:
+            unused.remove()
+        descriptions += _draw_line_panels(blocks[0], lines.values(), x, limits)
+    if rows:
+        ratios = [len(part) + 1 for part in rows.values()]
+        blocks[-1].subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=ratios)
+        descriptions += _draw_point_panels(blocks[-1], rows.values(), limits)
+    named = [*lines, *rows]
+    for axes, name in zip(figure.axes, named, strict=True):
+        axes.set_title(wrap(name, 7.0 / (ncols or 1)), fontsize=SMALL)
     subject = title or devices_of(results)
-    size = STYLE["font.size"]
     if len(parts) > 1:  # the only panel has the subject as its title
-        below.suptitle(wrap(subject, 6.0), x=0.01, ha="left", fontsize=size, fontweight="normal")
-    named = zip(parts, descriptions, strict=True)
-    words = ". ".join(f"{name}, {text}" if name else text for name, text in named)
+        size = STYLE["font.size"]
+        blocks[0].suptitle(
+            wrap(subject, 6.0), x=0.01, ha="left", fontsize=size, fontweight="normal"
+        )
+    pairs = zip(named, descriptions, strict=True)
+    words = ". ".join(f"{name}, {text}" if name else text for name, text in pairs)
     headline(figure, findings.of_times(results, x=x), subject, words)
-    if x and len(parts) == 1:
-        label_lines(figure.axes[0], series_of(results, x, [result.time for result in results]))
+    if x and len(lines) == 1:
+        (part,) = lines.values()
+        label_lines(figure.axes[0], series_of(part, x, [result.time for result in part]))
     return figure
+
+
+def _with_place(name: str, part: ResultSet, x: str | None) -> str:
+    """Name a part without an axis for ``x`` by its only value of that, too, if it has one."""
+    values = [result.parameters[x] for result in part if x and x in result.parameters]
+    return ", ".join(filter(None, (name, _named(str(x), values[0]) if values else "")))
 
 
 def facets(results: ResultSet) -> tuple[str | None, Mapping[str, ResultSet]]:
     """Choose a parameter for the x axis, and split results by the values of the other parameters.
 
     The parameter is the numeric one with the most values, or None if it takes only one value in each
-    part; the device does not count as a parameter. Parts are named like ``"function wave"``.
+    part; the device does not count as a parameter. Parts are named like ``"wave, size 10"``.
     """
     columns = [column for column in results.varying() if column != "device"]
     values = {c: {result.parameters.get(c) for result in results} for c in columns}
@@ -100,19 +113,22 @@ def _parts_by(results: ResultSet, columns: Sequence[str]) -> dict[str, ResultSet
     groups: dict[str, list[Result]] = {}
     for result in results:
         values = {c: result.parameters[c] for c in columns if c in result.parameters}
-        name = ", ".join(f"{c} {_shown(value)}" for c, value in values.items())
+        name = ", ".join(_named(c, value) for c, value in values.items())
         groups.setdefault(name, []).append(result)
     return {name: results.subset(group) for name, group in groups.items()}
 
 
-def _shown(value: object) -> str:
+def _named(parameter: str, value: object) -> str:
+    """Name the value of a parameter, which needs the parameter's name unless it is a word."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return findings.in_words(value)
-    return str(value)
+        return findings.place(parameter, value)
+    return f"{parameter} {value}"
 
 
 def _draw_line_panels(
-    figure: Figure, parts: Iterable[ResultSet], x: str, limits: tuple[float, float]
+    figure: SubFigure, parts: Iterable[ResultSet], x: str, limits: tuple[float, float]
 ) -> list[str]:
     """Draw lines against ``x`` in a panel for each part, and describe each panel in words."""
     series_of_parts = [series_of(part, x, [result.time for result in part]) for part in parts]
@@ -135,7 +151,7 @@ def _draw_line_panels(
 
 
 def _draw_point_panels(
-    figure: Figure, parts: Collection[ResultSet], limits: tuple[float, float]
+    figure: SubFigure, parts: Collection[ResultSet], limits: tuple[float, float]
 ) -> list[str]:
     """Draw a point for each variant in a panel for each part, and describe each panel in words."""
     colours = palette(result.variant for part in parts for result in part)

@@ -30,7 +30,7 @@ from jaxcap.report.figures.style import (
 from jaxcap.results import Cost, Result
 from jaxcap.results.ceilings import Ceilings
 
-# Rates that differ by less than this factor share a label.
+# Rates whose labels have a line each share a label if they differ by less than this factor.
 MIN_LABEL_RATIO = 1.6
 
 # The points of a panel's group, and those of the others.
@@ -204,10 +204,14 @@ def _draw_roof(
 
 
 def _close_together(rates: Mapping[str, float]) -> list[list[str]]:
-    """Group dtypes whose lines would be too close for separate labels, the fastest first."""
+    """Group dtypes whose lines would be too close for separate labels, the fastest first.
+
+    The label of a group has a line for each dtype, and its middle is at the fastest.
+    """
     groups: list[list[str]] = []
     for dtype in sorted(rates, key=rates.__getitem__, reverse=True):
-        if groups and rates[groups[-1][-1]] < MIN_LABEL_RATIO * rates[dtype]:
+        lines_apart = (len(groups[-1]) + 1) / 2 if groups else 0
+        if groups and rates[groups[-1][0]] < MIN_LABEL_RATIO**lines_apart * rates[dtype]:
             groups[-1].append(dtype)
         else:
             groups.append([dtype])

@@ -10,7 +10,7 @@ from zlib import crc32
 import matplotlib.pyplot as plt
 from matplotlib import rc_params_from_file
 from matplotlib.axis import Axis
-from matplotlib.ticker import EngFormatter, FixedLocator, Formatter, NullLocator
+from matplotlib.ticker import EngFormatter, FixedLocator, Formatter, MaxNLocator, NullLocator
 
 STYLE_FILE = Path(__file__).with_name("jaxcap.mplstyle")
 STYLE = rc_params_from_file(STYLE_FILE, use_default_template=False)
@@ -145,21 +145,22 @@ def log_axis(
 ) -> None:
     """Make an axis logarithmic that holds two positive numbers, with at least two ticks.
 
-    Ticks are at powers of ten, or where these are too few, at 1, 2 and 5 times them.
+    Ticks are at powers of ten, or where there is no room for two of these, at others:
+    at three or more if possible, because with two the axis would look like a linear one.
     """
     room = (high / low) ** margin * 1.03
     low, high = low / room, high * room
     decades = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
-    tenths = [10.0**n for n in decades]
-    ticks = [tick for tick in tenths if low <= tick <= high]
+    for multiples, least in (((1,), 2), ((1, 2, 5), 3), ((1, 2, 3, 5, 7), 3)):
+        ticks = [multiple * 10.0**n for n in decades for multiple in multiples]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= least:
+            break
+    else:
+        evenly = MaxNLocator(5, steps=[1, 2, 4, 5, 10]).tick_values(low, high)
+        ticks = [float(tick) for tick in evenly if low <= tick <= high]
     step = ceil(len(ticks) / most_ticks)
-    ticks = ticks[(len(ticks) - 1) % step :: step] if ticks else []
-    if len(ticks) < 2:
-        fine = [m * tick for tick in tenths for m in (1, 2, 5)]
-        ticks = [tick for tick in fine if low <= tick <= high]
-        if len(ticks) < 2:  # widen to the nearest ones
-            low, high = max(t for t in fine if t <= low), min(t for t in fine if t >= high)
-            ticks = [tick for tick in fine if low <= tick <= high]
+    ticks = ticks[(len(ticks) - 1) % step :: step]
     is_x = axis is axis.axes.xaxis
     (axis.axes.set_xscale if is_x else axis.axes.set_yscale)("log")
     axis.set_major_locator(FixedLocator(ticks))
@@ -170,7 +171,7 @@ def log_axis(
 
 def size_axis(axis: Axis, low: float, high: float, sizes: Iterable[float]) -> None:
     """Make an axis of sizes logarithmic, and tick them if they are round numbers, else powers of ten."""
-    log_axis(axis, low, high, EngFormatter(sep=""))
+    log_axis(axis, low, high, EngFormatter(sep=""), margin=0.08)  # room for neighbours
     sizes = sorted(set(sizes))
     if all(f"{size:.1e}"[2] in "05" for size in sizes) and all(size < 1e15 for size in sizes):
         apart = log10(high / low) / 6 if high > low else 0

@@ -78,10 +78,7 @@ def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
     outcome = f"{reproduced} reproduced, {mistaken} with a mistake"
     if others := len(measured) - reproduced - mistaken:
         outcome += f", {others} that differ for another reason"
-    mistakes = sum(assessment.conclusion is Conclusion.MISTAKE for assessment in assessments)
-    if refuted := mistakes - mistaken:
-        outcome += f"; {refuted} more beyond what their device can do"
-    return f"{len(measured)} published figures measured or computed again", outcome
+    return f"{len(measured)} published figures checked", outcome
 
 
 def _listed(counts: Counter[str]) -> str:
