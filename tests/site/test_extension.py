@@ -266,7 +266,7 @@ def test_variants_are_compared_with_one_that_was_measured_as_they_were() -> None
     both = make_set(*(measured(v, q) for q, vs in (("x", "ab"), ("y", "cd")) for v in vs))
     tables = experiments._comparisons(DeviceResults(CPU, "CPU", "today", both))
     assert [table.caption for table in tables] == [
-        f"Compared with {variant} on {CPU}, question {question}, today"
+        f"Compared with {variant} on {CPU}, {question}, today"
         for variant, question in (("a", "x"), ("c", "y"))
     ]
     one = make_set(*(measured(v, q) for q in "xy" for v in "ab"))
