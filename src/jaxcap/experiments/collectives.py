@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcap.kernels import collectives, sharded_step
 from jaxcap.measure.experiment import Experiment, grid
@@ -60,7 +61,7 @@ def prepare_messages(kilobytes: int) -> Variants:
         IN_TWO: collectives.add_up_in_two,
         PERMUTE: collectives.pass_on,
     }
-    numbers = jax.device_put(jnp.arange(mesh.size * length, dtype=jnp.float32), devices[0])
+    numbers = jax.device_put(np.arange(mesh.size * length, dtype=np.float32), devices[0])
     return {COPY: partial(jax.jit(jnp.copy), numbers)} | {
         name: uncounted(collectives.on_mesh(message, mesh, length))
         for name, message in messages.items()
