@@ -80,6 +80,7 @@ CALIBRATION = Experiment(
     prepare=prepare,
     quick=grid(size=SIZES),
     full=grid(size=(*SIZES, 10_000_000)),
+    empty_caches=False,  # the variants share no compiled function
 )
 #: One calibration of as many readings as in the tutorial.
 OPTIMISERS = Experiment(

@@ -116,6 +116,7 @@ GROWTH = Experiment(
     title="The size from which JAX overtakes NumPy",
     prepare=prepare_growth,
     quick=grid(computation=dispatch.COMPUTATIONS, size=[16**k for k in range(1, 6)]),
+    empty_caches=False,  # the variants share no compiled function
 )
 #: Small complex systems of equations with ten right-hand sides.
 SOLVE = Experiment(
@@ -123,6 +124,7 @@ SOLVE = Experiment(
     title="Small systems of equations",
     prepare=prepare_solve,
     quick=grid(equations=(10, 30, 100)),
+    empty_caches=False,  # the variants share no compiled function
 )
 
 

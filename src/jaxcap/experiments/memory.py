@@ -50,4 +50,5 @@ CHECKPOINTS = Experiment(
     quick=grid(layers=(32,), width=(64,), batch=(512,)),
     full=grid(layers=(32,), width=(512,), batch=(8192,)),
     allocator="default",
+    empty_caches=False,  # the variants share no compiled function
 )
