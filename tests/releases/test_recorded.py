@@ -35,6 +35,14 @@ def test_files_of_a_second_recording_are_named_too(
     assert files.again.path(NAMES[0]) in named
 
 
+def test_files_are_read_again_only_if_they_have_changed(tmp_path: Path) -> None:
+    files = record(tmp_path / "a" / "releases")
+    releases = recorded.recorded(tmp_path)
+    assert recorded.recorded(tmp_path) is releases
+    files.path(NAMES[0]).unlink()
+    assert recorded.recorded(tmp_path).names == NAMES[1:]
+
+
 def test_what_comes_with_the_package_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

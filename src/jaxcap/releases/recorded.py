@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from jaxcap.measure.store import tell_source
@@ -28,11 +29,19 @@ _FOLDERS = (_PACKAGE / "recorded", _PACKAGE.parents[1] / "docs" / "recorded")
 def load(files: ReleaseFiles) -> Releases | None:
     """Read what was recorded on one machine; None if nothing was.
 
+    The files are read again only if they have changed, because that takes seconds.
+
     Raises
     ------
     OSError, ResultsError
         If a file can't be read, isn't valid or holds something else.
     """
+    changed = [(path, path.stat().st_mtime_ns) for path in sorted(files.folder.rglob("*.*"))]
+    return _load(files, tuple(changed))
+
+
+@lru_cache(maxsize=2)
+def _load(files: ReleaseFiles, _changed: tuple[tuple[Path, int], ...]) -> Releases | None:
     quantities = {benchmark.name: benchmark.quantity for benchmark in BENCHMARKS.values()}
     return Releases.load(files, TOPICS, quantities)
 
