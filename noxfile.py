@@ -436,6 +436,10 @@ def docs_environment() -> dict[str, str]:
     return {
         "JAXCAP_COMMIT": commit(),
         "MPLBACKEND": "agg",
+        # OpenBLAS's threads spin for 2 to the power of so many cycles after a call, by default for 0.1 s,
+        # and each next sample of another process would wait for that. These few milliseconds are longer
+        # than any pause within a sample.
+        "OPENBLAS_THREAD_TIMEOUT": os.environ.get("OPENBLAS_THREAD_TIMEOUT", "24"),
         # Many fresh processes import the same modules: let the first one keep them compiled.
         "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONUTF8": "1",  # paths and the output of tutorials may need it in any locale
