@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,11 +18,11 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from typing_extensions import override
 
-from jaxcap.kernels.convolution import convolve, max_pool
+from jaxcap.kernels.convolution import convolve, in_parts, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Split
-from jaxcap.mnist.model import CNN
+from jaxcap.mnist.model import CNN, Apply
 from jaxcap.mnist.training import Logits, OnStep, Order, Trainer, Weights, ignore, shuffled
 
 _STEPS_PER_PROGRAM_ON_CPU = 32
@@ -117,7 +117,9 @@ class FlaxTrainer(Trainer):
             steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
         self._steps_per_program = steps_per_program
         patches = on_cpu if patches is None else patches
-        layers: Any = {"convolve": convolve, "pool": max_pool} if patches else {}
+        layers: Any = {}
+        if patches:
+            layers = {"convolve": convolve, "pool": max_pool, "apply": _in_parts(self._mesh.size)}
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
@@ -166,6 +168,11 @@ class FlaxTrainer(Trainer):
     def restore(self, state: Arrays) -> None:
         tree = jax.tree.structure(self._state)
         self._state = put(jax.tree.unflatten(tree, state), self._network.copies)
+
+
+@cache  # networks are equal, and share a compiled program, only if their functions are identical
+def _in_parts(devices: int) -> Apply:
+    return partial(in_parts, devices=devices)
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
