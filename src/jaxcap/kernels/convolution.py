@@ -21,10 +21,9 @@ Convolve = Callable[[Array, Array], Array]
 # What a convolution makes of this many images fits into a CPU's cache.
 _IMAGES_PER_PART = 8
 
-# Winograd's algorithm for four rows of output at a time: a kernel of three rows and six rows of an
-# image are each multiplied by a matrix, and so is their product.
-_ROWS = 4
-_OF_KERNEL = np.array(
+#: Winograd's matrices for four rows of output: the kernel's three rows and six rows of the image are
+#: each multiplied by one, and so are their six products.
+OF_KERNEL = np.array(
     [
         [1 / 4, 0, 0],
         [-1 / 6, -1 / 6, -1 / 6],
@@ -34,7 +33,7 @@ _OF_KERNEL = np.array(
         [0, 0, 1],
     ]
 )
-_OF_IMAGE = np.array(
+OF_IMAGE = np.array(
     [
         [4, 0, -5, 0, 1, 0],
         [0, -4, -4, 1, 1, 0],
@@ -44,9 +43,10 @@ _OF_IMAGE = np.array(
         [0, 4, 0, -5, 0, 1],
     ]
 )
-_OF_PRODUCT = np.array(
+OF_PRODUCT = np.array(
     [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]]
 )
+_ROWS = len(OF_PRODUCT)
 
 
 def by_patches(images: Array, kernel: Array) -> Array:
@@ -167,10 +167,10 @@ def _winograd(images: Array, kernel: Array) -> Array:
         _join([rows[:, :, j : j + columns] for j in range(width)])
         @ weights.reshape(width * channels, features)
         for rows, weights in zip(
-            _transform_images(images), _transform(_OF_KERNEL, kernel), strict=True
+            _transform_images(images), _transform(OF_KERNEL, kernel), strict=True
         )
     ]
-    output = jnp.stack(_transform(_OF_PRODUCT, products), axis=2)
+    output = jnp.stack(_transform(OF_PRODUCT, products), axis=2)
     return output.reshape(len(images), -1, columns, features)
 
 
@@ -183,23 +183,23 @@ def _winograd_backward(residuals: tuple[Array, Array], cotangent: Array) -> tupl
     tiles = padded.reshape(number, -1, _ROWS, *padded.shape[2:])
     matrices = [
         _join([rows[:, :, j : j + columns] for j in reversed(range(width))])
-        for rows in _transform(_OF_PRODUCT.T, [tiles[:, :, i] for i in range(_ROWS)])
+        for rows in _transform(OF_PRODUCT.T, [tiles[:, :, i] for i in range(_ROWS)])
     ]
     by_rows = [
         matrix @ weights.swapaxes(1, 2).reshape(width * features, channels)
-        for matrix, weights in zip(matrices, _transform(_OF_KERNEL, kernel), strict=True)
+        for matrix, weights in zip(matrices, _transform(OF_KERNEL, kernel), strict=True)
     ]
     by_weights = [
         jnp.einsum("ntwc,ntwf->cf", rows, matrix).reshape(channels, width, features).swapaxes(0, 1)
         for rows, matrix in zip(_transform_images(images), matrices, strict=True)
     ]
-    by_tile = _transform(_OF_IMAGE.T, by_rows)
+    by_tile = _transform(OF_IMAGE.T, by_rows)
     # A tile's last rows are the first ones of the next.
     by_image = [jnp.pad(rows, ((0, 0), (0, 1), (0, 0), (0, 0))) for rows in by_tile[:_ROWS]]
     for i, rows in enumerate(by_tile[_ROWS:]):
         by_image[i] += jnp.pad(rows, ((0, 0), (1, 0), (0, 0), (0, 0)))
     by_images = jnp.stack(by_image, axis=2).reshape(number, -1, columns, channels)[:, :height]
-    return by_images, jnp.stack(_transform(_OF_KERNEL.T, by_weights))
+    return by_images, jnp.stack(_transform(OF_KERNEL.T, by_weights))
 
 
 _winograd.defvjp(lambda *args: (_winograd(*args), args), _winograd_backward)
@@ -208,8 +208,8 @@ _winograd.defvjp(lambda *args: (_winograd(*args), args), _winograd_backward)
 def _transform_images(images: Array) -> list[Array]:
     """Transform all tiles of six rows, which overlap by two."""
     tiles = images.shape[1] // _ROWS
-    rows = [images[:, i::_ROWS][:, :tiles] for i in range(len(_OF_IMAGE))]
-    return _transform(_OF_IMAGE, rows)
+    rows = [images[:, i::_ROWS][:, :tiles] for i in range(len(OF_IMAGE))]
+    return _transform(OF_IMAGE, rows)
 
 
 def _transform(matrix: np.ndarray, rows: Sequence[Array] | Array) -> list[Array]:
