@@ -245,7 +245,8 @@ def max_pool(images: Array) -> Array:
     Array
         Shape (n, rows / 2, columns / 2, channels).
     """
-    return reduce(jnp.maximum, _quarters(images))
+    largest: Array = reduce(jnp.maximum, _quarters(images))
+    return largest
 
 
 def _quarters(images: Array) -> list[Array]:
