@@ -5,7 +5,7 @@ The same network in JAX and in PyTorch
 Is JAX faster than PyTorch? The internet is full of answers, and many of them compare two programs
 that do different work. This page makes the programs equal first: one convolutional network, in Flax
 and in PyTorch, with the same weights, and the same images in the same order. Once both learn the
-same thing from the same data, we try three ideas to make the training loop faster, and see which of
+same thing from the same data, we try four ideas to make the training loop faster, and see which of
 them pays on this device. At the end is a list of what made an older comparison unfair.
 """
 
@@ -176,8 +176,8 @@ Source(train_flax.naive_step)
 # cousin in PyTorch has a ``DataLoader`` that normalises one image after the other, and does so
 # again in each epoch.
 #
-# Three ideas for the loop
-# ------------------------
+# Four ideas for the loop
+# -----------------------
 # *Data on the device.* All images go to the device once, as bytes, and each step picks its own by
 # their indices. Nobody asks for a loss before the epoch is over, so Python can run ahead. The step
 # becomes a pure function, which takes the state and returns the next one:
@@ -200,11 +200,34 @@ from jaxcap.kernels import convolution
 Source(convolution.by_patches)
 
 # %%
-# (The matrix of patches is large. For the second convolution, the trainer therefore uses
-# ``convolution.by_columns``, the same idea on a few images at a time, with a gradient of its own by
-# :func:`jax.custom_vjp`. It exchanges the pooling, too, for ``convolution.max_pool``, so the times
-# of *patches* below are those of both changes together.)
+# (This way to train also pools by ``convolution.max_pool``, whose gradient is a comparison, so the
+# times of *patches* below are those of both changes together.)
 #
+# *Winograd.* Does a convolution need all these multiplications? By its definition, four neighbouring
+# outputs of a kernel with three weights take twelve. Shmuel Winograd found a way with six: multiply
+# the pixels by one small matrix, the weights by another and the six products by a third. Its
+# factors are small constants, so what it costs is mostly additions.
+import numpy as np
+
+pixels, weights = np.array([3, 1, 4, 1, 5, 9]), np.array([2, 7, 1])
+products = (convolution.OF_IMAGE @ pixels) * (convolution.OF_KERNEL @ weights)
+print("from 12 products:", np.correlate(pixels, weights))
+print(
+    f"from {len(products)} products: ",
+    (convolution.OF_PRODUCT @ products).round(9),
+)
+
+# %%
+# In the second convolution, each of these numbers is a matrix. A pixel becomes a row of pixels with
+# all their channels, and the additions are few beside the multiplications that they save. Both
+# gradients use the same matrices, transposed, by :func:`jax.custom_vjp`. The saving has limits: with
+# more outputs at a time, the factors grow, and rounding with them. And the additions have to read
+# and write memory. So this way to train makes two more changes, which keep data in the cache: it
+# convolves and pools a few images at a time, and it computes the first convolution, where a sum has
+# only nine terms, without a product. XLA makes one loop of that:
+Source(convolution.in_parts, convolution.by_shifts)
+
+# %%
 # Are patches worth the trouble? Here is a test that you may skip if you don't write kernels. It
 # takes the gradient of the second convolution with respect to its kernel, for eight images: all at
 # once, and in a compiled loop of two halves, as a scan would.
@@ -242,15 +265,16 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 # Which idea pays on this device?
 # -------------------------------
 # Now for whole steps. All ways to train take turns, in fresh processes. (There are four processes
-# instead of six, because each has to compile all programs first.) Which of the three ideas do you
+# instead of six, because each has to compile all programs first.) Which of the four ideas do you
 # think will matter?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
     SCAN,
-    SCAN_PATCHES,
+    SCAN_WINOGRAD,
     STEPS,
     THROUGHPUT,
+    WINOGRAD,
     throughput,
 )
 
@@ -294,7 +318,8 @@ _ = figures.waterfall(
         STEPS: NAIVE,
         PATCHES: STEPS,
         SCAN: STEPS,
-        SCAN_PATCHES: PATCHES,
+        WINOGRAD: PATCHES,
+        SCAN_WINOGRAD: WINOGRAD,
     },
     title="Training, one change at a time",
     label=f"time of {point['steps']} steps (lower is better)",
@@ -319,20 +344,29 @@ patches_pay = claim(
 patches_pay
 
 # %%
+winograd_pays = claim(
+    "Flax trains faster with Winograd's algorithm than with all patches",
+    speeds,
+    speedup_of(WINOGRAD, over=PATCHES),
+)
+winograd_pays
+
+# %%
 # The shortest time with Flax was that of :measured:`fastest_of_flax`. Would you have bet on it? The
-# three ideas attack different costs. Data on the device and scan save time *between* steps, so they
-# matter most where a step is short, as on a GPU. Patches save time *within* a step, on devices
-# whose convolutions are slow, as a CPU's may be. So before you choose a remedy, find out where your
-# time goes.
+# four ideas attack different costs. Data on the device and scan save time *between* steps, so they
+# matter most where a step is short, as on a GPU. Patches and Winograd's algorithm save time *within*
+# a step, on devices whose convolutions are slow, as a CPU's may be. So before you choose a remedy,
+# find out where your time goes.
 #
-# Two warnings. The first idea changes three things at once: where the images are, when losses are
-# read, and how the step is written. These measurements can't tell which of them did it. And what
-# patches save may depend on the batch, which is small on a CPU, so that the page builds sooner.
+# Two warnings. The first idea and the last change three things at once: where the images are, when
+# losses are read, and how the step is written; and Winograd's products, the parts of a batch, and
+# the first convolution. These measurements can't tell which of them did it. And what patches save
+# may depend on the batch, which is small on a CPU, so that the page builds sooner.
 #
 # How much of the machine is that?
 # --------------------------------
-# Faster than the naive loop can still be slow. So count the operations that a step can't do
-# without, most of them in the second convolution. Then compare with what the device can do in that
+# Faster than the naive loop can still be slow. So count the operations of a step by the definition
+# of its layers, most of them in the second convolution. Then compare with what the device can do in that
 # time, in float32, by the limits measured for :doc:`linear algebra
 # </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
@@ -357,9 +391,12 @@ Table(title, ("way to train", "share"), rows)
 # %%
 # Two things keep the shares below 1. Products and convolutions of these shapes don't run as fast as
 # the large square product that set the limit. And a step does more than multiply: it fetches
-# patches and activations from memory, draws random numbers for dropout, and starts kernels. On a
-# GPU, a share above 1 would mean that products weren't made in float32, because by default they may
-# use TF32.
+# patches and activations from memory, draws random numbers for dropout, and starts kernels.
+#
+# Two things raise them. With Winograd's algorithm, a step makes fewer multiplications than we
+# counted, so its share says how fast the layers' definitions would have to be computed to keep up.
+# And on a GPU, a share above 1 would mean that products weren't made in float32, because by default
+# they may use TF32.
 #
 # How long until it knows the digits?
 # -----------------------------------
@@ -394,12 +431,10 @@ axes.set_ylabel("test accuracy, % (higher is better)")
 axes.set_title(f"{SEEDS} seeds, a point for each epoch")
 figures.label_ends(axes)
 
+
 # %%
 # Here are the ends of these lines in numbers. The last column is the time that each training took
 # to reach an accuracy that all of them reached:
-import numpy as np
-
-
 def seconds_to(goal, epochs):
     """Return the training time of the first epoch that reaches an accuracy."""
     return next(epoch.train_s for epoch in epochs if epoch.accuracy >= goal)
@@ -583,9 +618,10 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 # :measured:`to_torch than PyTorch's best`. (The best of several ways was also lucky, so expect a
 # little less of it next time.)
 #
-# None of the three ideas pays everywhere, because each saves something else. With the data on the
+# None of the four ideas pays everywhere, because each saves something else. With the data on the
 # device, no images have to be sent, and no loss is waited for. With a scan, Python needn't start
-# each step. With patches, there are products in place of convolutions. Which of these costs most
-# depends on the device, so measure before you optimise.
+# each step. With patches, there are products in place of convolutions, and with Winograd's
+# algorithm, additions in place of multiplications. Which of these costs most depends on the device,
+# so measure before you optimise.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

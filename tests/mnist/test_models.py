@@ -11,7 +11,7 @@ import pytest
 from flax import nnx
 from libraries import needs_torch
 
-from jaxcap.kernels.convolution import convolve, max_pool
+from jaxcap.kernels.convolution import convolve, in_parts, max_pool
 from jaxcap.measure import compilation
 from jaxcap.mnist import model
 from jaxcap.mnist.model import CNN
@@ -19,7 +19,7 @@ from jaxcap.mnist.train_flax import initial_weights
 
 RNG = np.random.default_rng(0)
 IMAGES = jnp.asarray(RNG.standard_normal((6, 28, 28, 1), np.float32))
-FAST: dict[str, Any] = {"convolve": convolve, "pool": max_pool}
+FAST: dict[str, Any] = {"convolve": convolve, "pool": max_pool, "apply": in_parts}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_both_have_as_many_parameters(weights: Any) -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize("layers", [{}, FAST], ids=["XLA", "patches"])
+@pytest.mark.parametrize("layers", [{}, FAST], ids=["XLA", "Winograd"])
 def test_logits_agree(weights: Any, layers: dict[str, Any]) -> None:
     import torch
 

@@ -23,8 +23,9 @@ from jaxcap.results.statistics import Estimate
 NAIVE = "Flax, naive"
 STEPS = "Flax, steps on the device"
 PATCHES = "Flax, steps with patches"
+WINOGRAD = "Flax, steps with Winograd"
 SCAN = "Flax, scan"
-SCAN_PATCHES = "Flax, scan with patches"
+SCAN_WINOGRAD = "Flax, scan with Winograd"
 LOADER = "PyTorch, data loader"
 DEVICE = "PyTorch, data on the device"
 COMPILED = "PyTorch, compiled"
@@ -45,9 +46,10 @@ def trainer_factories(*, compiled: bool = True) -> Mapping[str, TrainerFactory]:
     on_cpu = jax.default_backend() == "cpu"
     factories: dict[str, TrainerFactory] = {
         NAIVE: NaiveFlaxTrainer,
-        STEPS: partial(FlaxTrainer, steps_per_program=1, patches=False),
-        PATCHES: partial(FlaxTrainer, steps_per_program=1, patches=True),
-        SCAN_PATCHES: partial(FlaxTrainer, patches=True),
+        STEPS: partial(FlaxTrainer, steps_per_program=1, convolution="xla"),
+        PATCHES: partial(FlaxTrainer, steps_per_program=1, convolution="patches"),
+        WINOGRAD: partial(FlaxTrainer, steps_per_program=1, convolution="winograd"),
+        SCAN_WINOGRAD: partial(FlaxTrainer, convolution="winograd"),
         LOADER: partial(_torch, loop="loader"),
         DEVICE: partial(_torch, loop="device"),
     }
@@ -55,8 +57,8 @@ def trainer_factories(*, compiled: bool = True) -> Mapping[str, TrainerFactory]:
     if compiled:
         factories[COMPILED] = partial(_torch, loop="compiled")
     if not on_cpu:  # on a CPU, XLA's convolutions take many times as long in a scan
-        factories[SCAN] = partial(FlaxTrainer, patches=False)
-        factories[f"{SCAN}, {REDUCED}"] = partial(FlaxTrainer, patches=False, dtype=jnp.bfloat16)
+        scan = partial(FlaxTrainer, convolution="xla")
+        factories |= {SCAN: scan, f"{SCAN}, {REDUCED}": partial(scan, dtype=jnp.bfloat16)}
         if compiled:
             factories[f"{COMPILED}, {REDUCED}"] = partial(
                 _torch, loop="compiled", dtype=torch.bfloat16

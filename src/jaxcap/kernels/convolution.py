@@ -6,19 +6,47 @@ inside a compiled loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from math import gcd
 from operator import add
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 Convolve = Callable[[Array, Array], Array]
 
-# The patches of this many images fit into a CPU's cache.
+# What a convolution makes of this many images fits into a CPU's cache.
 _IMAGES_PER_PART = 8
+
+#: Winograd's matrices for four rows of output: the kernel's three rows and six rows of the image are
+#: each multiplied by one, and so are their six products.
+OF_KERNEL = np.array(
+    [
+        [1 / 4, 0, 0],
+        [-1 / 6, -1 / 6, -1 / 6],
+        [-1 / 6, 1 / 6, -1 / 6],
+        [1 / 24, 1 / 12, 1 / 6],
+        [1 / 24, -1 / 12, 1 / 6],
+        [0, 0, 1],
+    ]
+)
+OF_IMAGE = np.array(
+    [
+        [4, 0, -5, 0, 1, 0],
+        [0, -4, -4, 1, 1, 0],
+        [0, 4, -4, -1, 1, 0],
+        [0, -2, -1, 2, 1, 0],
+        [0, 2, -1, -2, 1, 0],
+        [0, 4, 0, -5, 0, 1],
+    ]
+)
+OF_PRODUCT = np.array(
+    [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]]
+)
+_ROWS = len(OF_PRODUCT)
 
 
 def by_patches(images: Array, kernel: Array) -> Array:
@@ -72,99 +100,138 @@ def kernel_gradients(convolve: Convolve, parts: Array, kernel: Array) -> Array:
 
 
 @jax.custom_vjp
-def by_columns(images: Array, kernel: Array) -> Array:
-    """Compute the same as `by_patches` with fewer copies, a few images at a time.
+def by_shifts(images: Array, kernel: Array) -> Array:
+    """Compute the same as `by_patches` for images of one channel, by shifting, multiplying and adding.
 
-    Patches one pixel high are multiplied by all rows of the kernel at once, and the products are
-    shifted and added. The data of a few images stay in the cache, for the gradients too. If a batch
-    is spread over devices, so is each part, because its images come from all over the batch.
+    XLA fuses all of it into one loop. With so few terms in each sum, that beats a product.
     """
-    parts = lax.map(lambda part: _convolve_part(part, kernel), _split_into_parts(images))
-    return _merge_parts(parts)
+    return _sum_of_shifts(images, kernel)
+
+
+def _sum_of_shifts(images: Array, kernel: Array) -> Array:
+    height, width, _, _ = kernel.shape
+    shifted = _shifts(images, height, width)
+    return reduce(add, (pixels * kernel[i, j, 0] for (i, j), pixels in shifted.items()))
+
+
+def _shifts(images: Array, height: int, width: int) -> dict[tuple[int, int], Array]:
+    """Return what each pixel of a kernel sees of the images."""
+    rows, columns = images.shape[1] - height + 1, images.shape[2] - width + 1
+    return {
+        (i, j): images[:, i : i + rows, j : j + columns]
+        for i in range(height)
+        for j in range(width)
+    }
+
+
+def _shifts_backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
+    images, kernel = residuals
+    height, width, _, features = kernel.shape
+    (by_images,) = jax.linear_transpose(partial(_sum_of_shifts, kernel=kernel), images)(cotangent)
+    planes = jnp.stack(list(_shifts(images, height, width).values())).reshape(height * width, -1)
+    by_kernel = planes @ cotangent.reshape(-1, features)
+    return by_images, by_kernel.reshape(kernel.shape)
+
+
+by_shifts.defvjp(lambda *args: (_sum_of_shifts(*args), args), _shifts_backward)
+
+
+def by_winograd(images: Array, kernel: Array) -> Array:
+    """Compute the same as `by_patches` for kernels of three rows, with half as many multiplications.
+
+    Winograd's algorithm gets four rows of output from six products of rows, where a direct sum takes
+    twelve. It only pays along one axis here: along both, its additions take longer than the
+    multiplications that they save. Along the other axis, patches one pixel high are multiplied.
+
+    Raises
+    ------
+    ValueError
+        If the kernel hasn't three rows.
+    """
+    if len(kernel) != 3:
+        raise ValueError(
+            f"by_winograd takes kernels of 3 rows, not of {len(kernel)}: use by_patches"
+        )
+    rows = images.shape[1] - 2
+    tiles = -(-rows // _ROWS)
+    padded = jnp.pad(images, ((0, 0), (0, tiles * _ROWS - rows), (0, 0), (0, 0)))
+    return _winograd(padded, kernel)[:, :rows]
+
+
+@jax.custom_vjp
+def _winograd(images: Array, kernel: Array) -> Array:
+    """Convolve images whose rows make up whole tiles."""
+    _, width, channels, features = kernel.shape
+    columns = images.shape[2] - width + 1
+    products = [
+        _join([rows[:, :, j : j + columns] for j in range(width)])
+        @ weights.reshape(width * channels, features)
+        for rows, weights in zip(
+            _transform_images(images), _transform(OF_KERNEL, kernel), strict=True
+        )
+    ]
+    output = jnp.stack(_transform(OF_PRODUCT, products), axis=2)
+    return output.reshape(len(images), -1, columns, features)
+
+
+def _winograd_backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
+    images, kernel = residuals
+    number, height, columns, channels = images.shape
+    _, width, _, features = kernel.shape
+    # Both gradients are products with the same matrices, one for each of the six transformed rows.
+    padded = jnp.pad(cotangent, ((0, 0), (0, 0), (width - 1, width - 1), (0, 0)))
+    tiles = padded.reshape(number, -1, _ROWS, *padded.shape[2:])
+    matrices = [
+        _join([rows[:, :, j : j + columns] for j in reversed(range(width))])
+        for rows in _transform(OF_PRODUCT.T, [tiles[:, :, i] for i in range(_ROWS)])
+    ]
+    by_rows = [
+        matrix @ weights.swapaxes(1, 2).reshape(width * features, channels)
+        for matrix, weights in zip(matrices, _transform(OF_KERNEL, kernel), strict=True)
+    ]
+    by_weights = [
+        jnp.einsum("ntwc,ntwf->cf", rows, matrix).reshape(channels, width, features).swapaxes(0, 1)
+        for rows, matrix in zip(_transform_images(images), matrices, strict=True)
+    ]
+    by_tile = _transform(OF_IMAGE.T, by_rows)
+    # A tile's last rows are the first ones of the next.
+    by_image = [jnp.pad(rows, ((0, 0), (0, 1), (0, 0), (0, 0))) for rows in by_tile[:_ROWS]]
+    for i, rows in enumerate(by_tile[_ROWS:]):
+        by_image[i] += jnp.pad(rows, ((0, 0), (1, 0), (0, 0), (0, 0)))
+    by_images = jnp.stack(by_image, axis=2).reshape(number, -1, columns, channels)[:, :height]
+    return by_images, jnp.stack(_transform(OF_KERNEL.T, by_weights))
+
+
+_winograd.defvjp(lambda *args: (_winograd(*args), args), _winograd_backward)
+
+
+def _transform_images(images: Array) -> list[Array]:
+    """Transform all tiles of six rows, which overlap by two."""
+    tiles = images.shape[1] // _ROWS
+    rows = [images[:, i::_ROWS][:, :tiles] for i in range(len(OF_IMAGE))]
+    return _transform(OF_IMAGE, rows)
+
+
+def _transform(matrix: np.ndarray, rows: Sequence[Array] | Array) -> list[Array]:
+    """Multiply a small matrix by rows, as sums that XLA can fuse."""
+    return [
+        reduce(add, (float(x) * row for x, row in zip(factors, rows, strict=True) if x))
+        for factors in matrix
+    ]
+
+
+def _join(neighbours: list[Array]) -> Array:
+    """Join the channels of neighbouring pixels."""
+    joined = jnp.stack(neighbours, axis=-2)
+    return joined.reshape(*joined.shape[:-2], -1)
 
 
 def convolve(images: Array, kernel: Array) -> Array:
-    """Convolve in the faster way: by patches for images of one channel, otherwise by columns."""
-    return (by_patches if kernel.shape[2] == 1 else by_columns)(images, kernel)
+    """Convolve with a kernel of three rows in the faster way for its number of channels."""
+    return (by_shifts if kernel.shape[2] == 1 else by_winograd)(images, kernel)
 
 
-def _convolve_part(images: Array, kernel: Array) -> Array:
-    height, _, _, features = kernel.shape
-    rows = images.shape[1] - height + 1
-    products = _columns(images, kernel) @ _matrix(kernel)
-    return reduce(
-        add,
-        (products[:, i : i + rows, :, i * features : (i + 1) * features] for i in range(height)),
-    )
-
-
-def _columns(images: Array, kernel: Array) -> Array:
-    """Join each pixel with its neighbours to the right, as far as the kernel reaches."""
-    width = kernel.shape[1]
-    columns = images.shape[2] - width + 1
-    return jnp.concatenate([images[:, :, j : j + columns] for j in range(width)], axis=-1)
-
-
-def _matrix(kernel: Array) -> Array:
-    """Write the kernel as a matrix with a column for each of its rows and features."""
-    height, width, channels, features = kernel.shape
-    return kernel.transpose(1, 2, 0, 3).reshape(width * channels, height * features)
-
-
-def _gradients(images: Array, kernel: Array, cotangent: Array) -> tuple[Array, Array]:
-    """Gradients with respect to a part's images and the kernel: the transpose of `_convolve_part`."""
-    height, width, channels, features = kernel.shape
-    rows = [
-        jnp.pad(cotangent, ((0, 0), (i, height - 1 - i), (0, 0), (0, 0))) for i in range(height)
-    ]
-    products = jnp.concatenate(rows, axis=-1)
-    columns = products @ _matrix(kernel).T
-    by_images = reduce(
-        add,
-        (
-            jnp.pad(
-                columns[..., j * channels : (j + 1) * channels],
-                ((0, 0), (0, 0), (j, width - 1 - j), (0, 0)),
-            )
-            for j in range(width)
-        ),
-    )
-    # In two halves, because XLA doesn't divide such a product among a CPU's cores.
-    halves = gcd(len(images), 2)
-    left, right = (x.reshape(halves, -1, x.shape[-1]) for x in (_columns(images, kernel), products))
-    by_matrix = jnp.einsum("hpi,hpj->hij", left, right).sum(axis=0)
-    by_kernel = by_matrix.reshape(width, channels, height, features).transpose(2, 0, 1, 3)
-    return by_images, by_kernel
-
-
-def _forward(images: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
-    return by_columns(images, kernel), (images, kernel)
-
-
-def _backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
-    images, kernel = residuals
-
-    def accumulate(total: Array, part: tuple[Array, Array]) -> tuple[Array, Array]:
-        by_images, by_kernel = _gradients(part[0], kernel, part[1])
-        return total + by_kernel, by_images
-
-    parts = _split_into_parts(images), _split_into_parts(cotangent)
-    by_kernel, by_images = lax.scan(accumulate, jnp.zeros_like(kernel), parts)
-    return _merge_parts(by_images), by_kernel
-
-
-by_columns.defvjp(_forward, _backward)
-
-
-def _split_into_parts(images: Array) -> Array:
-    size = gcd(len(images), _IMAGES_PER_PART)
-    return images.reshape(size, -1, *images.shape[1:]).swapaxes(0, 1)
-
-
-def _merge_parts(parts: Array) -> Array:
-    return parts.swapaxes(0, 1).reshape(-1, *parts.shape[2:])
-
-
+@jax.custom_vjp
 def max_pool(images: Array) -> Array:
     """Take the largest pixel of each 2 × 2 block, without XLA's general window operation.
 
@@ -178,5 +245,57 @@ def max_pool(images: Array) -> Array:
     Array
         Shape (n, rows / 2, columns / 2, channels).
     """
-    in_rows = jnp.maximum(images[:, ::2], images[:, 1::2])
-    return jnp.maximum(in_rows[:, :, ::2], in_rows[:, :, 1::2])
+    largest: Array = reduce(jnp.maximum, _quarters(images))
+    return largest
+
+
+def _quarters(images: Array) -> list[Array]:
+    return [images[:, i::2, j::2] for i in range(2) for j in range(2)]
+
+
+def _pool_backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array]:
+    images, largest = residuals
+    # Pixels that are equally large, as in a blank background, share the gradient.
+    share = cotangent / reduce(
+        add, ((quarter == largest).astype(cotangent.dtype) for quarter in _quarters(images))
+    )
+    return (jnp.where(images == _repeat(largest), _repeat(share), 0),)
+
+
+def _pool_forward(images: Array) -> tuple[Array, tuple[Array, Array]]:
+    largest = max_pool(images)
+    return largest, (images, largest)
+
+
+max_pool.defvjp(_pool_forward, _pool_backward)
+
+
+def _repeat(pixels: Array) -> Array:
+    """Make a 2 × 2 block of each pixel."""
+    n, rows, columns, channels = pixels.shape
+    blocks = jnp.broadcast_to(pixels[:, :, None, :, None], (n, rows, 2, columns, 2, channels))
+    return blocks.reshape(n, 2 * rows, 2 * columns, channels)
+
+
+def in_parts(function: Callable[[Array], Array], images: Array, devices: int = 1) -> Array:
+    """Apply a function to a few images at a time, so that what it makes of them stays in the cache.
+
+    Parameters
+    ----------
+    function
+        Maps images to arrays, each image by itself.
+    images
+        Shape (n, ...).
+    devices
+        Number of devices that the images are spread over. Each has its share of every part.
+
+    Returns
+    -------
+    Array
+        The function's value for all images, its first axis of length n.
+    """
+    size = gcd(len(images) // devices, _IMAGES_PER_PART)
+    split = images.reshape(devices, -1, size, *images.shape[1:]).swapaxes(0, 1)
+    parts = lax.map(function, split.reshape(-1, devices * size, *images.shape[1:]))
+    merged = parts.reshape(-1, devices, size, *parts.shape[2:]).swapaxes(0, 1)
+    return merged.reshape(-1, *parts.shape[2:])

@@ -17,6 +17,8 @@ from jaxcap.results import Cost
 
 Convolve = Callable[[Array, Array], Array]
 Pool = Callable[[Array], Array]
+Layers = Callable[[Array], Array]
+Apply = Callable[[Layers, Array], Array]
 
 PARAMETERS = 2_380_938
 
@@ -42,6 +44,11 @@ def xla_max_pool(images: Array) -> Array:
     return pooled
 
 
+def at_once(layers: Layers, images: Array) -> Array:
+    """Apply layers to all images at once."""
+    return layers(images)
+
+
 class CNN(nnx.Module):
     """Maps images to logits, one for each digit.
 
@@ -53,6 +60,8 @@ class CNN(nnx.Module):
         Convolves images with a kernel without padding; by default XLA's own operation does.
     pool
         Takes the largest pixel of each 2 × 2 block.
+    apply
+        Applies the second convolution and the pool to all images; by default at once.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
     """
@@ -63,6 +72,7 @@ class CNN(nnx.Module):
         *,
         convolve: Convolve | None = None,
         pool: Pool = xla_max_pool,
+        apply: Apply = at_once,
         dtype: Any = jnp.float32,
     ) -> None:
         common: Any = {"rngs": rngs, "dtype": dtype}
@@ -76,6 +86,7 @@ class CNN(nnx.Module):
         self.dropout2 = nnx.Dropout(0.5)
         self.dense2 = nnx.Linear(256, 10, **common)
         self.pool = pool
+        self.apply = apply
 
     def __call__(self, images: Array, key: Array | None = None) -> Array:
         """Return logits of shape (n, 10), float32.
@@ -91,8 +102,8 @@ class CNN(nnx.Module):
         if key is not None:
             dropout["rngs"] = nnx.Rngs(dropout=key)
         x = nnx.relu(self.conv1(images))
-        x = nnx.relu(self.conv2(x))
-        x = self.dropout1(self.pool(x), **dropout)
+        x = self.apply(lambda some: self.pool(nnx.relu(self.conv2(some))), x)
+        x = self.dropout1(x, **dropout)
         x = nnx.relu(self.dense1(x.reshape(len(x), -1)))
         x = self.dense2(self.dropout2(x, **dropout))
         return x.astype(jnp.float32)

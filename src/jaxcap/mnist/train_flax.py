@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,12 +18,14 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from typing_extensions import override
 
-from jaxcap.kernels.convolution import convolve, max_pool
+from jaxcap.kernels.convolution import by_patches, convolve, in_parts, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Split
 from jaxcap.mnist.model import CNN
 from jaxcap.mnist.training import Logits, OnStep, Order, Trainer, Weights, ignore, shuffled
+
+Convolution = Literal["xla", "patches", "winograd"]
 
 _STEPS_PER_PROGRAM_ON_CPU = 32
 
@@ -83,9 +85,10 @@ class FlaxTrainer(Trainer):
     steps_per_program
         Number of steps that are compiled to one program: 1 to start each step from Python. By default
         all steps of an epoch, but on a CPU so few that a progress bar can move.
-    patches
-        Convolve by `~jaxcap.kernels.convolution.convolve`; by default on a CPU only, where
-        XLA's convolutions are slow, and slower still in a scan.
+    convolution
+        ``"xla"`` convolves and pools by XLA's own operations; ``"patches"`` by a product with all
+        patches; ``"winograd"`` with half as many multiplications, on a few images at a time. By
+        default the last on a CPU only, where XLA's convolutions are slow, and slower still in a scan.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
     mesh
@@ -105,7 +108,7 @@ class FlaxTrainer(Trainer):
         train: Split,
         *,
         steps_per_program: int | None = None,
-        patches: bool | None = None,
+        convolution: Convolution | None = None,
         dtype: Any = jnp.float32,
         mesh: Mesh | None = None,
     ) -> None:
@@ -116,8 +119,7 @@ class FlaxTrainer(Trainer):
         if steps_per_program is None and on_cpu:
             steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
         self._steps_per_program = steps_per_program
-        patches = on_cpu if patches is None else patches
-        layers: Any = {"convolve": convolve, "pool": max_pool} if patches else {}
+        layers = _layers(convolution or ("winograd" if on_cpu else "xla"), self._mesh.size)
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
@@ -166,6 +168,21 @@ class FlaxTrainer(Trainer):
     def restore(self, state: Arrays) -> None:
         tree = jax.tree.structure(self._state)
         self._state = put(jax.tree.unflatten(tree, state), self._network.copies)
+
+
+@cache  # networks are equal, and share a compiled program, only if their functions are identical
+def _layers(convolution: Convolution, devices: int) -> Any:
+    """Return the arguments of the network that decide how it convolves."""
+    ways: dict[Convolution, Any] = {
+        "xla": {},
+        "patches": {"convolve": by_patches, "pool": max_pool},
+        "winograd": {
+            "convolve": convolve,
+            "pool": max_pool,
+            "apply": partial(in_parts, devices=devices),
+        },
+    }
+    return ways[convolution]
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
