@@ -297,5 +297,6 @@ def in_parts(function: Callable[[Array], Array], images: Array, devices: int = 1
     size = gcd(len(images) // devices, _IMAGES_PER_PART)
     split = images.reshape(devices, -1, size, *images.shape[1:]).swapaxes(0, 1)
     parts = lax.map(function, split.reshape(-1, devices * size, *images.shape[1:]))
-    merged = parts.reshape(-1, devices, size, *parts.shape[2:]).swapaxes(0, 1)
-    return merged.reshape(-1, *parts.shape[2:])
+    by_device = parts.reshape(-1, devices, size, *parts.shape[2:]).swapaxes(0, 1)
+    merged: Array = by_device.reshape(-1, *parts.shape[2:])
+    return merged
