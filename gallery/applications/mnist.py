@@ -220,11 +220,11 @@ print(
 # %%
 # In the second convolution, each of these numbers is a matrix. A pixel becomes a row of pixels with
 # all their channels, and the additions are few beside the multiplications that they save. Both
-# gradients use the same matrices, transposed, by :func:`jax.custom_vjp`. The saving has limits: with
-# more outputs at a time, the factors grow, and rounding with them. And the additions have to read
-# and write memory. So this way to train makes two more changes, which keep data in the cache: it
-# convolves and pools a few images at a time, and it computes the first convolution, where a sum has
-# only nine terms, without a product. XLA makes one loop of that:
+# gradients use the same matrices, transposed, by :func:`jax.custom_vjp`. The saving has limits:
+# with more outputs at a time, the factors grow, and rounding with them. And the additions have to
+# read and write memory. So this way to train makes two more changes, which keep data in the cache.
+# It convolves and pools a few images at a time. And it computes the first convolution without a
+# product, because a sum of nine terms is something that XLA can turn into one loop:
 Source(convolution.in_parts, convolution.by_shifts)
 
 # %%
@@ -358,17 +358,17 @@ winograd_pays
 # a step, on devices whose convolutions are slow, as a CPU's may be. So before you choose a remedy,
 # find out where your time goes.
 #
-# Two warnings. The first idea and the last change three things at once: where the images are, when
-# losses are read, and how the step is written; and Winograd's products, the parts of a batch, and
-# the first convolution. These measurements can't tell which of them did it. And what patches save
+# Two warnings. The first idea changes three things at once: where the images are, when losses are
+# read, and how the step is written. So does the last: the products, the parts of a batch, and the
+# first convolution. These measurements can't tell which of the three did it. And what patches save
 # may depend on the batch, which is small on a CPU, so that the page builds sooner.
 #
 # How much of the machine is that?
 # --------------------------------
-# Faster than the naive loop can still be slow. So count the operations of a step by the definition
-# of its layers, most of them in the second convolution. Then compare with what the device can do in that
-# time, in float32, by the limits measured for :doc:`linear algebra
-# </tutorials/performance/linear_algebra>`:
+# Faster than the naive loop can still be slow. So count the operations of a step, by the definition
+# of its layers. (Most of them are in the second convolution.) Then compare with what the device can
+# do in that time, in float32, by the limits measured for
+# :doc:`linear algebra </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results import Cost
