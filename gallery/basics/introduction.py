@@ -94,7 +94,8 @@ slope(3.0)
 # %%
 # Both slopes agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two
 # nearby points, which would have left an error. It followed ``wave`` operation by operation, and
-# applied the chain rule to each.
+# applied the chain rule to each. (Both are of a :term:`weak type`, because they come from a plain
+# Python number.)
 #
 # ``jax.grad`` needs a function that returns a single number. Since ``wave`` does so if it gets a
 # single number, ``slope`` takes one at a time. A curve needs a thousand of them. :func:`jax.vmap`
