@@ -118,10 +118,14 @@ _ = figure.legend(loc="outside right center")
 # ------------------------
 # An interval is a promise about the next measurement, and we can check whether the promise was
 # kept: did the next run's value lie inside? That should happen as often as the confidence says. A
-# wide interval keeps its promise easily and helps nobody. So the table also has the *width*, which
+# wide interval keeps its promise easily and helps nobody. So the tables also have the *width*, which
 # is how many times as large the upper end is as the lower one, in the median, and the share of
-# intervals wider than a factor of 2.
-reliability.table_of_intervals(audit)
+# intervals wider than a factor of 2. First, the times of single calls:
+reliability.table_of_intervals(audit, "time")
+
+# %%
+# And the ratios of two times:
+reliability.table_of_intervals(audit, "speed-up")
 
 # %%
 # Of the times that were measured next on the quiet machine, :measured:`next_time` lay inside this
@@ -193,13 +197,20 @@ times = reliability.times(audit, JAXCAP, QUIET)
 speedups = reliability.speedups(audit, JAXCAP, QUIET)
 next_time = str(reliability.next_inside(times))
 next_ratio = str(reliability.next_inside(speedups))
+others = "; ".join(
+    f"{tool} {reliability.false_alarms(audit, tool, QUIET)} "
+    f"and {reliability.detections(audit, tool, QUIET)}"
+    for tool in TOOLS
+    if tool != JAXCAP
+)
 
 # %%
 # In the audit, on a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms`
 # of the cases without a difference, and found the difference in :measured:`found` of the runs that
-# had one. The time of the next run lay inside its interval in :measured:`next_time` of cases. In
-# this build, a matrix product was :measured:`as_itself than itself`. All this holds for minutes, on
-# one machine. If a decision depends on a number, measure it again on another day.
+# had one. For the other tools, the two shares are :measured:`others`. The time of the next run lay
+# inside its interval in :measured:`next_time` of cases. In this build, a matrix product was
+# :measured:`as_itself than itself`. All this holds for minutes, on one machine. If a decision
+# depends on a number, measure it again on another day.
 #
 # No interval shows a mistake that hits every repeat alike: for those, see :doc:`how to time JAX
 # </tutorials/performance/timing>`. :doc:`How we measure </measuring>` has the rules behind our

@@ -276,12 +276,13 @@ def main() -> None:
     if output := options.output or (None if options.quick else OUTPUT):
         measured.save(output)
         console.print(f"saved as {output}")
-    for tabulate in (
-        reliability.table_of_verdicts,
-        reliability.table_of_intervals,
-        reliability.table_of_deviations,
+    for table in (
+        reliability.table_of_verdicts(measured),
+        reliability.table_of_intervals(measured, "time"),
+        reliability.table_of_intervals(measured, "speed-up"),
+        reliability.table_of_deviations(measured),
     ):
-        console.print(tabulate(measured))
+        console.print(table)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from math import inf, isnan, log, nan, sqrt
 from statistics import fmean, median, stdev
 from types import MappingProxyType
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
@@ -296,20 +296,16 @@ def table_of_verdicts(audit: Audit) -> Table:
     return Table(f"Verdicts: {audit.where}", headers, rows)
 
 
-def table_of_intervals(audit: Audit) -> Table:
+def table_of_intervals(audit: Audit, quantity: Literal["time", "speed-up"]) -> Table:
     """Tabulate how wide each tool's intervals are, and how often they contained the next run."""
+    series = times if quantity == "time" else speedups
     rows = []
     for load, tool, _ in _measured(audit):
-        series = times(audit, tool, load), speedups(audit, tool, load)
-        cells = [
-            text
-            for part in series
-            for text in (str(next_inside(part)), _factor(median_width(part)), str(wide(part)))
-        ]
+        part = series(audit, tool, load)
+        cells = str(next_inside(part)), _factor(median_width(part)), str(wide(part))
         rows.append((tool, load, *cells))
-    others = ("width", f"wider than {WIDE:g}")
-    headers = ("tool", "machine", "next time inside", *others, "next speed-up inside", *others)
-    return Table(f"Intervals: {audit.where}", headers, rows)
+    headers = ("tool", "machine", f"next {quantity} inside", "width", f"wider than {WIDE:g}")
+    return Table(f"Intervals of a {quantity}: {audit.where}", headers, rows)
 
 
 def table_of_deviations(audit: Audit) -> Table:
