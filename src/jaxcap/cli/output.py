@@ -46,7 +46,7 @@ def write(path: Path, text: str) -> None:
 def warnings_as_sentences() -> Iterator[None]:
     """Show warnings when they come, without the line of code that they come from."""
 
-    def show(message: Warning | str, *_: Any) -> None:
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
         click.echo(f"Warning: {message}", err=True)
 
     with warnings.catch_warnings():
