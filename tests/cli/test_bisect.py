@@ -7,6 +7,7 @@ import io
 import json
 import random
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from math import exp
 from pathlib import Path
@@ -249,3 +250,12 @@ def test_environments_of_other_pythons_and_packages_are_apart(tmp_path: Path) ->
     folders = [folder(), folder(python="3.11"), folder(packages=["flax"]), folder(packages=["a"])]
     assert len(set(folders)) == len(folders)
     assert folder(packages=["a", "b"]) == folder(packages=["b", "a"])
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    result = CliRunner().invoke(cli, ["bisect", "script.py:f"], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "Error: platformdirs isn't installed: run `python -m pip install 'jaxcap[releases]'`\n"
+    )

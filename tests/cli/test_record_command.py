@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -142,7 +143,8 @@ def test_an_experiment_needs_only_its_own_libraries(
     assert measured == ["jit"]
     unknown = record("--folder", tmp_path, "nope")
     assert unknown.exit_code == 2
-    assert unknown.stderr.startswith("Error: there is no experiment named nope: choose from ")
+    assert unknown.stderr.startswith("Error: there is no experiment named nope: choose from '")
+    assert "'jit, default allocator', " in unknown.stderr  # a single name
     assert "mnist (needs torch)" in unknown.stderr
 
 
@@ -167,6 +169,17 @@ def lack_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         return importlib.import_module(name)
 
     monkeypatch.setattr(experiments, "import_module", import_module)
+
+
+def test_warnings_are_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(experiment: Experiment, **_: Any) -> ResultSet:
+        warnings.simplefilter("always")  # pytest has it ignored
+        warnings.warn("other work takes 88% of the CPU", stacklevel=1)
+        return make_set(make_result(experiment=experiment.name))
+
+    monkeypatch.setattr(Experiment, "run", run)
+    done = record("--folder", tmp_path, "jit")
+    assert done.stderr == "Warning: other work takes 88% of the CPU\n"
 
 
 def test_list_measures_nothing(tmp_path: Path, measured: list[str]) -> None:

@@ -72,9 +72,10 @@ def test_this_machine_is_measured_and_reported(monkeypatch: pytest.MonkeyPatch) 
     done = report("--quick", "--json", "report.json", "--results", "results.json")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("```text\nJAX on ")
-    assert done.stderr.splitlines() == [
-        f"saved {file}" for file in ("jaxcap-report.html", "report.json", "results.json")
-    ]
+    *saved, hint = done.stderr.splitlines()
+    files = ("jaxcap-report.html", "report.json", "results.json")
+    assert saved == [f"saved {file}" for file in files]
+    assert hint.endswith("/results/claims.html")
     data = json.loads(Path("report.json").read_text(encoding="utf-8"))
     results = ResultSet.load("results.json")
     assert results.by_experiment().keys() == {"ceilings", "precision"}

@@ -102,3 +102,11 @@ def test_cells_that_head_a_row_are_marked_for_narrow_pages() -> None:
     html = table._repr_html_()
     assert re.findall(r'class="jaxcap-head">([^<]*)<', html) == ["variant", "op by op"]
     assert "<td>1.2 ms</td>" in html
+
+
+def test_long_words_are_broken_rather_than_cut_off() -> None:
+    word = "transformations/asynchronous_dispatch"
+    text = Table("Pages", ("claim", "page"), [("that it holds " * 9, word)]).text(60)
+    assert "…" not in text
+    column = (line[text.splitlines()[2].index("page") :].strip() for line in text.splitlines()[4:])
+    assert "".join(column) == word

@@ -284,6 +284,7 @@ def test_all_claims_get_a_column(reader: Page, site: Path) -> None:
     )
     expect(status).to_have_text(
         "On all pages, 2 of 4 claims hold on your machine; 1 does not hold, 1 was not measured."
+        "Your files: jit.json, keys."
     )
     cells = reader.locator("tbody td.jaxcap-yours")
     outcomes = [text.split("\n")[0] for text in cells.all_inner_texts()]
@@ -439,7 +440,7 @@ def test_links_lead_to_the_guide_and_to_the_form(reader: Page, site: Path) -> No
     reader.locator(".jaxcap-reader summary").click()
     guide = reader.get_by_role("link", name="How to record them")
     assert guide.evaluate("(a) => a.href") == (site / "results/recording.html").as_uri()
-    form = reader.get_by_role("link", name="Contribute them").get_attribute("href") or ""
+    form = reader.get_by_role("link", name="Contribute recordings").get_attribute("href") or ""
     template = re.search(r"template=(.*)", form)
     assert template
     assert (ROOT / ".github/ISSUE_TEMPLATE" / template[1]).exists()

@@ -52,10 +52,10 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", NO_JSON),
-    "prose": (b"hello", NO_JSON),
+    "prose": (b"hello", NO_RESULTS),
     "cut short": (json.dumps(SOUND).encode()[:-50], NO_JSON),
     "two files in one": (json.dumps(SOUND).encode() * 2, NO_JSON),
-    "page": (b"<!doctype html><script>document.title='ran'</script>", NO_JSON),
+    "page": (b"<!doctype html><script>document.title='ran'</script>", NO_RESULTS),
     "null": (b"null", NO_RESULTS),
     "list": (b"[]", NO_RESULTS),
     "list of results": (json.dumps(SOUND["results"]).encode(), NO_RESULTS),
@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "Latin-1": ('{"schema_version": 2, "a": "é"}'.encode("latin-1"), NO_TEXT),
     "UTF-16": (json.dumps(SOUND).encode("utf-16"), NO_TEXT),
     "image": (PNG, NO_TEXT),
-    "zeros": (bytes(1000), NO_JSON),
+    "zeros": (bytes(1000), NO_RESULTS),
 }
 # What Python reads all the same: version 1, any number of processes, and UTF-16.
 READ_BY_PYTHON = {"old version", "too many processes", "UTF-16"}

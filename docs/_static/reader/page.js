@@ -3,9 +3,10 @@
 "use strict";
 
 const readerPage = (() => {
-  const { FileError, deviceName, parse, read } = readerResults;
+  const { FileError, deviceName, parse, read, readable } = readerResults;
   const { element, fill, draw } = readerTables;
   const MAX_FILES = 200;
+  const NAMED_FILES = 5; // at most
   const ENVIRONMENT_FILE = "environment.json"; // beside recordings: it has no results
 
   let files = []; // with their names, texts, environments and results; the newest last
@@ -143,6 +144,13 @@ const readerPage = (() => {
     for (const box of document.querySelectorAll(".jaxcap-explore")) draw(box, () => []);
   }
 
+  // Such as "Your files: jit.json, keys.json."
+  function listing() {
+    const named = files.slice(0, NAMED_FILES).map(({ name }) => name);
+    const more = files.length - named.length;
+    return `Your files: ${named.join(", ")}${more ? ` and ${more} more` : ""}.`;
+  }
+
   // Show all files, and return sentences about that.
   function show() {
     takeOff();
@@ -158,7 +166,7 @@ const readerPage = (() => {
     const claims = counts.flatMap(({ ofPage, ofSite }) => [ofPage, ofSite].filter(Boolean));
     const inShort = all.length === 1 ? counts[0].inShort : "your numbers are on this page";
     const headline = `Your ${all.length === 1 ? "machine" : "machines"}: ${inShort}`;
-    return { sentences: [...inTables, ...claims], headline };
+    return { sentences: [...inTables, ...claims, listing()], headline };
   }
 
   // Read files, without holding up the page for longer than each takes. Return a sentence for each of
@@ -196,7 +204,7 @@ const readerPage = (() => {
 
   async function restore() {
     const kept = await readerKept.load();
-    return update(await readAll(kept, ({ name, text }) => ({ name, text, ...parse(text, name) })));
+    return update(await readAll(kept, ({ name, text }) => ({ name: readable(name), text, ...parse(text, readable(name)) })));
   }
 
   async function clear() {

@@ -81,10 +81,7 @@ const readerResults = (() => {
     const data = parseJson(text, name);
     const version = data?.schema_version;
     if (typeof version !== "number")
-      throw new FileError(
-        `${name} is not a file of results: choose one that “jaxcap record”, “jaxcap report --results ` +
-          "FILE” or another command with “--json FILE” wrote.",
-      );
+      throw noResults(name);
     if (version !== rules.schema_version)
       throw new FileError(
         `${name} has schema version ${version}, but this page reads version ` +
@@ -102,10 +99,17 @@ const readerResults = (() => {
     return { environment: data.environment, device: deviceName(data.environment.device), results };
   }
 
+  const noResults = (name) =>
+    new FileError(
+      `${name} is not a file of results: choose one that “jaxcap record”, “jaxcap report --results ` +
+        "FILE” or a measurement such as “jaxcap jit --json FILE” wrote.",
+    );
+
   function parseJson(text, name) {
     try {
       return JSON.parse(text);
     } catch {
+      if (/^\s*[^\s[{]/.test(text)) throw noResults(name); // such as a page or a table
       throw new FileError(
         `${name} is not valid JSON, perhaps because it was cut short: measure again, or choose another ` +
           "copy of the file.",
@@ -221,5 +225,5 @@ const readerResults = (() => {
     }
   }
 
-  return { FileError, deviceName, parse, read };
+  return { FileError, deviceName, parse, read, readable };
 })();

@@ -17,6 +17,7 @@ from jaxcap.cli.options import (
     FILE_TO_WRITE,
     Function,
     InputError,
+    environments_folder,
     environments_option,
     python_option,
     quiet_option,
@@ -157,7 +158,6 @@ def bisect(
     if setup:
         require_function(setup, "--setup")
     from jaxcap.releases.recorded import packaged_folder
-    from jaxcap.releases.recording.environments import default_folder
     from jaxcap.releases.search.bisection import ReleaseError, most_comparisons
     from jaxcap.releases.search.bisection import bisect as search
     from jaxcap.releases.search.trials import FunctionTrials
@@ -176,7 +176,7 @@ def bisect(
             function=function,
             setup=setup,
             quantity=name,  # type: ignore[arg-type]
-            environments=environments or default_folder(),
+            environments=environments_folder(environments),
             python=python,
             packages=packages,
             limit_s=limit_s,

@@ -57,6 +57,18 @@ environments_option = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Where to install the releases; by default, in your cache folder.",
 )
+
+
+def environments_folder(asked: Path | None) -> Path:
+    """Return the folder for environments: the one that was asked for, or one in the user's cache."""
+    from jaxcap.releases.recording.environments import InstallationError, default_folder
+
+    try:
+        return asked or default_folder()
+    except InstallationError as error:
+        raise InputError(str(error)) from error
+
+
 quiet_option = click.option("--quiet", is_flag=True, help="Print only errors.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,18 @@ def write(path: Path, text: str) -> None:
     else:
         with refusing_unwritable(path):
             write_atomically(path, text)
+
+
+@contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Show warnings when they come, without the line of code that they come from."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        click.echo(f"Warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

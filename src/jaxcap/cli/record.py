@@ -16,7 +16,7 @@ from jaxcap.cli.options import (
     quiet_option,
     require_writable,
 )
-from jaxcap.cli.output import display
+from jaxcap.cli.output import display, warnings_as_sentences
 from jaxcap.cli.run import CommandRun, start_backend
 from jaxcap.measure.progress import progress_bar
 from jaxcap.measure.settings import MACHINE, QUICK, quick_is_on
@@ -105,7 +105,7 @@ def _record(
         if bar.disable:
             run.show(f"recording {experiment.name} ({len(started)} of {len(pending)})")
 
-    with progress_bar(hidden=run.quiet) as bar:
+    with progress_bar(hidden=run.quiet) as bar, warnings_as_sentences():
         task = bar.add_task("", total=len(pending))
         try:
             return record_experiments.record(
@@ -139,8 +139,8 @@ def _choose(names: Sequence[str], run: CommandRun) -> Mapping[str, Experiment]:
     )
     if unknown := set(names) - set(known):
         raise InputError(
-            f"there is no experiment named {' or '.join(sorted(unknown))}: choose from {', '.join(known)}"
-            + (f"; {left_out}" if missing else "")
+            f"there is no experiment named {' or '.join(sorted(unknown))}: choose from "
+            f"{', '.join(map(repr, known))}" + (f"; {left_out}" if missing else "")
         )
     if missing and not names:
         run.show(left_out)

@@ -16,6 +16,7 @@ import click
 
 from jaxcap.cli.options import (
     InputError,
+    environments_folder,
     environments_option,
     processes_option,
     python_option,
@@ -208,7 +209,6 @@ def _record(
     benchmarks: Sequence[str],
 ) -> None:
     """Install releases and measure them, with a progress bar; then list what failed."""
-    from jaxcap.releases.recording.environments import default_folder
     from jaxcap.releases.recording.recorder import ReleaseRecorder
     from jaxcap.results import ResultsError
 
@@ -216,7 +216,7 @@ def _record(
     try:
         recorder = ReleaseRecorder(
             files=files,
-            environments=environments or default_folder(),
+            environments=environments_folder(environments),
             python=python,
             extra=extra,
             processes=processes,

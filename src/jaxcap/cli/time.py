@@ -100,7 +100,10 @@ def _measure(run: CommandRun, setup: str, functions: dict[str, str], processes: 
                 ),
             )
         except ProcessError as error:
-            raise InputError(f"nothing was timed: {reason_of(str(error))}") from error
+            reason = reason_of(str(error))
+            if not setup and "required positional argument" in reason:
+                reason += ": with --setup, name a function that returns its arguments"
+            raise InputError(f"nothing was timed: {reason}") from error
     for warning in caught:
         click.echo(f"Warning: {warning.message}", err=True)
     # What was measured is the variant; its arguments are nobody's parameters.

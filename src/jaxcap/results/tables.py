@@ -9,7 +9,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
 
 # A column with a cell longer than this holds text, which starts at the left and may be wrapped.
 LONGEST_NUMBER = 24
@@ -73,7 +73,8 @@ class Table:
 
         table = RichTable(title=Text(self.caption), title_justify="left", box=box.SIMPLE)
         for header, is_text in zip(self.headers, self._holds_text, strict=True):
-            table.add_column(Text(header), justify="left" if is_text else "right")
+            justify: JustifyMethod = "left" if is_text else "right"
+            table.add_column(Text(header), justify=justify, overflow="fold")  # nothing is cut off
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return Group(table, *(Text(note) for note in self.notes))

@@ -117,6 +117,8 @@ def _files(**files: Path | None) -> dict[str, Path]:
 
 def _write(files: Mapping[str, Path], document: Document, measured: Measured) -> Iterator[str]:
     """Write all files, and tell which."""
+    from jaxcap.cli.report.sections.claims import SITE
+
     forms = {"html": document.html, "json": document.json, "text": document.text}
     for option, path in files.items():
         if option in forms:
@@ -128,3 +130,8 @@ def _write(files: Mapping[str, Path], document: Document, measured: Measured) ->
             CommandRun(json=path).save(measured.results)
         if path != DASH:
             yield f"saved {path}"
+            if option == "results":
+                yield (
+                    "choose that file on a page of the site to see your numbers there, such as "
+                    f"{SITE}/results/claims.html"
+                )

@@ -33,7 +33,10 @@ LOCK = "requirements.txt"
 
 def default_folder() -> Path:
     """Return the folder for environments in the user's cache."""
-    from platformdirs import user_cache_path
+    try:
+        from platformdirs import user_cache_path
+    except ImportError:
+        raise _lacking("platformdirs") from None
 
     return user_cache_path("jaxcap", appauthor=False) / "releases"
 
@@ -242,4 +245,10 @@ def _uv() -> str:
     path = Path(sys.executable).with_name("uv")
     if uv := shutil.which(str(path)) or shutil.which("uv"):
         return uv
-    raise InstallationError("uv isn't installed: run `python -m pip install 'jaxcap[releases]'`")
+    raise _lacking("uv")
+
+
+def _lacking(library: str) -> InstallationError:
+    return InstallationError(
+        f"{library} isn't installed: run `python -m pip install 'jaxcap[releases]'`"
+    )
