@@ -197,6 +197,8 @@ times = reliability.times(audit, JAXCAP, QUIET)
 speedups = reliability.speedups(audit, JAXCAP, QUIET)
 next_time = str(reliability.next_inside(times))
 next_ratio = str(reliability.next_inside(speedups))
+
+# %%
 others = "; ".join(
     f"{tool} {reliability.false_alarms(audit, tool, QUIET)} "
     f"and {reliability.detections(audit, tool, QUIET)}"

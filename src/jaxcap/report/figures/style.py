@@ -83,7 +83,7 @@ VARIANTS = {
     "Flax, steps on the device": BROWN,
     "Flax, steps with patches": LILAC,
     "Flax, scan": PINK,
-    "Flax, steps with Winograd": VIOLET,
+    "Flax, steps with Winograd": PINK,
     "Flax, scan with Winograd": ORANGE,
     "PyTorch, data on the device": GREY,
     "PyTorch, compiled": BLUE,
