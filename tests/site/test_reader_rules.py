@@ -196,4 +196,6 @@ def test_browser_rounds_as_python_does(judge: Judge) -> None:
 
 def _shortened(words: list[Any]) -> str:
     """Leave the last digits of absurdly long numbers out, in which two logarithms may differ."""
-    return re.sub(r"((?:\d,?){12})[\d,]+", r"\1…", json.dumps(words, ensure_ascii=False, indent=1))
+    return re.sub(
+        r"((?:\d,?){12})[\d,]+(?:\.\d+)?", r"\1…", json.dumps(words, ensure_ascii=False, indent=1)
+    )
