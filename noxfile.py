@@ -44,9 +44,10 @@ ROOM_MIB = 64  # about twice the size of a complete site
 # Where builds and recordings keep what they measured.
 STORE = {"JAXCAP_STORE": str(BUILD / "store" / "results")}
 # What sphinx-gallery and our extension write while they run the tutorials and show results.
+PLOTS = DOCS / "results" / "_plots"
 GENERATED = (
     DOCS / "tutorials",
-    DOCS / "results" / "_plots",
+    PLOTS,
     DOCS / "results" / "experiments",
     DOCS / "reference" / "_backreferences",
     BUILD / "records",
@@ -87,7 +88,9 @@ def docs(session: nox.Session) -> None:
             require_room()
             if LAST.exists() and not HTML.exists():  # an earlier build was killed while it swapped
                 LAST.rename(HTML)
-            for path in (*GENERATED, NEXT, LAST):
+            # Plots say what they were made from, so what isn't drawn anew is still right.
+            kept = {PLOTS} if options["JAXCAP_REUSE"] else set()
+            for path in {*GENERATED, NEXT, LAST} - kept:
                 remove(path)
         build(session, "html", NEXT, "--fail-on-warning", "--keep-going")
         # Only a complete site replaces the last one, and until then that one stays.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from PIL import Image
 
 import jaxcap
 from jaxcap.report import figures
-from jaxcap.results import Result, ResultSet
+from jaxcap.results import ResultSet
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
@@ -127,10 +128,8 @@ def save_drawing(
     ----------
     drawing, results
         How to draw, and what.
-    path
-        Path of the light file, as `save` takes it.
-    root
-        The folder with the sources of the site.
+    path, root
+        See `save`.
     drawn
         The figure, if it was drawn already. It is saved as PNG too.
     among
@@ -139,24 +138,56 @@ def save_drawing(
     Returns
     -------
     list
-        For each of the two files, the attributes of docutils' node for an image.
+        See `save`.
     """
-    source, sidecar = _digest(drawing, [*results, *(among or ())]), path.with_suffix(".json")
+    shown = [result.model_dump_json() for result in (*results, *(among or ()))]
+    sources = [drawing.model_dump_json(), *shown]
+    return save_unless_kept(
+        partial(drawing.draw, results, among=among), sources, path, root, drawn=drawn
+    )
+
+
+def save_unless_kept(
+    draw: Callable[[], Figure],
+    sources: Iterable[str],
+    path: Path,
+    root: Path,
+    *,
+    drawn: Figure | None = None,
+) -> list[dict[str, Any]]:
+    """Draw and save a figure, unless its files are there and were made from the same sources.
+
+    Parameters
+    ----------
+    draw
+        Draws the figure.
+    sources
+        All that the figure depends on besides the code that draws results.
+    path, root
+        See `save`.
+    drawn
+        The figure, if it was drawn already. It is saved as PNG too.
+
+    Returns
+    -------
+    list
+        See `save`.
+    """
+    made_from, sidecar = _digest(sources), path.with_suffix(".json")
     if drawn is None and sidecar.exists():
         last = json.loads(sidecar.read_text(encoding="utf-8"))
-        if last["source"] == source:
+        if last["source"] == made_from:
             images: list[dict[str, Any]] = last["images"]
             return images
     sidecar.unlink(missing_ok=True)  # from here on the images are others than it says
-    images = save(drawn or drawing.draw(results, among=among), path, root, raster=drawn is not None)
-    write_atomically(sidecar, json.dumps({"source": source, "images": images}))
+    images = save(drawn or draw(), path, root, raster=drawn is not None)
+    write_atomically(sidecar, json.dumps({"source": made_from, "images": images}))
     return images
 
 
-def _digest(drawing: figures.Drawing, results: Iterable[Result]) -> str:
-    """Return a digest of all that a figure depends on."""
-    parts = [*(path.read_bytes() for path in CODE), drawing.model_dump_json().encode()]
-    parts += [result.model_dump_json().encode() for result in results]
+def _digest(sources: Iterable[str]) -> str:
+    """Return a digest of sources, and of the code that draws."""
+    parts = [*(path.read_bytes() for path in CODE), *(source.encode() for source in sources)]
     return sha256(b"\0".join(parts)).hexdigest()
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 
 from sphinx.util import logging
 
+from jaxcap import releases as releases_package
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import Series
 from jaxcap.releases.quantities import JAX
@@ -16,6 +19,7 @@ from jaxcap.results import ResultsError
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 
+CODE = Path(releases_package.__file__).parent
 # The numbers of the map, below results/.
 MAP = "releases-map.js"
 
@@ -35,6 +39,15 @@ def recorded() -> list[Releases]:
         if releases:
             machines.append(releases)
     return machines
+
+
+@cache
+def digest() -> str:
+    """Digest all recordings of the releases, and the code that reads, judges and draws them."""
+    recordings = page_records.RECORDED.glob(f"*/{EXPERIMENT}/**/*")
+    files = sorted(path for path in (*CODE.rglob("*.*"), *recordings) if path.is_file())
+    contents = (path.read_bytes() for path in files if path.suffix != ".pyc")
+    return sha256(b"\0".join(contents)).hexdigest()
 
 
 def served_folder(files: ReleaseFiles) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from pathlib import Path
 
@@ -164,13 +164,34 @@ def dropdown(title: str, content: Iterable[nodes.Node]) -> nodes.container:
     )
 
 
-def plot(directive: SphinxDirective, name: str, figure: Figure) -> list[nodes.Node]:
-    """Put a figure on a page, for light and for dark ones."""
+def plot(
+    directive: SphinxDirective,
+    name: str,
+    figure: Figure | Callable[[], Figure],
+    sources: Iterable[str] = (),
+) -> list[nodes.Node]:
+    """Put a figure on a page, for light and for dark ones.
+
+    Parameters
+    ----------
+    directive
+        That of the page.
+    name
+        Of its files.
+    figure
+        The figure, or what draws it if its files aren't there from the last build.
+    sources
+        All that decides what is drawn, besides the code that draws results.
+    """
     note_drawing(directive.env)
-    path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
+    root = Path(directive.env.srcdir)
+    path = root / SECTION / "_plots" / f"{name}.svg"
     path.parent.mkdir(exist_ok=True)
-    saved = image_files.save(figure, path, Path(directive.env.srcdir))
+    if isinstance(figure, Figure):
+        saved = image_files.save(figure, path, root)
+    else:
+        saved = image_files.save_unless_kept(figure, sources, path, root)
     images = [nodes.image(**attributes) for attributes in saved]
-    if figure.get_figwidth() <= WIDE_INCHES:
+    if int(images[0]["width"]) <= 100 * WIDE_INCHES:
         return [*images]
     return [nodes.container("", *images, classes=["jaxcap-wide"])]

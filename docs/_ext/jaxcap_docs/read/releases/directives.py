@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap import releases as releases_package
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.recording.files import EXPERIMENT
 from jaxcap_docs import page_records
 from jaxcap_docs.read.dependencies import note_files
 from jaxcap_docs.read.elements import note
 from jaxcap_docs.read.releases import changes, parts, topics
-from jaxcap_docs.release_records import recorded
+from jaxcap_docs.release_records import CODE, recorded
 
-CODE = Path(releases_package.__file__).parent
 MISSING = "No machine has recorded the releases of JAX yet."
 
 PARTS: Mapping[str, Callable[[SphinxDirective, Releases], list[nodes.Node]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from docutils import nodes
@@ -88,11 +89,11 @@ def _section(
     names: Sequence[str],
 ) -> nodes.section:
     name = series.benchmark
-    figure = figures.course(series, changes, names, regression=regression)
+    draw = partial(figures.course, series, changes, names, regression=regression)
     return nodes.section(
         "",
         nodes.title(text=name),
-        *plot(directive, f"release-{slug(name)}", figure),
+        *plot(directive, f"release-{slug(name)}", draw, [release_records.digest(), name]),
         ids=[slug(name)],
         names=[nodes.fully_normalize_name(name)],
     )
