@@ -377,4 +377,4 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 # :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
-# :doc:`gradients </tutorials/transformations/grad>`.
+# :doc:`which updates copy their array </tutorials/transformations/updates>`.

@@ -329,4 +329,4 @@ sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 # :measured:`by_scatter than a product`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
-# :doc:`random numbers </tutorials/basics/random_numbers>`.
+# :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.
