@@ -81,7 +81,7 @@ PREREQUISITES = {
     "performance/second_process": ("transformations/loops", "performance/timing"),
     "performance/geometry": ("transformations/grad", "performance/dispatch_overhead"),
     "performance/linear_algebra": ("basics/jnp_and_numpy", "performance/timing"),
-    "performance/memory": ("transformations/loops", "performance/timing"),
+    "performance/memory": ("transformations/updates", "performance/timing"),
     "performance/faults": ("transformations/grad", "performance/timing"),
     "performance/releases": ("performance/precision",),
     "applications/calibration": ("transformations/vmap",),
