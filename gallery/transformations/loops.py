@@ -120,10 +120,9 @@ except TypeError as error:
         print(fill(line, 70))
 
 # %%
-# The *carry* is what one step hands on to the next, and ``state[1]`` is the part of it that doesn't
-# fit, named after the body's argument. The error gives each part's type before and after a step, so
-# you can tell whether the start is wrong, as here, or the step. This start would fit:
-# ``(jnp.arange(2.0), jnp.zeros(2))``.
+# The *carry* is what one step hands on to the next, and ``state[1]`` names a part of it, after the
+# body's argument. The error gives the type of that part before a step and after it, so you can tell
+# whether the start is wrong, as here, or the step. ``(jnp.arange(2.0), jnp.zeros(2))`` would fit.
 #
 # An unrolled program grows with its loop
 # ---------------------------------------
@@ -300,9 +299,7 @@ _ = course_figures.course(series, changes, releases.names)
 # `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, under which users found programs
 # of many small kernels slow. That release
 # `was withdrawn <https://docs.jax.dev/en/latest/changelog.html#jax-0-4-32-september-11-2024>`__, so
-# a change that it brought shows up in the next one. If the line comes down again, later releases
-# have made up for the change, for instance by compiling small loops as a whole.
-# :doc:`/releases/topics/loops` has more loops.
+# a change that it brought shows up in the next one.  :doc:`/releases/topics/loops` has more loops.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------

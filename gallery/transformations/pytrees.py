@@ -65,10 +65,10 @@ print(exact)
 # %%
 # An optimiser remembers in a tree of its own
 # -------------------------------------------
-# `Adam <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__, here from the
-# library Optax, keeps running averages of each gradient and of its square. A compiled step can't
-# store them in an object, because its Python code runs only when it is traced. So the averages are
-# a second tree, which ``init`` makes for you:
+# Adam, from `Optax <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__,
+# keeps running averages of each gradient and of its square. A compiled step can't store them in an
+# object, because its Python code runs only when it is traced. So the averages are a second tree,
+# which ``init`` makes for you:
 import optax
 
 optimiser = optax.adam(0.1)
