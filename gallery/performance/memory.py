@@ -248,7 +248,7 @@ for name in order:
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. ``malloc`` keeps smaller blocks for the
 # next call. So a gradient that remembers less may save the page faults as well, and whether it
 # comes out ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>`
-# has more on page faults.)
+# has more on page faults. On this page, ``malloc`` does what it does in your programs.)
 #
 # A checkpoint may save nothing
 # -----------------------------
