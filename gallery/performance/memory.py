@@ -358,7 +358,7 @@ print("deleted:", x.is_deleted())
 #    to itself can have a larger share.
 # 2. Or set ``XLA_PYTHON_CLIENT_PREALLOCATE=false``, so that JAX reserves memory only as it needs
 #    it. Free memory may then end up in pieces that are too small to use.
-# 3. Donate what a step replaces: the parameters, and the memory of the optimiser.
+# 3. Donate what a step replaces: the parameters, and the state of the optimiser.
 # 4. Make the batches smaller, since a gradient remembers each layer's batch. If a step needs a
 #    large one, add up the gradients of its parts.
 # 5. Put a checkpoint around the body of the ``scan`` over the layers.
