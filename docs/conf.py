@@ -17,7 +17,7 @@ gc.disable()  # it would look through all that is imported, again and again, and
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from jaxcap_docs.downloads import ARCHIVE, WHEEL, colab_address, install_cell
-from jaxcap_docs.lessons import SECTIONS, runnable
+from jaxcap_docs.lessons import MOVED, SECTIONS, runnable
 
 from jaxcap.measure.settings import quick_is_on
 
@@ -103,7 +103,8 @@ copybutton_copy_empty_lines = False
 # Search engines are sent to the newest version.
 html_baseurl = ogp_canonical_url = f"{VERSIONS}latest/" if VERSIONS else SITE
 ogp_site_url = SITE
-html_context = {"versions_url": VERSIONS and f"{VERSIONS}versions.html"}
+html_context = {"versions_url": VERSIONS and f"{VERSIONS}versions.html", "moved": MOVED}
+html_additional_pages = dict.fromkeys(MOVED, "moved.html")
 # Served in place of any page that doesn't exist, in any folder.
 notfound_template = "404.html"
 notfound_context = {"title": "Page not found"}

@@ -69,8 +69,8 @@ a
 # %%
 # Besides ``.set`` there are ``.add``, ``.multiply``, ``.min`` and others. Does copying a whole
 # array for one element sound wasteful? Inside a compiled function there may be no copy: where
-# nothing else needs the old array, the compiler writes into its memory. :doc:`The next page
-# </tutorials/basics/updates>` finds out when it does.
+# nothing else needs the old array, the compiler writes into its memory.
+# :doc:`A later page </tutorials/transformations/updates>` finds out when it does.
 #
 # It follows that JAX has no *views*. In NumPy, a row of a matrix shares the matrix's memory, so
 # writing to the row changes the matrix:
@@ -336,4 +336,4 @@ print("JAX instead of NumPy:", against_numpy)
 # does; what sets JAX apart is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
-# :doc:`what an update copies </tutorials/basics/updates>`
+# :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -21,9 +21,9 @@ from jaxcap.report.source import Source
 Source(memory.layer, memory.loss)
 
 # %%
-# To compile, JAX needs shapes and types but no numbers, so you can compile for arrays that don't
-# exist. :func:`jax.eval_shape` describes what a function would return, and
-# :class:`jax.ShapeDtypeStruct` describes an array:
+# To compile, JAX `needs shapes and types <https://docs.jax.dev/en/latest/201/aot.html>`__ but no
+# numbers, so you can compile for arrays that don't exist. :func:`jax.eval_shape` describes what a
+# function would return, and :class:`jax.ShapeDtypeStruct` describes an array:
 import jax
 import jax.numpy as jnp
 
@@ -54,15 +54,15 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
 
 # %%
 # *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number is called ``peak_memory_in_bytes``. But if it is smaller than the temporaries, it can't
+# number is called ``peak_memory_in_bytes``, but if it is smaller than the temporaries, it can't
 # include them, and you have to add up the other three.
 #
 # A gradient remembers
 # --------------------
 # A gradient goes through the layers forwards, and then backwards from the last to the first. Going
 # backwards, it needs numbers that it computed going forwards. Which ones? :func:`jax.vjp` returns
-# the second half, the *backward pass*, as a function. That function is a pytree of `everything that
-# it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
+# the second half, the *backward pass*, as a function, which is also a pytree of
+# `everything that it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
 x = jnp.ones((512, 64))
 weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
 
@@ -162,24 +162,31 @@ print("and product:", remembered(with_product))
 
 # %%
 # (You may know policies such as ``dots_saveable``, which choose by operation. JAX's next
-# implementation `chooses by name alone <https://docs.jax.dev/en/latest/301/remat.html>`__. Names
-# work with both.)
+# implementation, now behind the flag ``jax_remat3``, `chooses by name alone
+# <https://docs.jax.dev/en/latest/301/remat.html#policies-naming-what-s-saveable>`__. Names work
+# with both.)
 #
 # Here are four ways to the same gradient. The second looks like the easiest way to save memory,
 # with one checkpoint around everything:
 Source(experiments.losses)
 
 # %%
-# Do they agree?
+# Do they agree? And what do they compute? Each of a program's loops has its body in the text once,
+# so what we count there is for a single layer:
 ways = experiments.prepare(layers=4, width=8, batch=16)
-expected, *others = [way()[0] for way in ways.values()]
-max(float(abs(other - expected).max()) for other in others)
+expected = ways[EVERYTHING]()[0]
+for name, way in ways.items():
+    off = abs(way()[0] - expected).max()
+    text = way.func.lower(*way.args, **way.keywords).as_text()
+    products = text.count("stablehlo.dot_general")
+    tanhs = text.count("stablehlo.tanh")
+    print(f"{name:32} off by {off:.0e}, {products} products, {tanhs} tanh")
 
 # %%
-# They agree, up to the rounding of 32-bit numbers. Now guess again. For each layer, a plain
-# gradient multiplies matrices six times: twice in the forward pass, and four times in the backward
-# pass. A checkpoint repeats the first of these products, and ``tanh``. What will that do to the
-# time?
+# They agree, up to the rounding of 32-bit numbers. For each layer, a plain gradient multiplies
+# matrices six times: twice in the forward pass, and four times in the backward pass. A checkpoint
+# repeats the first of these products, and ``tanh``, unless the policy keeps the product. Now guess
+# again: what will that do to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
@@ -225,7 +232,7 @@ recomputing_costs
 
 # %%
 # Could more work take less time? It could, because memory has a price, too. When a process on a CPU
-# first touches a page of memory, the operating system has to clear the page and map it. This is
+# first touches a page of memory, the operating system has to clear the page and map it, which is
 # called a page fault:
 import mmap
 
@@ -238,17 +245,18 @@ for name in order:
 # If a call has about as many megabytes of new pages as of temporaries, it gets all this memory from
 # the operating system, and gives it back at the end. On Linux, that is what ``malloc`` does with
 # blocks above a threshold, which `adapts to a program but stays below a maximum
-# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. It keeps smaller blocks for the next
-# call. So a gradient that remembers less may save the page faults as well, and whether it comes out
-# ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>` has more on
-# page faults. On this page, ``malloc`` does what it does in your programs.)
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. ``malloc`` keeps smaller blocks for the
+# next call. So a gradient that remembers less may save the page faults as well, and whether it
+# comes out ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>`
+# has more on page faults. On this page, ``malloc`` does what it does in your programs.)
 #
 # A checkpoint may save nothing
 # -----------------------------
 # A checkpoint around everything saves nothing. Before the backward pass can begin, the whole
 # forward pass has to run, and all of it has to be remembered, just as without a checkpoint. (If you
-# ask for the value as well, the forward pass even runs twice.) JAX's documentation `warns of that
-# <https://docs.jax.dev/en/latest/301/remat.html>`__: wrap the parts, not the whole.
+# ask for the value as well, the forward pass even runs twice.) JAX's documentation
+# `warns of that <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__:
+# wrap the parts, not the whole.
 #
 # Even a checkpoint around each layer may save nothing. Write the same stack as a Python loop, and
 # the compiler sees all its layers at once. Count how often JAX asks for ``tanh``, and how often the
@@ -270,13 +278,14 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 # If the second program asks for twice as many as the first, and computes no more, the compiler has
 # noticed that it was asked for the same ``tanh`` twice. It reuses the first result, as it should in
 # any other program, and the checkpoint saves nothing. JAX tries to prevent this with a barrier
-# between the two (``prevent_cse`` of :func:`jax.checkpoint`). But each device's compiler decides
-# what becomes of the barrier, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__
+# between the two (``prevent_cse`` of :func:`jax.checkpoint`), but what becomes of the barrier is up
+# to each device's compiler, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__
 # where their savings were.
 #
-# In a ``scan``, as above, the two are in different loops, so the compiler doesn't see that they are
-# the same. (There you don't need the barrier, and ``prevent_cse=False`` leaves it out.) Whether you
-# write a scan or a loop, ask for the temporaries before you trust a checkpoint.
+# In a ``scan``, as above, the two are in different loops, `across which compilers optimise less
+# <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. (There you don't need the
+# barrier, and ``prevent_cse=False`` leaves it out.) Whether you write a scan or a loop, ask for the
+# temporaries before you trust a checkpoint.
 #
 # The largest stack that fits
 # ---------------------------
@@ -311,8 +320,8 @@ for name in (EVERYTHING, INPUTS):
 # Give an argument's memory to the result
 # ---------------------------------------
 # A training step returns weights of the same shapes as it was given, so for a moment there are two
-# copies of them. If you don't need the old ones, *donate* them, and the new ones are written in
-# their place:
+# copies of them. If you don't need the old ones, :doc:`donate </tutorials/transformations/updates>`
+# them, and the new ones are written in their place:
 def descend(stack, slopes):
     return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
 
@@ -324,18 +333,8 @@ print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
 # %%
-# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``.
-# After the call, the donated array is gone. JAX knows this, and says so if you use the array:
-slopes = jax.tree.map(jnp.ones_like, stack)
-lower = donating(stack, slopes)
-print("deleted:", stack[0].is_deleted(), slopes[0].is_deleted())
-try:
-    stack[0].sum()
-except RuntimeError as error:
-    print(error)
-
-# %%
-# If no result fits in the place of an argument, nothing can be written there. JAX then keeps the
+# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``. If
+# no result fits in the place of an argument, nothing can be written there. JAX then keeps the
 # argument, and warns you:
 import warnings
 
@@ -346,6 +345,26 @@ print(str(caught[0].message).splitlines()[0])
 print("deleted:", x.is_deleted())
 
 # %%
+# When a GPU runs out of memory
+# -----------------------------
+# This list is advice that we haven't tried on a GPU. What it says about settings is from JAX's
+# `page on GPU memory <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__. Go through it in
+# order:
+#
+# 1. See whether another process uses the GPU. By default, each process of JAX reserves three
+#    quarters of the memory, which leaves too little for a second. Give each a smaller share, such
+#    as ``XLA_CLIENT_MEM_FRACTION=0.4``, in its environment. (The old name
+#    ``XLA_PYTHON_CLIENT_MEM_FRACTION`` still works, but is deprecated.) A process that has the GPU
+#    to itself can have a larger share.
+# 2. Or set ``XLA_PYTHON_CLIENT_PREALLOCATE=false``, so that JAX reserves memory only as it needs
+#    it. Free memory may then end up in pieces that are too small to use.
+# 3. Donate what a step replaces: the parameters, and the state of the optimiser.
+# 4. Make the batches smaller, since a gradient remembers each layer's batch. If a step needs a
+#    large one, add up the gradients of its parts.
+# 5. Put a checkpoint around the body of the ``scan`` over the layers.
+#
+# For the last three, the analysis says beforehand how much you gain.
+#
 # What other releases plan
 # ------------------------
 # A plan depends on the compiler that makes it, so it may change with a release. Our

@@ -3,9 +3,10 @@ What does a loop cost?
 ======================
 
 While JAX traces a function, a loop in Python runs as always, and its body is recorded once for each
-step. JAX has loops of its own, which stay loops in the program: ``fori_loop``, ``scan`` and
-``while_loop``. What does each of them cost, once to compile and then in every call? Which of them
-can you differentiate? And what becomes of a loop, or of a branch, under ``vmap``?
+step. JAX has `loops of its own <https://docs.jax.dev/en/latest/201/control-flow.html>`__, which
+stay loops in the program: ``fori_loop``, ``scan`` and ``while_loop``. What does each of them cost,
+once to compile and then in every call? Which of them can you differentiate? And what becomes of a
+loop, or of a branch, under ``vmap``?
 """
 
 # %%
@@ -47,8 +48,8 @@ for name, way in ways.items():
     print(f"{name:16} off by {abs(way()[0] - angle).max():.1e}")
 
 # %%
-# ``scan`` can do more than the others: it collects in an array whatever a step returns besides the
-# state. Here it collects the angles of five pendulums, for twelve units of time:
+# :func:`~jax.lax.scan` can do more than the others: it collects in an array whatever a step returns
+# besides the state. Here it collects the angles of five pendulums, for twelve units of time:
 import matplotlib.pyplot as plt
 
 
@@ -100,9 +101,28 @@ except jax.errors.TracerBoolConversionError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# An ``if`` on a traced number raises the same error, and :doc:`the page on static arguments
-# </tutorials/transformations/static_arguments>` explains it. In ``while_loop``, the condition is a
-# function, and JAX traces it like the body.
+# An ``if`` on a traced number raises the same error, which :doc:`the page on static arguments
+# </tutorials/transformations/static_arguments>` explains. :func:`~jax.lax.while_loop` can decide,
+# because its condition is a function, which becomes part of the program like the body.
+#
+# The state keeps its shapes and types
+# ------------------------------------
+# Since a body is traced once, for all steps, it has to return a state like the one it takes: with
+# `the same structure, shapes and types
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__. Here, two angles begin as
+# whole numbers, and have one speed between them:
+from textwrap import fill
+
+try:
+    jax.lax.scan(swing, (jnp.arange(2), 0.0), length=3)
+except TypeError as error:
+    for line in str(error).splitlines():
+        print(fill(line, 70))
+
+# %%
+# The *carry* is what one step hands on to the next, and ``state[1]`` names a part of it, after the
+# body's argument. The error gives the type of that part before a step and after it, so you can tell
+# whether the start is wrong, as here, or the step. ``(jnp.arange(2.0), jnp.zeros(2))`` would fit.
 #
 # An unrolled program grows with its loop
 # ---------------------------------------
@@ -123,8 +143,9 @@ for steps in (10, 100):
     print(f"{steps:3} steps: {len(unrolled)} operations, or {rolled}")
 
 # %%
-# The unrolled program is as long as the loop. Which part of the work grows with it? JAX *traces*
-# your function, *lowers* the record to XLA's language, and lets XLA *compile* that. Here is a
+# The unrolled program is as long as the loop. Which part of the work grows with it? There are
+# `three stages <https://docs.jax.dev/en/latest/201/aot.html>`__: JAX *traces* your function,
+# *lowers* the record to the language of XLA, its compiler, and lets XLA *compile* that. Here is a
 # single run of each stage in this process:
 import time
 
@@ -150,12 +171,13 @@ Table(
 )
 
 # %%
-# Tracing and lowering handle one operation after another. XLA also looks for ways to combine them,
-# so see whether the times to compile grow faster than the number of steps.
+# Does any column grow faster than the number of steps? If so, it is likely to be the last, because
+# XLA doesn't only translate: it also looks for operations that it can merge, as you will see below.
 #
-# ``scan`` and ``fori_loop`` have a parameter ``unroll``, which asks for something in between: a
-# loop with several steps in its body. How long does the first call take if there are ten steps in
-# it? Fresh processes measure all five loops, each with nothing compiled before:
+# :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
+# something in between: a loop with several steps in its body. How long does the first call take if
+# there are ten steps in it? Fresh processes measure all five loops, each with nothing compiled
+# before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -169,10 +191,10 @@ _ = figures.scaling(
 )
 
 # %%
-# Unrolling saves the counting, and here none of the kernels
-# ----------------------------------------------------------
-# Now for all later calls. A loop has to count, and to check whether it is done. An unrolled program
-# does neither, and the compiler sees all of its steps at once. So is the longer program faster?
+# Unrolling saves the counting, not the kernels
+# ---------------------------------------------
+# Now for all later calls. A loop has to count and to check whether it is done, which an unrolled
+# program needn't, and the compiler sees all of its steps at once. So is the longer program faster?
 # Here are a hundred steps first, and then all lengths:
 hundred = results.select(steps=100)
 hundred
@@ -206,12 +228,12 @@ some_unrolling_pays = claim(
 some_unrolling_pays
 
 # %%
-# What decides which is faster? The compiled programs show it. XLA merges operations into *fusions*,
-# and the device starts a kernel for each of them. In a loop, the device starts the same kernels in
-# each round, and has to count the rounds as well. On a CPU, XLA can avoid both costs: `a loop that
-# touches little memory
-# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
-# about a kilobyte, becomes a single kernel, which the program marks as a small call:
+# The compiled programs show what decides this. XLA merges operations into *fusions*, each of which
+# :doc:`becomes a kernel </tutorials/transformations/jit>` for the device to start. In a loop, the
+# device starts the same kernels in each round, and has to count the rounds as well. On a CPU, XLA
+# can avoid both costs: it turns `a loop that touches little memory
+# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, by
+# default a kilobyte, into a single kernel, which the program marks as a small call:
 fusions = {}
 for name, way in ways.items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()
@@ -229,13 +251,29 @@ unrolled_fusions = fusions[PYTHON]
 # compute it twice. (In :doc:`a chain of cosines </tutorials/transformations/static_arguments>`,
 # where each result is used once, XLA does merge the steps.)
 #
-# The unrolled program saves the counting, and still starts every kernel. So it may beat a loop that
-# starts the same kernels and counts as well. Against a loop that XLA has turned into a single
-# kernel, which is started once, unrolling has nothing to save. And with ten steps in its body, a
-# loop may be too large to become a single kernel.
+# So the unrolled program may beat a loop that starts the same kernels and counts as well. Against a
+# loop that XLA has turned into a single kernel, which is started once, unrolling has nothing to
+# save, and with ten steps in its body, a loop may be too large for that. Here, the unrolled steps
+# were :measured:`unrolled than the scan`, and a scan with ten steps in its body was
+# :measured:`some_unrolled than a plain scan`.
 #
-# Here, the unrolled steps were :measured:`unrolled than the scan`, and a scan with ten steps in its
-# body was :measured:`some_unrolled than a plain scan`.
+# Steps that can be grouped need no loop
+# --------------------------------------
+# A step of a pendulum needs the state that the last one left. A sum needn't be taken in order,
+# because the sum of the second half of the numbers doesn't depend on that of the first. If a
+# function is *associative*, as addition and the product of matrices are,
+# :func:`jax.lax.associative_scan` applies it to whole arrays: to all pairs of neighbours, then to
+# pairs of pairs, and so on. How often does it have to, for a running sum?
+running_sum = partial(jax.lax.associative_scan, jnp.add)
+print(running_sum(jnp.arange(1.0, 7.0)))
+for length in (8, 64, 512):
+    added = operations(running_sum, jnp.ones(length)).count("add")
+    print(f"{length:3} numbers: {added} additions of arrays")
+
+# %%
+# The additions grow with the number of times that the length can be halved. They add more numbers
+# than a loop would, so whether they take less time depends on how many of them the device adds at
+# once.
 #
 # The same loop under other releases
 # ----------------------------------
@@ -254,21 +292,19 @@ if largest:
     change, changed_in = largest.words, largest.after
 _ = course_figures.course(series, changes, releases.names)
 
+
 # %%
 # The title names only changes that are certain. The largest of them: :measured:`change`, in
-# :measured:`changed_in`. JAX 0.4.32 gave CPUs a new runtime, which starts the kernels of a loop one
-# at a time. That release was withdrawn, so the change shows up in the next one, and `users with
-# small loops noticed <https://github.com/jax-ml/jax/issues/26145>`__. If the line comes down again,
-# later releases have made up for the change, for instance by compiling small loops as a whole.
-# :doc:`/releases/topics/loops` has more loops.
+# :measured:`changed_in`. JAX 0.4.32 gave CPUs
+# `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, under which users found programs
+# of many small kernels slow. That release
+# `was withdrawn <https://docs.jax.dev/en/latest/changelog.html#jax-0-4-32-september-11-2024>`__, so
+# a change that it brought shows up in the next one.  :doc:`/releases/topics/loops` has more loops.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------
 # How does the angle after a hundred steps depend on the start? To find out, :func:`jax.grad` has to
 # go backwards through the loop. Which of the four loops allow that?
-from textwrap import fill
-
-
 def last_angle(loop, start):
     return loop((start, 0.0), 100)[0]
 
@@ -281,11 +317,13 @@ for loop in four:
     print(f"{loop.__name__}: {slope}")
 
 # %%
-# In the backward pass, JAX needs values from each step of the forward pass, and has to reserve
-# memory for them beforehand. ``scan`` knows its length. So does ``fori_loop`` if its number of
-# steps isn't traced, and it then `becomes a scan
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. Differentiating forwards
-# keeps nothing, which is why :func:`jax.jvp` works for ``while_loop`` as well:
+# The backward pass
+# `needs values from each step <https://docs.jax.dev/en/latest/201/control-flow.html#while-loop>`__
+# of the forward pass, and XLA has to know beforehand how much memory they will take. ``scan`` knows
+# its length. So does ``fori_loop`` if its number of steps isn't traced, and it then
+# `becomes a scan <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. To
+# differentiate forwards, JAX needs no values from earlier steps, which is why :func:`jax.jvp` works
+# for ``while_loop`` as well:
 _, slope = jax.jvp(
     partial(last_angle, pendulum.in_while_loop), (1.0,), (1.0,)
 )
@@ -295,8 +333,8 @@ print(f"{slope:.4f}")
 # %%
 # With a mapped condition, both branches run
 # ------------------------------------------
-# ``lax.cond`` runs one of two functions. :doc:`vmap </tutorials/transformations/vmap>` turns a
-# function of one example into one of a batch, whose examples may disagree about the branch:
+# :func:`jax.lax.cond` runs one of two functions. :doc:`vmap </tutorials/transformations/vmap>`
+# turns a function of one example into one of a batch, whose examples may disagree about the branch:
 def branch(x):
     return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
 
@@ -305,10 +343,9 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
     print(fill(" ".join(operations(of, x)), 70))
 
 # %%
-# The ``cond`` is gone, because its condition differs from example to example. A batch computes both
-# branches for all examples and then selects,
-# `as documented <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__. However rarely
-# an expensive branch is chosen, every example pays for it.
+# The ``cond`` is gone, because its condition differs from example to example. A batch `computes
+# both branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples,
+# and then selects. However rarely an expensive branch is chosen, every example pays for it.
 #
 # A mapped loop waits for the last example
 # ----------------------------------------
@@ -325,7 +362,7 @@ for operation in ("or", "select"):
 
 # %%
 # Take two sets of a hundred pendulums. In the first, all start at similar angles. In the second,
-# the last one starts upright, or nearly so, and hesitates:
+# the last one starts almost upright, where it falls slowly at first:
 from jaxcap.experiments.loops import ALIKE, MAP, ONE_UPRIGHT, VMAP
 
 for starts in (ALIKE, ONE_UPRIGHT):
@@ -336,7 +373,7 @@ for starts in (ALIKE, ONE_UPRIGHT):
 # :func:`jax.lax.map` takes one pendulum after another, so the second set is hardly more work for
 # ``lax.map``. Under ``vmap``, all pendulums wait for the last. But a step of a hundred at once may
 # cost little more than a step of one. Which of the two will be ahead, in either set? And what about
-# ``lax.map`` in batches of ten, of which only one has to wait for the last pendulum?
+# ``lax.map`` in batches of ten, of which only one has to wait for the slowest pendulum?
 mapped_results = experiments.MAPPED.run(budget_s=0.05)
 mapped_results
 
@@ -377,4 +414,4 @@ all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 # :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
-# :doc:`gradients </tutorials/transformations/grad>`.
+# :doc:`which updates copy their array </tutorials/transformations/updates>`.

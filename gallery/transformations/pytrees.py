@@ -3,10 +3,11 @@ How should you pack parameters?
 ===============================
 
 A model is many arrays, and its optimiser keeps more of them. JAX takes them in dicts, lists and
-classes of your own, nested to any depth, and calls such a nest a *pytree*. On this page we train a
-model that lives in a dict, and find out which changes of a tree make JAX compile again. Then we
-measure what two choices cost: a thousand small arrays instead of a single large one, and a Flax
-module, which a step changes, instead of a dict, which it replaces.
+classes of your own, nested to any depth, and calls such a nest a `pytree
+<https://docs.jax.dev/en/latest/101/pytrees.html>`__. On this page we train a model that lives in a
+dict, and find out which changes of a tree make JAX compile again. Then we measure what two choices
+cost: a thousand small arrays instead of a single large one, and a Flax module, which a step
+changes, instead of a dict, which it replaces.
 """
 
 # %%
@@ -36,8 +37,8 @@ value, slopes = jax.value_and_grad(loss)(params, x, y)
 slopes
 
 # %%
-# Gradient descent subtracts a multiple of the gradient from the parameters. :func:`jax.tree.map`
-# does that for each parameter and its gradient:
+# Gradient descent subtracts a multiple of the gradient from the parameters. With
+# :func:`jax.tree.map`, a step does that for each parameter and its gradient:
 from jaxcap.kernels.pytrees import descend
 from jaxcap.report.source import Source
 
@@ -64,9 +65,10 @@ print(exact)
 # %%
 # An optimiser remembers in a tree of its own
 # -------------------------------------------
-# Adam, from `Optax <https://optax.readthedocs.io>`__, keeps running averages of each gradient and
-# of its square. A compiled step can't put them away in an object, because its Python code runs only
-# when it is traced. So the memory is a second tree, which ``init`` hands to you:
+# Adam, from `Optax <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__,
+# keeps running averages of each gradient and of its square. A compiled step can't store them in an
+# object, because its Python code runs only when it is traced. So the averages are a second tree,
+# which ``init`` makes for you:
 import optax
 
 optimiser = optax.adam(0.1)
@@ -76,8 +78,8 @@ for path, leaf in jax.tree.leaves_with_path(memory):
 
 
 # %%
-# The memory has a counter, and two arrays for each of ours. A step takes the parameters and the
-# memory, and returns new ones of both:
+# This memory has a counter, and two arrays for each of ours, ``mu`` and ``nu``. A step takes the
+# parameters and the memory, and returns new ones of both:
 @jax.jit
 def adam_step(params, memory, x, y):
     slopes = jax.grad(loss)(params, x, y)
@@ -93,8 +95,8 @@ print(fitted["weights"], fitted["offset"])
 # %%
 # What JAX sees: leaves and a structure
 # -------------------------------------
-# ``jit`` takes each argument apart, as :func:`jax.tree.flatten` does, into the *leaves* with which
-# it computes and a *structure* that says how they were nested. What counts as a leaf? Guess the
+# ``jit`` takes each argument apart, as :func:`jax.tree.flatten` does, into *leaves*, with which it
+# computes, and a *structure*, which says how they were nested. What counts as a leaf? Guess the
 # leaves of each of these trees:
 from dataclasses import dataclass, field
 
@@ -111,9 +113,24 @@ trees = [2.0, [3.0]], [None, 1.0], ["red", 1.0], Circle(1.0)
 for tree in trees:
     print(f"{tree!s:33} {jax.tree.leaves(tree)}")
 
+
 # %%
-# ``None`` is an empty tree, and no leaf. A string is a leaf, and so is an object of a class that
-# JAX doesn't know. :func:`jax.tree.map` takes any leaf, but ``jit`` takes arrays and numbers only:
+# ``None`` is an
+# `empty tree <https://docs.jax.dev/en/latest/101/pytrees.html#none-is-an-empty-node-not-a-leaf>`__,
+# so it has no leaves. With ``is_leaf``, you can say what else is to be a leaf: a shape, for
+# example, which as a tuple would be taken for a tree of numbers, or even ``None``:
+def is_shape(node):
+    return isinstance(node, tuple)
+
+
+shapes = {"weights": (3,), "offset": ()}
+print(jax.tree.map(jnp.zeros, shapes))
+print(jax.tree.map(jnp.zeros, shapes, is_leaf=is_shape))
+print(jax.tree.leaves([None, 1.0], is_leaf=lambda node: node is None))
+
+# %%
+# A string is a leaf, and so is an object of a class that JAX doesn't know. :func:`jax.tree.map`
+# takes any leaf, but ``jit`` takes arrays and numbers only:
 from textwrap import fill
 
 double = jax.jit(lambda tree: jax.tree.map(lambda leaf: 2 * leaf, tree))
@@ -125,8 +142,10 @@ for tree in trees[2:]:
 
 
 # %%
-# To turn objects of the class into trees, register it. Its fields become branches, except for those
-# that you mark as static. Static fields belong to the structure, as the keys of a dict do:
+# To turn objects of a class into trees, :func:`register <jax.tree_util.register_dataclass>` the
+# class. Its fields become branches, except for those that you mark as static (which needs `release
+# 0.4.36 <https://docs.jax.dev/en/latest/changelog.html#jax-0-4-36-dec-5-2024>`__ or later). Static
+# fields belong to the structure, as the keys of a dict do:
 @jax.tree_util.register_dataclass
 @dataclass
 class Disc:
@@ -142,9 +161,9 @@ print(jax.tree.structure(Disc(1.0)))
 # %%
 # Another structure is another program
 # ------------------------------------
-# ``jit`` compiles a program for one structure, and for one shape and type of each leaf. It compares
-# all of these in each call. This function notes when it is traced, and so tells us when JAX
-# compiles:
+# ``jit`` `compiles a program <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__ for
+# one structure, and for one shape and type of each leaf. Each call has to compare all of these.
+# This function notes when it is traced, and so tells us when JAX compiles:
 traces = []
 
 
@@ -167,9 +186,10 @@ for tree in trees:
 
 # %%
 # The numbers don't matter, because a program is made for shapes and types. Nor does the order of a
-# dict's keys, because JAX sorts them. Everything else matters: a renamed key, a list in place of a
-# tuple, even an entry that is ``None``. So don't let a dict grow by a key in each step, or each
-# step will compile.
+# dict's keys, because JAX
+# `sorts them <https://docs.jax.dev/en/latest/101/pytrees.html#dictionary-keys-must-be-sortable>`__.
+# Everything else matters: a renamed key, a list in place of a tuple, even an entry that is
+# ``None``. So don't let a dict grow by a key in each step, or each step will compile.
 #
 # A thousand arrays or one
 # ------------------------
@@ -186,7 +206,7 @@ print(unravel(flat))
 
 # %%
 # An array by itself is a tree, too, of a single leaf, so ``descend`` takes all three forms. Guess
-# first: how many times as long does a step take with a thousand leaves as with the same numbers in
+# first: with a thousand leaves, how many times as long does a step take as with the same numbers in
 # one array? And what does nesting add?
 from jaxcap.experiments import pytrees as experiments
 from jaxcap.experiments.pytrees import ARRAY, DICT, LIST
@@ -230,10 +250,9 @@ nesting_costs_little
 # :measured:`thousand_leaves than the one with a single array`. With these leaves in nested dicts,
 # it was :measured:`nested than with a list`.
 #
-# Where could the time go? Before each run, JAX looks at `the shape and type
-# <https://docs.jax.dev/en/latest/201/jit.html>`__ of every leaf, to find the program that fits, and
-# after the run it makes a Python object for every result. The program itself may take longer, too.
-# Here is how many kernels XLA made for a hundred leaves:
+# Where could the time go? Before each run, JAX looks at the shape and type of every leaf, to find
+# the program that fits, and after the run it makes a Python object for every result. The program
+# itself may take longer, too. Here is how many kernels XLA made for a hundred leaves:
 ways = experiments.prepare(leaves=100, numbers=100_000)
 for name, way in ways.items():
     program = way.func.lower(*way.args).compile().as_text()
@@ -241,7 +260,7 @@ for name, way in ways.items():
 
 # %%
 # If there are as many kernels as leaves, XLA has merged none of them, and the device has to start
-# each.
+# every one.
 #
 # Packing in the program is the compiler's work
 # ---------------------------------------------
@@ -276,26 +295,28 @@ for leaves in (10, 30, 100):
     print(f"{leaves:3} leaves, packed: {compilation(packed, flat, flat)}")
 
 # %%
-# If there are still as many kernels as leaves, packing saved the device nothing. It saves what JAX
-# does for each leaf in a call, and you pay for it with work for the compiler.
+# If there are still as many kernels as leaves, packing saved the device nothing. What it does save
+# is JAX's own work for each leaf of a call, and you pay for that when the program is compiled.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
-# has an axis for the layers, and a ``scan`` goes through them, as on :doc:`the page on memory
-# </tutorials/performance/memory>`. Or let one call :doc:`do many steps
-# </tutorials/transformations/asynchronous_dispatch>`, so that the leaves are passed once for all of
-# them.
+# has an axis for the layers, which a ``scan`` then goes through, as on
+# :doc:`the page on memory </tutorials/performance/memory>`. Or let one call
+# :doc:`do many steps </tutorials/transformations/asynchronous_dispatch>`, so that the leaves are
+# passed once for all of them.
 #
 # A module of Flax is taken apart in each call
 # --------------------------------------------
-# In Flax NNX, the newer of Flax's interfaces, a model is an object with its parameters as
-# attributes. This is a stack of layers, and a step that trains the stack:
+# In Flax NNX, `the newer of Flax's interfaces <https://flax.readthedocs.io/en/latest/why.html>`__,
+# a model is an object with its parameters as attributes. This is a stack of layers, and a step that
+# trains the stack:
 from jaxcap.kernels import stacks
 
 Source(stacks.Stack, stacks.step_module)
 
 # %%
-# The step writes new parameters into the model, and returns nothing but the loss. On the page on
-# ``jit``, such side effects got lost. Does this model learn all the same?
+# The step writes new parameters into the model, and returns nothing but the loss. Under ``jit``,
+# such :doc:`side effects get lost </tutorials/transformations/jit>`. Does this model learn all the
+# same?
 from flax import nnx
 
 examples = jax.random.normal(jax.random.key(0), (2, 16, 8))
@@ -359,19 +380,20 @@ for name, way in stack_experiments.prepare(layers=10).items():
 
 # %%
 # JAX takes a dict apart in compiled code, so next to no Python runs for the dict. In a state, each
-# array is wrapped in a ``Param``, which Flax unwraps in Python. In a module, Flax has to find the
-# arrays first. All this happens in each call and for each array, however small or large the array
-# is. So it matters only if the device has little to compute, since otherwise Python's work is done
-# while the device is still busy. The developers of a server for large models `found thousands of
-# such Python calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and
-# now pass a tuple of arrays.
+# array is wrapped in a ``Param``, which Flax unwraps in Python, and in a module, Flax has to find
+# the arrays first. All this happens in each call and for each array, however small or large. So it
+# matters only if the device has little to compute, since otherwise Python's work is done
+# :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`. The
+# developers of a server for large models
+# `found thousands of such Python calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__
+# in each step, and now pass a tuple of arrays.
 #
 # A ref keeps an array outside the tree
 # -------------------------------------
-# What if a step has to remember something that doesn't belong in the tree, such as its loss? Since
-# release 0.7.2, JAX has :func:`jax.new_ref` (older ones have ``mutable_array`` in
-# ``jax.experimental``). A *ref* is an array that a compiled function may write to, even if it is
-# neither an argument nor a result:
+# What if a step has to remember something that doesn't belong in the tree, such as its loss? A
+# *ref* is an array that a compiled function may write to, even if the ref is neither an argument
+# nor a result. Since release 0.7.2, :func:`jax.new_ref <jax.ref.new_ref>` makes one (before,
+# ``jax.experimental.mutable_array`` did):
 history = jax.new_ref(jnp.zeros(5))
 
 
@@ -387,8 +409,8 @@ for i in range(5):
 print(history[...])
 
 # %%
-# Refs come with `rules <https://docs.jax.dev/en/latest/array_refs.html>`__ about who may share them.
-# For instance, a compiled function can't return one:
+# Refs come with `rules <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__ about
+# who may share them. For instance, a compiled function can't return one:
 try:
     jax.jit(lambda: history)()
 except ValueError as error:

@@ -457,4 +457,4 @@ for kind in (Frozen, Plain):
 # :measured:`compiled_exact`.
 #
 # Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
-# :doc:`loops, and what they cost </tutorials/transformations/loops>`.
+# :doc:`gradients </tutorials/transformations/grad>`.

@@ -451,5 +451,4 @@ speedup = vmap_pays.estimate
 # the whole batch doesn't fit into memory, :func:`jax.lax.map` with a ``batch_size`` takes it in
 # pieces.
 #
-# Next: many arrays in one argument, and :doc:`how you should pack parameters
-# </tutorials/transformations/pytrees>`.
+# Next: :doc:`loops, and what they cost </tutorials/transformations/loops>`.

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxcap_docs.lessons import MOVED
+
 from jaxcap.measure.machine.lock import LOCK
 
 ROOT = Path(__file__).parents[2]
@@ -22,9 +24,13 @@ TUTORIALS = sorted(
 )
 # Without a site there is one page, for whose tests the fixture `html` fails and says what to do.
 PAGES = sorted(
-    path.relative_to(HTML).with_suffix("").as_posix()
-    for path in HTML.rglob("*.html")
-    if "_static" not in path.parts and path.name != "404.html"  # whose links are absolute
+    {
+        path.relative_to(HTML).with_suffix("").as_posix()
+        for path in HTML.rglob("*.html")
+        if "_static" not in path.parts
+    }
+    - {"404"}  # whose links are absolute
+    - MOVED.keys()  # which browsers leave at once
 ) or ["index"]
 
 Read = Callable[[str], Any]  # BeautifulSoup, whose types make each step optional

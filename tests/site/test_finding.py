@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
 import pytest
+from jaxcap_docs.lessons import MOVED
 from PIL import Image
 from playwright.sync_api import Browser
 from sites import ROOT, SMALL_URL, TUTORIALS, VERSIONS_URL, Read
@@ -90,8 +91,18 @@ def test_every_address_that_was_published_is_a_page(html: Path) -> None:
     assert published == sorted(set(published)), "keep docs/addresses.txt sorted"
     assert not pages - set(published), "new pages: add them to docs/addresses.txt"
     assert not set(published) - pages, (
-        "pages were removed: redirect their addresses, for example with sphinxext-rediraffe"
+        "pages were removed: lead their addresses elsewhere by MOVED in docs/_ext/jaxcap_docs/lessons.py"
     )
+
+
+@pytest.mark.parametrize(("before", "now"), MOVED.items())
+def test_address_of_a_page_that_moved_leads_to_the_page(
+    before: str, now: str, small_site: Path, browser: Browser
+) -> None:
+    page = browser.new_page()
+    page.goto((small_site / f"{before}.html").as_uri() + "#takeaway")
+    page.wait_for_url((small_site / f"{now}.html").as_uri() + "#takeaway")
+    page.close()
 
 
 def test_search_engines_are_sent_to_the_newest_version(small_site: Path, read_small: Read) -> None:
@@ -105,7 +116,7 @@ def test_search_engines_are_sent_to_the_newest_version(small_site: Path, read_sm
         assert read_small(page).select_one('meta[property="og:url"]')["content"] == address
     pages = {path.relative_to(small_site).as_posix() for path in small_site.rglob("*.html")}
     unlisted = pages - {address.removeprefix(LATEST) for address in listed}
-    others = {f"{name}.html" for name in ("404", "genindex", "py-modindex", "search")}
+    others = {f"{name}.html" for name in ("404", "genindex", "py-modindex", "search", *MOVED)}
     assert {page for page in unlisted if "_static" not in page} == others
 
 

@@ -31,9 +31,10 @@ print("old:", x[1], "new:", y[1])
 
 # %%
 # Both arrays exist now, so a call without ``jit`` has to copy. Would ``jit`` save the copy? You
-# needn't run anything to find out, because XLA plans the memory of a program in advance, and tells
-# you its plan. Look at the memory that a call needs besides its arguments: for temporary arrays,
-# and for those results that aren't written into an argument's memory.
+# needn't run anything to find out, because XLA plans the memory of a program when it compiles, and
+# `reports the plan <https://docs.jax.dev/en/latest/201/aot.html>`__. What counts is the memory that
+# a call needs besides its arguments: for temporary arrays, and for those results that aren't
+# written into an argument's memory.
 def new_bytes(function, *args):
     memory = function.lower(*args).compile().memory_analysis()
     results = memory.output_size_in_bytes - memory.alias_size_in_bytes
@@ -48,8 +49,8 @@ print(f"{new_bytes(compiled, x, 1, 7.0):,}")
 # %%
 # All bytes of the result are new. The guarantee is about what happens *inside* the function, where
 # the compiler sees who uses an array. The arguments come from outside: you might look at ``x``
-# after the call, so its memory is off limits. If you don't need the old array any more, `donate
-# <https://docs.jax.dev/en/latest/buffer_donation.html>`__ it:
+# after the call, so its memory is off limits. If you don't need the old array any more,
+# `donate it <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__:
 donating = jax.jit(change, donate_argnums=0)
 print(f"{new_bytes(donating, x, 1, 7.0):,}")
 
@@ -63,13 +64,16 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# How long does an update take, as the array grows? NumPy changes one element in the same time,
-# however large the array is. An update that copies takes longer, the larger the array. Which of
-# JAX's three kinds (not compiled, compiled, and donated) do you expect to copy, and from which size
-# on will it show?
+# (JAX also has *refs*, arrays that a compiled function `changes in place
+# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation.
+# :doc:`The next page </tutorials/transformations/pytrees>` has one.)
 #
-# A call that donates its array uses it up, so the next call needs another. That is why each call
-# gets the array that the last one returned:
+# How long does an update take, as the array grows? One that writes in place, as NumPy's assignment
+# does, needn't take longer for a larger array, and one that copies must. Which of JAX's three kinds
+# (not compiled, compiled, and donated) do you expect to copy, and from which size on will it show?
+#
+# A call that donates its array uses it up, so to time many calls, we give each the array that the
+# last one returned:
 from jaxcap.experiments import updates as experiments
 from jaxcap.kernels import updates
 from jaxcap.report import figures
@@ -91,8 +95,8 @@ _ = figures.scaling(
 
 # %%
 # If a line rises, its update copies the array. If it is flat, its update costs the same at every
-# size. For a flat line of JAX, that is the price of a call, which NumPy's assignment doesn't pay;
-# :doc:`another page </tutorials/performance/dispatch_overhead>` shows what such a call is made of.
+# size. What a flat line of JAX shows is the price of a call, which NumPy's assignment doesn't pay;
+# :doc:`another page </tutorials/performance/dispatch_overhead>` takes such a call apart.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -106,10 +110,9 @@ donation_pays
 # %%
 # In a loop, a second update can cost a copy in each step
 # -------------------------------------------------------
-# Inside a compiled function, the arrays belong to the compiler. Take a loop with
-# :func:`jax.lax.fori_loop`, which runs on the device and passes its array on from step to step.
-# Each step of this one swaps two elements, either by a pair of updates or by a single update with
-# two indices:
+# Inside a compiled function, the compiler decides where arrays lie. Take a
+# :func:`~jax.lax.fori_loop`, which passes an array on from step to step. Each step swaps two
+# elements, either by a pair of updates or by a single update with two indices:
 Source(updates.swap_in_turn, updates.swap_at_once, updates.swaps)
 
 
@@ -145,17 +148,23 @@ holding_two = (
 # A loop that needs twice the bytes of ``x`` holds two arrays, and if it copies one to the other in
 # each step, its time will show it. Of the three loops, these hold two: :measured:`holding_two`.
 # ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
-# array, but the second update needs ``x[i]`` from the *old* one, so the old array has to be kept.
-# Keeping that one number would be enough, but the compiler may not find that out.
+# array, but the second needs ``x[i]`` from the *old* one. To keep that one number would be enough,
+# but a compiler that doesn't see this keeps the whole old array.
 #
-# Reading both elements first looks like a remedy. But the order of your lines doesn't bind the
-# compiler. A traced program says which operation needs which result, and nothing in it says that
-# the reading must come before the writing. So both functions ask for the same operations on the
-# same arrays.
-#
+# Reading both elements first looks like a remedy. But in a program, all that binds the compiler is
+# which operation needs which result. Here the second read needs ``x`` alone, and not the first
+# write, wherever you put its line. So both functions ask for the same operations on the same
+# arrays:
+asked = [
+    sorted(eqn.primitive.name for eqn in jax.make_jaxpr(swap)(x, 1, 2).eqns)
+    for swap in (updates.swap_in_turn, swap_read_first)
+]
+print(asked[0] == asked[1])
+
+# %%
 # Even a loop that holds a single array copies ``x`` once in each call, because ``x`` isn't donated.
-# How much time does a copy in each step add? NumPy, which swaps in place in a Python loop, shows
-# what no copy at all would cost:
+# How much time does a copy in each step add? For comparison, NumPy swaps in a Python loop, with no
+# copy at all:
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
     swapping,
@@ -180,9 +189,9 @@ single_update_pays
 # %%
 # A new release may copy again
 # ----------------------------
-# The compiler writes in place only where it can prove that this is safe, and how often it succeeds
-# changes from release to release. Here is a loop that updates a thousand of ten thousand elements,
-# one after another. It ran under :doc:`each release of JAX </releases/index>`, on one machine:
+# Whether the compiler finds a way to write in place can change from release to release. Here is a
+# loop that updates a thousand of ten thousand elements, one after another, under
+# :doc:`many releases of JAX </releases/index>`, on one machine:
 from jaxcap.releases.figures import course
 from jaxcap.releases.recorded import recorded
 
@@ -204,8 +213,8 @@ slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 # Add at the same place twice
 # ---------------------------
 # An index may be an array, and then one update changes many elements. What if it names a place
-# twice? NumPy's ``+=`` reads all elements, adds, and writes them back. It writes twice to a place
-# that is named twice, but the same number each time:
+# twice? NumPy's ``+=`` reads all elements, adds, and writes them back. To a place that is named
+# twice, it writes the same number twice. :meth:`np.add.at <numpy.ufunc.at>` adds for each index:
 places = np.array([0, 0, 2])
 once, each = np.zeros(3), np.zeros(3)
 once[places] += 1
@@ -214,17 +223,17 @@ print("NumPy's +=:", once)
 print("np.add.at: ", each)
 
 # %%
-# ``np.add.at`` adds for each index, and so does JAX's ``.at[].add``:
+# So does JAX's ``.at[].add``:
 jnp.zeros(3).at[places].add(1)
 
 # %%
-# With ``.set``, one of the values wins, and `nothing says which
+# With ``.set``, one of the values wins, and JAX `doesn't promise which
 # <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. (:doc:`The page on
 # jax.numpy </tutorials/basics/jnp_and_numpy>` shows what becomes of an index out of bounds.)
 #
-# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` is a name
-# for such a sum, and records the same operation. To read at many indices is to *gather*, and to
-# write there is to *scatter*:
+# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` does just
+# that, and records the same operation. To read at many indices is to *gather*, and to write there
+# is to *scatter*:
 values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 0, 2])
 ways = {
     "values[groups]": lambda v, g: v[g],
@@ -236,9 +245,9 @@ for name, way in ways.items():
     print(f"{name:16} {way(values, groups)} {last.primitive}")
 
 # %%
-# You may have read that accelerators prefer products of matrices. A sum by group can be written as
-# one. Take a matrix with a row for each value, and in each row a one, in the column of the value's
-# group. A product with that matrix adds up the groups:
+# A sum by group can also be written as a product of matrices. Take a matrix with a row for each
+# value, and in each row a one, in the column of the value's group. A product with that matrix adds
+# up the groups:
 Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
@@ -256,10 +265,10 @@ _ = figures.scaling(
 )
 
 # %%
-# The scatter does as many additions whatever the number of groups (though on a GPU, additions at
-# the same place have to queue), and the product's work grows with it. With ten groups, the scatter
-# was :measured:`with_ten than the product`. With a thousand, it was
-# :measured:`by_scatter than the product`, and :measured:`to_bincount than np.bincount`.
+# The scatter does as many additions whatever the number of groups, and the product's work grows
+# with that number. With ten groups, the scatter was :measured:`with_ten than the product`. With a
+# thousand, it was :measured:`by_scatter than the product`, and
+# :measured:`to_bincount than np.bincount`.
 scatter_pays = claim(
     "for a thousand groups, adding at indices is faster than a product with "
     "a matrix of ones and zeros",
@@ -273,9 +282,10 @@ scatter_pays
 # --------------------------------------------
 # A gather or a scatter can treat each index by itself. A sort or a running sum can't, because the
 # place of a number, or what is added to it, depends on the other numbers. Libraries solve this in
-# different ways: JAX leaves it to XLA, while NumPy brings `a library
-# <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
-# processors. Which of the two is ahead, with a hundred thousand numbers?
+# different ways: JAX's sort is
+# `an operation of XLA <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
+# NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
+# instructions of common processors. Which of the two is ahead, with a hundred thousand numbers?
 from jaxcap.results.tables import Table
 
 ordering = experiments.ORDERING.run(budget_s=0.05)
@@ -317,10 +327,10 @@ to_bincount = sums.speedup(
 sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 
 # %%
-# Without ``jit``, an update copies the array. With it, the update can write in place, on two
-# conditions: the function made the array itself, or you donated it; and the compiler can see that
-# nothing reads the old array after the write. So donate the arrays that you replace, and in a loop,
-# make all changes of a step in a single update. For the largest array here, donating was
+# Without ``jit``, an update copies the array. With it, the update can write in place if the
+# function made the array itself or you donated it, and if the compiler can see that nothing reads
+# the old array after the write. So donate the arrays that you replace, and in a loop, make all
+# changes of a step in a single update. For the largest array here, donating was
 # :measured:`donation than keeping it`, and one update for each swap was
 # :measured:`single_update than two`. To see a copy before you have run anything, ask
 # ``memory_analysis``.
@@ -329,4 +339,4 @@ sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 # :measured:`by_scatter than a product`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
-# :doc:`random numbers </tutorials/basics/random_numbers>`.
+# :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.
