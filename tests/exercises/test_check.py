@@ -693,7 +693,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("11.4", lambda p: jax.lax.stop_gradient(entropy(p)), "wrong where p is positive"),
     ("11.5", (True, True, False, True), "call 2.* An infinity isn't NaN"),
     ("11.5", (True, False, True, True), "call 3.* where selects"),
-    ("11.5", (True, False, False, False), "call 4.* zero times an infinity"),
+    ("11.5", (True, False, False, False), "call 4.* zero by zero"),
     ("12.1", (True, True, True, False), "2 of the 4 are right. Where do numbers of several"),
     ("12.2", jnp.matmul, "it raised ShardingTypeError: Contracting dimensions are sharded"),
     ("12.2", partial(jnp.matmul, out_sharding=split_among_eight("devices")), "only a part"),

@@ -336,7 +336,10 @@ _GRADERS: dict[str, answers.Grader] = {
                 False,
                 "The NaN is there, but where selects the other side, and that is returned.",
             ),
-            "call 4": (True, "The gradient is zero times an infinity."),
+            "call 4": (
+                True,
+                "The gradient divides zero by zero, although where selects the other side.",
+            ),
         }
     ),
     "12.1": answers.Truths(
