@@ -747,6 +747,30 @@ def test_wrong_answer_gets_a_message_that_helps(part: str, answer: Any, message:
     assert "\n" not in outcome.message
 
 
+def test_stopwatch_may_wait_by_jax_and_take_the_best_of_several_calls() -> None:
+    def best_of_three(function: Callable[[Any], Any], x: Any) -> float:
+        def awaited(x: Any) -> Any:
+            return jax.block_until_ready(function(x))  # type: ignore[no-untyped-call]
+
+        awaited(x)
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            awaited(x)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert check("4.3", best_of_three)
+
+
+def test_losses_may_be_summed_up_after_the_loop() -> None:
+    def stacked(step: Callable[[Any], Any], batches: Any) -> Any:
+        losses = jnp.stack([step(batch) for batch in batches])
+        return losses.mean(), losses.max()
+
+    assert check("4.4", stacked)
+
+
 def test_a_length_may_be_computed_in_units_of_the_largest_element() -> None:
     assert check("13.3", length_by_largest)
 
