@@ -227,7 +227,7 @@ for name in by_size.variants:
 #
 # A stopwatch around a loop doesn't wait for the results
 # ------------------------------------------------------
-# What does this mean for a loop of small calls? :doc:`Exercise 4 </exercises/4_jit>` evaluates a
+# What does this mean for a loop of small calls? The exercise sheet of a course of 2023 evaluates a
 # small random model in a loop, and asks whether :func:`jax.jit` helps, first without waiting and
 # then with it. The model draws two normal numbers :math:`a` and :math:`b`, and returns
 # :math:`14 a^2 + 13 b`:
@@ -252,8 +252,7 @@ def loop(model, loops, wait=False):
 _ = loop(my_model, 10).block_until_ready()  # compiles what it needs
 
 # %%
-# The course that this comes from asks for a hundred thousand iterations, which suits a GPU. On a
-# CPU we do fewer:
+# The sheet asks for a hundred thousand iterations, which suits a GPU. On a CPU we do fewer:
 loops = 2_000 if jax.default_backend() == "cpu" else 100_000
 fast_model = jax.jit(my_model)
 _ = loop(fast_model, 10).block_until_ready()  # compiles it
@@ -372,6 +371,6 @@ returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
 # compiled call before you blame the waiting: here, that call was
 # :measured:`scan than a loop of calls`.
 #
-# Now try :doc:`exercise 4 </exercises/4_jit>`, which has you time such a loop yourself. Next:
-# :doc:`which arguments must be static </tutorials/transformations/static_arguments>`, for when
-# ``jit`` refuses to compile a function.
+# Now try :doc:`exercise 4 </exercises/4_jit>`, which has you mend a stopwatch and a loop that waits
+# too often. Next: :doc:`which arguments must be static </tutorials/transformations/static_arguments>`,
+# for when ``jit`` refuses to compile a function.

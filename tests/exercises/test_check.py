@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -32,20 +33,56 @@ FIFTH = jnp.hstack([FOURTH, jnp.ones((4, 1), int)])
 CHANGED = jnp.array([[4, 4, 4], [2, 7, 3]])
 
 
-def uniform_pair() -> list[jax.Array]:
-    _, *subkeys = jax.random.split(jax.random.PRNGKey(0), num=3)
-    return [jax.random.uniform(key) for key in subkeys]
+def augment(key: Any, image: Any, *, noise: float = 0.1, chance: float = 0.5) -> Any:
+    mirror_key, noise_key = jax.random.split(key)
+    return _augmented(mirror_key, noise_key, image, noise, chance)
 
 
-def foo() -> jax.Array:
-    bar, baz = uniform_pair()
-    return bar + 2 * baz
+def _augmented(
+    mirror_key: Any, noise_key: Any, image: Any, noise: float = 0.1, chance: float = 0.5
+) -> Any:
+    mirror = jax.random.bernoulli(mirror_key, chance)
+    image = jnp.where(mirror, image[:, ::-1], image)
+    return image + noise * jax.random.normal(noise_key, image.shape)
 
 
-def numpy_foos() -> tuple[float, float, float]:
-    """Return foo1 and, after it, foo2, and foo2 alone, each sequence from the same seed."""
-    a, b, c, d = np.random.RandomState(0).uniform(size=4)
-    return a + 2 * b, 2 * c + d, 2 * a + b
+def augment_from_parent(key: Any, image: Any) -> Any:
+    """Draw from a key that is split as well."""
+    return _augmented(key, jax.random.split(key)[1], image)
+
+
+def walk(state: Any, steps: int) -> Any:
+    key, position = state
+    for _ in range(steps):
+        key, step_key = jax.random.split(key)
+        position += jax.random.normal(step_key)
+    return key, position
+
+
+def forgetful_walk(state: Any, steps: int) -> Any:
+    """Return the key that came in."""
+    return state[0], walk(state, steps)[1]
+
+
+def lame_walk(state: Any, steps: int) -> Any:
+    """Take each step with the same key."""
+    key, position = state
+    return key, position + steps * jax.random.normal(key)
+
+
+def walk_by_batch(state: Any, steps: int) -> Any:
+    """Split as many keys as there are steps."""
+    key, *step_keys = jax.random.split(state[0], steps + 1)
+    return key, state[1] + sum(map(jax.random.normal, step_keys))
+
+
+def careless_walk(state: Any, steps: int) -> Any:
+    """Draw from a key, and then split it."""
+    key, position = state
+    for _ in range(steps):
+        position += jax.random.normal(key)
+        key, _ = jax.random.split(key)
+    return key, position
 
 
 def draw(key: Any, walker: int, step: int) -> Any:
@@ -63,38 +100,69 @@ def newton_step(x: Any, function: Callable[[Any], Any] = hill_slope) -> Any:
     return x - function(x) / jax.grad(function)(x)
 
 
-def model(keys: Any) -> Any:
-    return 14 * jax.random.normal(keys[0]) ** 2 + 13 * jax.random.normal(keys[1])
+@jax.jit
+def update(state: Any, x: Any) -> Any:
+    count, total = state
+    return (count + 1, total + x), (total + x) / (count + 1)
 
 
-def loop(model: Callable[[Any], Any], iterations: int) -> Any:
-    key = jax.random.PRNGKey(0)
-    value = None
-    for _ in range(iterations):
-        key, *subkeys = jax.random.split(key, 3)
-        value = model(subkeys)
-    return value
+def forgetful_update(state: Any, x: Any) -> Any:
+    return state, update(state, x)[1]
 
 
-def first_of_loop(model: Callable[[Any], Any], iterations: int) -> Any:
-    """Call the model with fresh keys, but return the first value."""
-    keys = jax.random.split(jax.random.key(0), (iterations, 2))
-    first, *_ = [model(pair) for pair in keys]
-    return first
+def stopwatch(function: Callable[[Any], Any], x: Any, *, unit: float = 1) -> float:
+    function(x).block_until_ready()
+    start = time.perf_counter()
+    function(x).block_until_ready()
+    return unit * (time.perf_counter() - start)
 
 
-def patient_loop(model: Callable[[Any], Any], iterations: int) -> Any:
-    return jax.block_until_ready(loop(model, iterations))  # type: ignore[no-untyped-call]
+def cold_stopwatch(function: Callable[[Any], Any], x: Any) -> float:
+    start = time.perf_counter()
+    function(x).block_until_ready()
+    return time.perf_counter() - start
 
 
-def loops(x: Any, num_loops: int) -> Any:
-    for _ in range(num_loops):
-        pass
-    return x
+def impatient_stopwatch(function: Callable[[Any], Any], x: Any) -> float:
+    """Stop the clock before the result is ready."""
+    function(x).block_until_ready()
+    start = time.perf_counter()
+    result = function(x)
+    stop = time.perf_counter()
+    result.block_until_ready()
+    return stop - start
 
 
-def columns(x: Any, arr_cols: int) -> Any:
-    return x * jnp.full((2, arr_cols), 5)
+def inclusive_stopwatch(function: Callable[[Any], Any], x: Any) -> float:
+    """Start the clock before the first call."""
+    start = time.perf_counter()
+    for _ in range(2):
+        function(x).block_until_ready()
+    return time.perf_counter() - start
+
+
+def summary(
+    step: Callable[[Any], Any],
+    batches: Any,
+    number: Callable[[Any], Any] = lambda x: x,
+    largest: Callable[[Any, Any], Any] = jnp.maximum,
+) -> Any:
+    total, worst = 0.0, 0.0
+    for batch in batches:
+        loss = step(batch)
+        total += number(loss)
+        worst = largest(worst, loss)
+    return total / len(batches), worst
+
+
+def blur(x: Any, width: int, strength: Any, kind: str) -> Any:
+    windows = jnp.stack([jnp.roll(x, shift) for shift in range(width)])
+    level = windows.mean(axis=0) if kind == "mean" else windows.max(axis=0)
+    return x + strength * (level - x)
+
+
+def peak(x: Any, n: Any, lowest: float = -jnp.inf) -> Any:
+    return jnp.where(jnp.arange(len(x)) < n, x, lowest).max()
 
 
 def smooth(numbers: Any) -> Any:
@@ -282,26 +350,26 @@ RIGHT: dict[str, Any] = {
     "1.8": FIFTH,
     "1.9": CHANGED,
     "1.10": (True, False, True, False),
-    "2.1": numpy_foos(),
-    "2.2": 3,
-    "2.3": foo(),
-    "2.4": 2.3250647,
+    "2.1": (True, True, False, False),
+    "2.2": augment,
+    "2.3": walk,
+    "2.4": (1, 4, 1, 4),
     "2.5": draw,
     "3.1": hill(2.0),
     "3.2": hill_slope(2.0),
     "3.3": hill_slope,
     "3.4": (True, False, True, False),
     "3.5": newton_step,
-    "4.1": model,
-    "4.2": loop,
-    "4.3": jax.jit(model),
-    "4.4": patient_loop,
+    "4.1": (4, 4, 12, 4),
+    "4.2": update,
+    "4.3": stopwatch,
+    "4.4": summary,
     "4.5": COMPARISON,
     "5.1": (True, False, True, False, False),
-    "5.2": static(loops),
-    "5.3": (True, False, True, True),
-    "5.4": static(columns),
-    "5.5": [True, False, True, True, False],
+    "5.2": jax.jit(blur, static_argnames=("width", "kind")),
+    "5.3": (True, False, True, True, False),
+    "5.4": jax.jit(peak),
+    "5.5": [True, False, True, True, True, False],
     "6.1": 1,
     "6.2": smooth,
     "6.3": static(power),
@@ -388,10 +456,6 @@ def test_arrays_of_the_exercise_sheet(part: str, values: list[list[int]]) -> Non
     assert check(part, jnp.array(values))
 
 
-def test_number_of_the_exercise_sheet() -> None:
-    assert check("2.4", 2.3250647)
-
-
 WRONG: list[tuple[str, Any, str]] = [
     ("1.1", FIRST.T, r"expected the shape \(2, 3\), got \(3, 2\)"),
     ("1.1", jnp.arange(1, 7).reshape(3, 2).T, "2 of the 6 elements are right. Row-major"),
@@ -410,17 +474,26 @@ WRONG: list[tuple[str, Any, str]] = [
     ("1.10", (True, False, False, False), "look again at line 3. A row of the transposed"),
     ("1.10", (True, False, True, True), "look again at line 4. .* out of bounds"),
     ("1.10", TypeError, "a tuple of 4"),
-    ("2.1", RIGHT["2.1"][::-1], "the first number is wrong"),
-    ("2.1", (*RIGHT["2.1"][::2], 1.0), "Set the seed once"),
-    ("2.1", (RIGHT["2.1"][0], 1.0, 1.0), "Call foo2 right after foo1"),
-    ("2.1", (*RIGHT["2.1"][:2], 1.0), "don't call foo1"),
-    ("2.1", RIGHT["2.1"][:2], "a tuple of three numbers"),
-    ("2.1", (..., 1.0, 1.0), "no answer"),
-    ("2.2", 2, "leaves a single subkey"),
-    ("2.2", 4, "How many names"),
-    ("2.3", 1.0, "another number"),
-    ("2.4", 1.8121928, "today's default"),
-    ("2.4", 2.0, "2 is not the right number"),
+    ("2.1", (False, True, False, False), "generator. Each draw takes the next number"),
+    ("2.1", (True, False, False, False), "chain. Each key is made from the one before"),
+    ("2.1", (True, True, True, False), "folded. The second number's key"),
+    ("2.1", (True, True, False, True), "batch. Since JAX 0.5"),
+    ("2.2", lambda key, image: _augmented(key, key, image), "the noise at the top left still"),
+    ("2.2", augment_from_parent, "it uses a key twice"),
+    ("2.2", lambda _, image: augment(jax.random.key(0), image), "of 32 images, it mirrors"),
+    ("2.2", partial(augment, chance=0.0), "of 32 images, it mirrors 0"),
+    ("2.2", partial(augment, noise=0), "a deviation of 0 instead of 0.1"),
+    ("2.2", lambda key, image: augment(key, image)[0], r"an image of the shape \(2, 3\)"),
+    ("2.3", lame_walk, "Make a new key for each"),
+    ("2.3", forgetful_walk, "repeats the steps of the last"),
+    ("2.3", walk_by_batch, "lead to another place than five"),
+    ("2.3", careless_walk, "it uses a key twice"),
+    ("2.3", lambda *args: walk(*args)[1], "expected the new state"),
+    ("2.4", (4, 4, 1, 4), "4 is not the number for list 1. The same key"),
+    ("2.4", (1, 1, 1, 4), "1 is not the number for list 2. One key can fill"),
+    ("2.4", (1, 4, 4, 4), "4 is not the number for list 3. NumPy draws when"),
+    ("2.4", (1, 4, 1, 8), r"8 is not the number for list 4. split\(key, 4\)\[1\]"),
+    ("2.4", (1, 4, 1), "a tuple of 4 numbers, one for each list"),
     ("2.5", lambda key, w, s: draw(key, w + s, 0), "walker 0 in step 1 and walker 1 in step 0"),
     ("2.5", lambda key, w, _: draw(key, w, 0), "walker 0 in step 0 and walker 0 in step 1"),
     ("2.5", lambda *_: next(COUNT), "another number the next time"),
@@ -443,20 +516,28 @@ WRONG: list[tuple[str, Any, str]] = [
     ("3.5", partial(newton_step, function=hill), "a zero of the function"),
     ("3.5", lambda x: 2 * x - newton_step(x), "the wrong way"),
     ("3.5", lambda x: x - 0.1 * hill_slope(x), r"from 2\.0, it goes to 1\.80274"),
-    ("4.1", lambda keys: model([keys[0]] * 2), "they give the same number"),
-    ("4.1", lambda keys: model(keys[::-1]), r"expected 14 a² \+ 13 b"),
-    ("4.1", lambda _: ..., "no answer"),
-    ("4.1", lambda keys: keys[2], "it raised IndexError: list index out of range"),
-    ("4.2", lambda model, n: loop(model, n - 1), "called the model 2 times"),
-    ("4.2", lambda model, n: loop(lambda keys: model(keys[:1]), n), "two keys"),
-    ("4.2", lambda model, n: loop(lambda keys: model([keys[0]] * 2), n), "a key twice"),
-    ("4.2", lambda model, n: [loop(model, 1) for _ in range(n)][-1], "Split the key again"),
-    ("4.2", lambda model, n: [loop(model, n)][1:], "returned an object of type list"),
-    ("4.2", first_of_loop, "return the model's last value"),
-    ("4.2", lambda model, n: print(end=str(loop(model, n))[:0]), r"returned nothing \(None\)"),
-    ("4.3", model, "expected a function from jax.jit"),
-    ("4.3", jax.jit(lambda _: 0.0), "expected 14 a²"),
-    ("4.4", loop, "without waiting"),
+    ("4.1", (2, 4, 12, 4), "call 1. The scale is 2, and"),
+    ("4.1", (4, 6, 12, 6), "call 2. The program of call 1 has"),
+    ("4.1", (4, 4, 8, 4), "call 3. Another shape"),
+    ("4.1", (4, 4, 12, 6), "call 4. The program of call 1 is still there"),
+    ("4.2", lambda state, x: (state, x), "expected a function from jax.jit"),
+    ("4.2", jax.jit(forgetful_update), "the numbers before are forgotten"),
+    ("4.2", jax.jit(lambda *args: update(*args)[1]), "expected a tuple of the new state"),
+    ("4.2", jax.jit(lambda *args: update(*args)[::-1]), "new state, which is a tuple"),
+    ("4.2", jax.jit(lambda s, x: (update(s, x)[0], x + s[1])), "means are 3, 8, 18 instead"),
+    ("4.3", cold_stopwatch, "a call before the one that it times"),
+    ("4.3", lambda f, x: [f(x), cold_stopwatch(f, x)][1], "the call before may still be"),
+    ("4.3", lambda f, x: float(f(x) is f(x)), "doesn't wait for the result"),
+    ("4.3", impatient_stopwatch, "stops before the result is ready"),
+    ("4.3", inclusive_stopwatch, "includes the first call"),
+    ("4.3", partial(stopwatch, unit=1e3), "all of it took less. Return seconds"),
+    ("4.4", partial(summary, number=float), "it makes a Python or NumPy number of a loss"),
+    ("4.4", partial(summary, number=np.asarray), "it makes a Python or NumPy number of a loss"),
+    ("4.4", partial(summary, largest=max), "asks which of two losses is larger"),
+    ("4.4", partial(summary, number=lambda x: x.block_until_ready()), "with block_until_ready"),
+    ("4.4", lambda *args: summary(*args)[0], "expected the mean and the largest loss"),
+    ("4.4", partial(summary, largest=jnp.minimum), "the largest loss is 9"),
+    ("4.4", lambda step, batches: (sum(map(step, batches)), 9.0), "the mean is 4.67"),
     ("4.5", 2.0, "what jaxcap.measure.timing.compare returns"),
     ("4.5", make_set(), "expected two variants, got 1"),
     ("4.5", make_set(*map(make_result, "abc")), "expected two variants, got 3"),
@@ -466,21 +547,25 @@ WRONG: list[tuple[str, Any, str]] = [
     ("5.1", (True, False, False, False, False), "function 3. if needs"),
     ("5.1", (True, False, True, True, False), "function 4. The length"),
     ("5.1", (True, False, True, False, True), "function 5. n is a number"),
-    ("5.2", loops, "expected a function from jax.jit"),
-    ("5.2", jax.jit(loops), "it raised TracerIntegerConversionError"),
-    ("5.2", static(lambda _, n: n), "no longer returns x"),
-    ("5.2", static(lambda x, n: x if n == 2 else 0), "it no longer returns x"),
-    ("5.3", (True, True, True, True), "call 2. x is traced"),
-    ("5.3", (True, False, False, True), "call 3. num_loops is static"),
-    ("5.3", (True, False, True, False), "call 4. x is of another type"),
-    ("5.3", (True, False, True), "a tuple of 4"),
-    ("5.4", columns, "expected a function from jax.jit"),
-    ("5.4", jax.jit(columns), "it raised TypeError: Shapes must be 1D"),
-    ("5.4", static(lambda x, _: columns(x, 5)), r"expected the shape \(2, 2\), got \(2, 5\)"),
-    ("5.4", static(lambda x, _: columns(x, 2)), r"expected the shape \(2, 3\), got \(2, 2\)"),
-    ("5.5", (True, True, True, True, False), "call 2. x is traced"),
-    ("5.5", (True, False, True, False, False), "call 4. x has another shape"),
-    ("5.5", (True, False, True, True, True), "call 5. The shape and type"),
+    ("5.2", blur, "expected a function from jax.jit"),
+    ("5.2", jax.jit(blur), "it raised TypeError"),
+    ("5.2", jax.jit(blur, static_argnames="kind"), "it raised TracerIntegerConversionError"),
+    ("5.2", jax.jit(blur, static_argnums=(1, 2, 3)), "works, but strength is static"),
+    ("5.2", jax.jit(lambda x, *_: x, static_argnums=(1, 3)), "it returned other values"),
+    ("5.3", (True, True, True, True, False), "call 2. x and strength are traced"),
+    ("5.3", (True, False, False, True, False), "call 3. kind is static"),
+    ("5.3", (True, False, True, False, False), "call 4. strength is of another type"),
+    ("5.3", (True, False, True, True, True), "call 5. Which call before"),
+    ("5.3", (True, False, True), "a tuple of 5"),
+    ("5.4", peak, "expected a function from jax.jit"),
+    ("5.4", jax.jit(lambda x, n: x[:n].max()), "it raised IndexError|it raised TypeError"),
+    ("5.4", static(lambda x, n: x[:n].max()), "works, but n is static"),
+    ("5.4", jax.jit(partial(peak, lowest=0.0)), "0 is none of the numbers"),
+    ("5.4", jax.jit(lambda x, _: x.max()), "the largest of all, not of the first 1"),
+    ("5.4", jax.jit(lambda x, n: -peak(-x, n)), "the largest of the first 3 is -3"),
+    ("5.5", (True, True, True, True, True, False), "call 2. x is traced"),
+    ("5.5", (True, False, True, False, True, False), "call 4. This is another function"),
+    ("5.5", (True, False, True, True, True, True), "call 6. A frozen dataclass"),
     ("6.1", 5, "Python isn't there to print"),
     ("6.1", 0, "0 is not the right number"),
     ("6.2", smooth_in_python, "no scan computed them"),
@@ -608,7 +693,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("11.4", lambda p: jax.lax.stop_gradient(entropy(p)), "wrong where p is positive"),
     ("11.5", (True, True, False, True), "call 2.* An infinity isn't NaN"),
     ("11.5", (True, False, True, True), "call 3.* where selects"),
-    ("11.5", (True, False, False, False), "call 4.* zero times an infinity"),
+    ("11.5", (True, False, False, False), "call 4.* zero by zero"),
     ("12.1", (True, True, True, False), "2 of the 4 are right. Where do numbers of several"),
     ("12.2", jnp.matmul, "it raised ShardingTypeError: Contracting dimensions are sharded"),
     ("12.2", partial(jnp.matmul, out_sharding=split_among_eight("devices")), "only a part"),
@@ -662,25 +747,28 @@ def test_wrong_answer_gets_a_message_that_helps(part: str, answer: Any, message:
     assert "\n" not in outcome.message
 
 
-@pytest.mark.parametrize(
-    ("setting", "here", "elsewhere"), [(True, 1.8121928, 2.3250647), (False, 2.3250647, 1.8121928)]
-)
-def test_random_number_belongs_to_the_setting(setting: bool, here: float, elsewhere: float) -> None:
-    with jax.threefry_partitionable(setting):
-        assert float(foo()) == pytest.approx(here)
-        right, wrong = check("2.3", foo()), check("2.3", elsewhere)
-    assert right
-    assert f"jax_threefry_partitionable={setting}" in right.message
-    assert not wrong
-    assert f"jax_threefry_partitionable={not setting}" in wrong.message
+def test_stopwatch_may_wait_by_jax_and_take_the_best_of_several_calls() -> None:
+    def best_of_three(function: Callable[[Any], Any], x: Any) -> float:
+        def awaited(x: Any) -> Any:
+            return jax.block_until_ready(function(x))  # type: ignore[no-untyped-call]
+
+        awaited(x)
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            awaited(x)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert check("4.3", best_of_three)
 
 
-def test_loop_may_use_typed_keys() -> None:
-    def typed(model: Callable[[Any], Any], iterations: int) -> Any:
-        keys = jax.random.split(jax.random.key(0), (iterations, 2))
-        return [model(pair) for pair in keys][-1]
+def test_losses_may_be_summed_up_after_the_loop() -> None:
+    def stacked(step: Callable[[Any], Any], batches: Any) -> Any:
+        losses = jnp.stack([step(batch) for batch in batches])
+        return losses.mean(), losses.max()
 
-    assert check("4.2", typed)
+    assert check("4.4", stacked)
 
 
 def test_a_length_may_be_computed_in_units_of_the_largest_element() -> None:
@@ -705,10 +793,10 @@ def test_unknown_part_is_answered_with_a_list_of_parts(part: Any) -> None:
 
 
 def test_outcome_shows_its_message_as_text_and_harmlessly_as_html() -> None:
-    def raises(_: object) -> None:
+    def raises(*_: object) -> None:
         raise RuntimeError("<b>")
 
-    outcome = check("4.1", raises)
+    outcome = check("2.5", raises)
     assert repr(outcome) == outcome.message == "Not yet: it raised RuntimeError: <b>"
     html = outcome._repr_html_()
     assert html == '<p class="jaxcap-check">Not yet: it raised RuntimeError: &lt;b&gt;</p>'

@@ -7,6 +7,7 @@ wrong answer, with a message that says what is expected without giving it away.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,9 +23,6 @@ from jax.stages import Compiled, Lowered, Traced, Wrapped
 
 from jaxcap.results import ResultSet
 
-# The value of bar(key1) + 2 * baz(key2) for each setting of jax_threefry_partitionable.
-FOO = {False: 2.3250647, True: 1.8121928}
-
 # The value of x² sin x, and its slope, at x = 2.
 VALUE = 4 * sin(2)
 SLOPE = 4 * sin(2) + 4 * cos(2)
@@ -32,6 +30,8 @@ SLOPE = 4 * sin(2) + 4 * cos(2)
 Grader = Callable[[Any], str]
 
 TOLERANCE = 1e-6  # relative, of numbers
+
+_WAIT_S = 0.01  # until the result is ready that a stopwatch is tried with
 
 _close = partial(isclose, rel_tol=TOLERANCE)
 
@@ -98,38 +98,58 @@ class Number:
         return ""
 
 
-def draws(answer: Any) -> str:
-    """Grade what foo1 and foo2 return after one seed, and foo2 alone, with NumPy's random numbers."""
-    first, second, alone = 1.9791922366721637, 1.7504099351401847, 1.812816374227069
-    if not isinstance(answer, (tuple, list)) or len(answer) != 3:
-        raise WrongError(f"expected a tuple of three numbers, got {_kind(answer)}.")
-    values = tuple(_float(value) for value in answer)
-    if not _close(values[0], first):
-        raise WrongError("the first number is wrong. Call foo1 right after np.random.seed(0).")
-    if _close(values[1], alone):
-        raise WrongError("the second number is that of a new seed. Set the seed once, before foo1.")
-    if not _close(values[1], second):
-        raise WrongError("the second number is wrong. Call foo2 right after foo1.")
-    if not _close(values[2], alone):
-        raise WrongError("the third number is wrong. Set the seed again, and don't call foo1.")
+def augmentation(answer: Any) -> str:
+    """Grade a function that mirrors an image at random, and adds noise that doesn't depend on it."""
+    image = jnp.tile(jnp.arange(3.0) * 100, (2, 1))
+    mirrored, noises = [], []
+    for seed in range(32):
+        augmented = _call(answer, jax.random.key(seed), image)
+        if not isinstance(augmented, jax.Array) or augmented.shape != image.shape:
+            raise WrongError(f"expected an image of the shape {image.shape}.")
+        mirrored.append(bool(augmented[0, 0] > 100))
+        noises.append(np.asarray(augmented - (image[:, ::-1] if mirrored[-1] else image)))
+    if not 0 < sum(mirrored) < len(mirrored):
+        raise WrongError(f"of {len(mirrored)} images, it mirrors {sum(mirrored)}. Draw for each.")
+    if not 0.08 < np.std(noises) < 0.12:
+        raise WrongError(f"the noise has a deviation of {np.std(noises):.2g} instead of 0.1.")
+    if mirrored == [bool(noise[0, 0] < 0) for noise in noises]:
+        raise WrongError("the noise at the top left still tells which images are mirrored.")
+    _require_unused_keys(answer, jax.random.key(0), image)
     return ""
 
 
-def foo(answer: Any) -> str:
-    """Grade the value of foo with JAX's random numbers."""
-    value = _float(answer)
-    setting = bool(jax.config.jax_threefry_partitionable)  # type: ignore[attr-defined]
-    if _close(value, FOO[setting]):
-        return f"{FOO[setting]} is the value for jax_threefry_partitionable={setting}, as set here."
-    if _close(value, FOO[not setting]):
-        raise WrongError(
-            f"{FOO[not setting]} is the value with jax_threefry_partitionable={not setting}, but here "
-            f"the setting is {setting}. Answer with what your own code returns."
-        )
-    raise WrongError(
-        "foo returns another number here. Draw 32-bit numbers with jax.random.uniform: bar's from "
-        "the first subkey of jax.random.key(0), baz's from the second."
-    )
+def _require_unused_keys(function: Any, *args: Any) -> None:
+    with jax.debug_key_reuse(True):
+        try:
+            _call(function, *args)
+        except jax.errors.KeyReuseError:
+            raise WrongError(
+                "it uses a key twice. A key that is split must not draw, and none draws twice."
+            ) from None
+
+
+def walk(answer: Any) -> str:
+    """Grade a random walk that can stop and go on from its state, a key and a position."""
+    start = (jax.random.key(3), 0.0)
+
+    def place(*steps: int) -> float:
+        state: Any = start
+        for number in steps:
+            state = _call(answer, state, number)
+            if not isinstance(state, tuple) or len(state) != 2:
+                raise WrongError("expected the new state: a tuple of a key and a position.")
+        return _float(state[1])
+
+    after = [place(steps) for steps in range(4)]
+    moves = np.diff(after)
+    if isclose(moves[0], moves[1], rel_tol=1e-4):
+        raise WrongError("each step adds the same number. Make a new key for each.")
+    if isclose(place(1, 1), 2 * after[1], rel_tol=1e-4):
+        raise WrongError("the next call repeats the steps of the last. Return the new key, too.")
+    if not isclose(place(3, 2), place(5), rel_tol=1e-4):
+        raise WrongError("three steps, and then two more, lead to another place than five.")
+    _require_unused_keys(answer, start, 3)
+    return ""
 
 
 def steps_of_walkers(answer: Any) -> str:
@@ -178,62 +198,93 @@ def newton(answer: Any) -> str:
     return ""
 
 
-def model(answer: Any) -> str:
-    """Grade a function that draws 14a² + 13b from two keys."""
-    keys = list(jax.random.split(jax.random.PRNGKey(1)))
-    a, b = (float(jax.random.normal(key)) for key in keys)
-    value = _float(_call(answer, keys))
-    if isclose(value, 14 * a**2 + 13 * a, rel_tol=1e-5):
-        raise WrongError("both draws use the first key, so they give the same number.")
-    if not isclose(value, 14 * a**2 + 13 * b, rel_tol=1e-5):
-        raise WrongError("expected 14 a² + 13 b, with a from the first key and b from the second.")
+def running_mean(answer: Any) -> str:
+    """Grade a compiled function that takes in and returns the state of a mean."""
+    _require_compiled(answer)
+    state: Any = (0, 0.0)
+    means = []
+    for x in (3.0, 5.0, 10.0):
+        made = _call(answer, state, x)
+        if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[0], tuple):
+            raise WrongError("expected a tuple of the new state, which is a tuple, and the mean.")
+        state, mean = made
+        means.append(_float(mean))
+    if np.allclose(means, [3, 5, 10]):
+        raise WrongError("the numbers before are forgotten. Return a state that includes them.")
+    if not np.allclose(means, [3, 4, 6]):
+        numbers = ", ".join(f"{mean:g}" for mean in means)
+        raise WrongError(f"for 3, 5 and 10, the means are {numbers} instead of 3, 4 and 6.")
     return ""
 
 
-def compiled_model(answer: Any) -> str:
-    """Grade the same function, compiled."""
-    _require_compiled(answer)
-    return model(answer)
+class _Timed:
+    """A value that takes a while, and records when it was ready for those who wait."""
 
+    ready_s: float | None = None
 
-class _Pending:
-    """A value that records whether it was waited for."""
-
-    awaited = False
-
-    def block_until_ready(self) -> _Pending:
-        self.awaited = True
+    def block_until_ready(self) -> _Timed:
+        time.sleep(_WAIT_S)
+        self.ready_s = time.perf_counter()
         return self
 
 
-def loop(*, waits: bool) -> Grader:
-    """Grade a function that calls a model repeatedly, with a model that records its calls."""
+def stopwatch(answer: Any) -> str:
+    """Grade a function that times a call, with a function that records when it is called."""
+    calls: list[_Timed] = []
 
-    def grade(answer: Any) -> str:
-        seen: list[bytes] = []
-        values: list[_Pending] = []
+    def function(_: Any) -> _Timed:
+        if not calls:
+            time.sleep(0.02)  # as if it compiled
+        calls.append(_Timed())
+        return calls[-1]
 
-        def model(keys: Any) -> _Pending:
-            seen.extend(np.asarray(jax.random.key_data(key)).tobytes() for key in keys)
-            values.append(_Pending())
-            return values[-1]
+    began_s = time.perf_counter()
+    seconds = _float(_call(answer, function, 1.0))
+    ended_s = time.perf_counter()
+    if len(calls) < 2:
+        raise WrongError("it needs a call before the one that it times, which compiles.")
+    if calls[-1].ready_s is None:
+        raise WrongError("it doesn't wait for the result of the call that it times.")
+    if any(call.ready_s is None for call in calls):
+        raise WrongError(
+            "when the clock starts, the call before may still be running. Wait for it."
+        )
+    if seconds > ended_s - began_s:
+        raise WrongError(f"it returns {seconds:.3g}, but all of it took less. Return seconds.")
+    if seconds > ended_s - (calls[0].ready_s or 0):
+        raise WrongError("the time includes the first call, which compiles.")
+    if seconds < 0.9 * _WAIT_S:
+        raise WrongError("the clock stops before the result is ready. Wait, then read it.")
+    return ""
 
-        last = _call(answer, model, 3)
-        if len(values) != 3:
-            raise WrongError(
-                f"in 3 iterations, it called the model {len(values)} times instead of 3."
-            )
-        if len(seen) != 6:
-            raise WrongError("pass two keys to the model in each iteration.")
-        if len(set(seen)) != 6:
-            raise WrongError("it uses a key twice. Split the key again in each iteration.")
-        if last is not values[-1]:
-            raise WrongError(f"return the model's last value: yours returned {_kind(last)}.")
-        if waits and not last.awaited:
-            raise WrongError("it returns the last value without waiting for it.")
-        return ""
 
-    return grade
+def patient_summary(answer: Any) -> str:
+    """Grade a function that takes the mean and the largest of some losses, and waits for none."""
+    batches = [jnp.full(2, x) for x in (1.0, 3.0, 2.0)]
+
+    def summarised(*batches: Any) -> Any:
+        return _call(answer, lambda batch: (batch**2).mean(), list(batches))
+
+    made = summarised(*batches)
+    if not isinstance(made, tuple) or len(made) != 2:
+        raise WrongError(f"expected the mean and the largest loss, got {_kind(made)}.")
+    for name, value, right in zip(("mean", "largest loss"), made, (14 / 3, 9), strict=True):
+        if not isclose(_float(value), right, rel_tol=1e-5):
+            raise WrongError(f"for losses of 1, 9 and 4, the {name} is {right:.3g}.")
+    try:
+        jax.make_jaxpr(summarised)(*batches)
+    except jax.errors.TracerBoolConversionError:
+        raise WrongError(
+            "it asks which of two losses is larger, and so waits for them. Python's if and max need an "
+            "answer, and jax.numpy.maximum doesn't."
+        ) from None
+    except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError):
+        raise WrongError("it makes a Python or NumPy number of a loss, and so waits.") from None
+    except AttributeError as error:
+        if "block_until_ready" not in str(error):
+            raise
+        raise WrongError("it waits for a loss with block_until_ready.") from None
+    return ""
 
 
 def comparison(answer: Any) -> str:
@@ -249,20 +300,41 @@ def comparison(answer: Any) -> str:
     return f"{fast.variant!r} compared with {slow.variant!r}: {speedup}."
 
 
-def static_loops(answer: Any) -> str:
-    """Grade a compiled function of x and a number of loops."""
+def static_blur(answer: Any) -> str:
+    """Grade a compiled function of an array, a static width, a traced strength and a static kind."""
     _require_compiled(answer)
-    if any(_float(_call(answer, 14, loops)) != 14 for loops in (2, 3)):
-        raise WrongError("it no longer returns x.")
+    x = np.array([4, 0, 8, 4, 0, 2], np.float32)
+    windows = np.stack([x, np.roll(x, 1)])
+    for kind, level in ("mean", windows.mean(axis=0)), ("max", windows.max(axis=0)):
+        _require_values(_call(answer, jnp.asarray(x), 2, 0.5, kind), x + 0.5 * (level - x))
+    _require_traced(lambda s: answer(jnp.asarray(x), 2, s, "mean"), 0.5, "strength")
     return ""
 
 
-def static_columns(answer: Any) -> str:
-    """Grade a compiled function that makes an array with a number of columns."""
+def peak(answer: Any) -> str:
+    """Grade a compiled function that returns the largest of the first n numbers, with n traced."""
     _require_compiled(answer)
-    for columns in (2, 3):
-        array(np.full((2, columns), 25), "This is for x = 5.")(_call(answer, 5, columns))
+    x = jnp.array([-5.0, -3.0, -4.0, -1.0, -2.0])
+    for n in (1, 3, 5):
+        found, right = _float(_call(answer, x, n)), float(x[:n].max())
+        if found == 0:
+            raise WrongError("0 is none of the numbers, and larger than all of them.")
+        if found == -1 and right != -1:
+            raise WrongError(f"this is the largest of all, not of the first {n}.")
+        if found != right:
+            raise WrongError(f"of {x.tolist()}, the largest of the first {n} is {right}.")
+    _require_traced(lambda n: answer(x, n), 2, "n")
     return ""
+
+
+def _require_traced(call: Callable[[Any], Any], value: Any, name: str) -> None:
+    """Refuse a compiled function whose call doesn't take a tracer in place of a value."""
+    try:
+        jax.make_jaxpr(call)(value)
+    except ValueError as error:  # a tracer has no hash
+        if "static" not in str(error):
+            raise
+        raise WrongError(f"it works, but {name} is static, so each new value compiles.") from None
 
 
 @dataclass(frozen=True)
@@ -323,17 +395,19 @@ def power(answer: Any) -> str:
     return ""
 
 
-def numbers_of_calls(expected: tuple[int, ...], reasons: tuple[str, ...]) -> Grader:
-    """Grade a prediction of one number for each call; ``reasons`` explain them."""
+def numbers_of_calls(
+    expected: tuple[int, ...], reasons: tuple[str, ...], *, of: str = "call"
+) -> Grader:
+    """Grade a prediction of one number for each call, or whatever it is ``of``, with reasons."""
 
     def grade(answer: Any) -> str:
         if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
-            raise WrongError(f"expected a tuple of {len(expected)} numbers, one for each call.")
+            raise WrongError(f"expected a tuple of {len(expected)} numbers, one for each {of}.")
         for place, (given, right, reason) in enumerate(
             zip(answer, expected, reasons, strict=True), 1
         ):
             if (number := _float(given)) != right:
-                raise WrongError(f"{number:g} is not the number for call {place}. {reason}")
+                raise WrongError(f"{number:g} is not the number for {of} {place}. {reason}")
         return ""
 
     return grade

@@ -132,17 +132,28 @@ _GRADERS: dict[str, answers.Grader] = {
             "line 4": (False, "What does JAX do with an update out of bounds?"),
         }
     ),
-    "2.1": answers.draws,
-    "2.2": answers.Number(
-        3,
-        "split returns this many keys. How many names stand on the left?",
-        mistakes={2: "split returns 2 keys: the first replaces key, which leaves a single subkey."},
+    "2.1": answers.Explained(
+        {
+            "generator": (True, "Each draw takes the next number of a sequence."),
+            "chain": (True, "Each key is made from the one before it."),
+            "folded": (
+                False,
+                "The second number's key is made from the first key and the number 1.",
+            ),
+            "batch": (False, "Since JAX 0.5, a key of a batch depends only on its position."),
+        }
     ),
-    "2.3": answers.foo,
-    "2.4": answers.Number(
-        answers.FOO[False],
-        "Compute with the setting that JAX had when the answer was written down.",
-        mistakes={answers.FOO[True]: "this is the value with today's default of the setting."},
+    "2.2": answers.augmentation,
+    "2.3": answers.walk,
+    "2.4": answers.numbers_of_calls(
+        (1, 4, 1, 4),
+        (
+            "The same key gives the same number.",
+            "One key can fill an array with different numbers.",
+            "NumPy draws when JAX traces the function, and at no other time.",
+            "split(key, 4)[1] is the same key as fold_in(key, 1).",
+        ),
+        of="list",
     ),
     "2.5": answers.steps_of_walkers,
     "3.1": answers.Number(
@@ -163,10 +174,18 @@ _GRADERS: dict[str, answers.Grader] = {
         }
     ),
     "3.5": answers.newton,
-    "4.1": answers.model,
-    "4.2": answers.loop(waits=False),
-    "4.3": answers.compiled_model,
-    "4.4": answers.loop(waits=True),
+    "4.1": answers.numbers_of_calls(
+        (4, 4, 12, 4),
+        (
+            "The scale is 2, and the sum of the array is 2 as well.",
+            "The program of call 1 has its scale built in.",
+            "Another shape has to be traced, and what is the scale then?",
+            "The program of call 1 is still there, for arrays of this shape.",
+        ),
+    ),
+    "4.2": answers.running_mean,
+    "4.3": answers.stopwatch,
+    "4.4": answers.patient_summary,
     "4.5": answers.comparison,
     "5.1": answers.Explained(
         {
@@ -177,23 +196,28 @@ _GRADERS: dict[str, answers.Grader] = {
             "function 5": (False, "n is a number to compute with."),
         }
     ),
-    "5.2": answers.static_loops,
+    "5.2": answers.static_blur,
     "5.3": answers.Explained(
         {
             "call 1": (True, "Nothing has been compiled before."),
-            "call 2": (False, "x is traced, so another integer is no reason to compile."),
-            "call 3": (True, "num_loops is static, so another value is another program."),
-            "call 4": (True, "x is of another type than before."),
+            "call 2": (
+                False,
+                "x and strength are traced, so other values are no reason to compile.",
+            ),
+            "call 3": (True, "kind is static, so another value is another program."),
+            "call 4": (True, "strength is of another type than before."),
+            "call 5": (False, "Which call before had arguments of the same types and this kind?"),
         }
     ),
-    "5.4": answers.static_columns,
+    "5.4": answers.peak,
     "5.5": answers.Explained(
         {
             "call 1": (True, "Nothing has been compiled before."),
-            "call 2": (False, "x is traced, and arr_cols is as it was."),
-            "call 3": (True, "arr_cols is static, so another value is another program."),
-            "call 4": (True, "x has another shape than before."),
-            "call 5": (False, "The shape and type of x have come before, and so has arr_cols."),
+            "call 2": (False, "x is traced, and the function is as it was."),
+            "call 3": (True, "Nobody has passed this function before."),
+            "call 4": (True, "This is another function, whose code happens to be the same."),
+            "call 5": (True, "Nobody has passed an object like this before."),
+            "call 6": (False, "A frozen dataclass is equal to another with the same values."),
         }
     ),
     "6.1": answers.Number(
@@ -312,7 +336,10 @@ _GRADERS: dict[str, answers.Grader] = {
                 False,
                 "The NaN is there, but where selects the other side, and that is returned.",
             ),
-            "call 4": (True, "The gradient is zero times an infinity."),
+            "call 4": (
+                True,
+                "The gradient divides zero by zero, although where selects the other side.",
+            ),
         }
     ),
     "12.1": answers.Truths(
