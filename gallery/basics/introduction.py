@@ -88,7 +88,7 @@ slope = jax.grad(wave)
 slope(3.0)
 
 # %%
-# To check it, differentiate by hand. The derivative is :math:`0.2 + \cos(x) - 2 \sin(2x)`:
+# To check the result, differentiate by hand. The derivative is :math:`0.2 + \cos(x) - 2 \sin(2x)`:
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%
@@ -149,8 +149,8 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 #
 # What does the table say about your guess? Another machine may give another answer, so conclusions
 # on this site are *claims*, each of which is checked against the results. The *interval* of a claim
-# says where its number would probably lie if as many processes measured it again. The first of
-# :doc:`all claims </results/claims>` is this:
+# says where its number would probably lie if as many processes measured it again. Here is the first
+# of :doc:`all claims on this site </results/claims>`:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -164,8 +164,8 @@ jit_pays
 # %%
 # So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number:
 # calls from Python, trips through memory, and arithmetic. Compiling saves calls and trips, but
-# leaves most of the arithmetic, as :doc:`the page on jit </tutorials/transformations/jit>` shows
-# one by one.
+# leaves most of the arithmetic. :doc:`The page on jit </tutorials/transformations/jit>` takes the
+# three apart.
 #
 # Takeaway
 # --------

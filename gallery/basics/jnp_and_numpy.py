@@ -85,11 +85,11 @@ matrix = jnp.ones((2, 3))
 print(matrix.at[0].set(0))
 
 # %%
-# The rule has a leak. On a CPU, :func:`jax.device_put` may save a copy by using the memory of a
-# NumPy array, and so may :func:`jax.numpy.asarray` when you name a ``dtype``. If you write to that
-# NumPy array later, the JAX array `changes as well
-# <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy, ``array.copy()``, if you mean to
-# go on writing.
+# The rule that arrays don't change has a leak. On a CPU, :func:`jax.device_put` may save a copy by
+# using the memory of a NumPy array, and so may :func:`jax.numpy.asarray` when you name a ``dtype``.
+# If you write to that NumPy array later, the JAX array
+# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy,
+# ``array.copy()``, if you mean to go on writing.
 #
 # Numbers have 32 bits
 # --------------------
@@ -177,8 +177,8 @@ jnp.arange(10.0).at[11].get(mode="fill", fill_value=jnp.nan)
 # %%
 # Mixed types stay narrow
 # -----------------------
-# What is the type of a 32-bit integer plus a 32-bit float? Because such a float can't hold every
-# such integer, NumPy goes to 64 bits, to be safe. JAX stays with 32, to be fast:
+# What is the type of a 32-bit integer plus a 32-bit float? Because a 32-bit float can't hold all
+# those integers, NumPy goes to 64 bits, to be safe. JAX stays with 32, to be fast:
 print((np.ones(2, np.int32) + np.ones(2, np.float32)).dtype)
 print((jnp.ones(2, jnp.int32) + jnp.ones(2, jnp.float32)).dtype)
 
@@ -246,8 +246,8 @@ positions(x)
 
 # %%
 # Only two elements are positive, so the last place holds the ``fill_value``. (Without it,
-# ``nonzero`` fills up with 0, which looks like a position.) Be generous with ``size``, because
-# whatever doesn't fit is dropped without a word.
+# ``nonzero`` fills up with 0, which looks like a position.) Be generous with ``size``, because JAX
+# drops whatever doesn't fit, and doesn't tell you.
 #
 # Handing over NumPy's arrays takes time in every call
 # ----------------------------------------------------

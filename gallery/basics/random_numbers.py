@@ -38,8 +38,8 @@ print(bar_first, baz_first)
 # :func:`numpy.random.default_rng` turns that state into an object that you can pass around, but the
 # order of calls still decides which of them gets which number.
 #
-# JAX can't work that way. It wants to be free to reorder your calls, or to run them at the same
-# time on several devices, and either would change your numbers.
+# JAX can't work that way, because it wants to be free to reorder your calls, or to run them at the
+# same time on several devices, and either would change your numbers.
 #
 # With keys, the order doesn't matter
 # -----------------------------------
@@ -81,8 +81,8 @@ print(foo1(first, second), foo2(first, second))
 # %%
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# This example comes from the exercises of a course of 2023, which promise another number for the
-# same seed. Since then, JAX 0.5 has changed the default of a setting called
+# This example comes from the exercises of a 2023 course, which promise another number for the same
+# seed. Since then, JAX 0.5 has changed the default of a setting called
 # ``jax_threefry_partitionable``. You can still run the example both ways:
 
 
@@ -116,10 +116,10 @@ for count in (2, 4, 6):
 # Threefry makes random bits by scrambling a counter with the key. Before the change, it took the
 # counters of an array in pairs, one from the first half and one from the second, so a number
 # depended on the length of its array. That hurts when an array is spread over several devices,
-# because to fill its own part, a device had to compute some of another's, or be sent it. Now a
-# number depends only on its position, so each device can fill its part by itself. That is what
-# *partitionable* means, and it holds for the keys from ``split``, too. The `announcement of the
-# change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
+# because to fill its own part, a device had to compute some of another's, or wait until it was
+# sent. Now a number depends only on its position, so each device can fill its part by itself. That
+# is what *partitionable* means, and it holds for the keys from ``split``, too. The
+# `announcement of the change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
 # So if others are to repeat your numbers, tell them the version of JAX and its settings, and not
 # only the seed.
@@ -157,8 +157,8 @@ _ = figures.key_tree(
 )
 
 # %%
-# Never put a key to two of these uses, not even to the first two: splitting a key and folding a
-# number into it may both give you the same new key, as they do since JAX 0.5:
+# Never put a key to two of these uses, not even to the first two, because splitting and folding may
+# give you the same new key, as they do since JAX 0.5:
 parent = jax.random.key(3)
 print(jax.random.split(parent)[1] == jax.random.fold_in(parent, 1))
 
@@ -280,8 +280,8 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
 # %%
 # Two generators that don't freeze
 # --------------------------------
-# Keys that are split by hand all need names, and sooner or later somebody passes the wrong one. If
-# you would rather have something count for you, it must not freeze. JAX's own ``stateful_rng``,
+# Keys that are split by hand all need names, and sooner or later somebody passes the wrong one. You
+# can have a generator count for you, as long as it doesn't freeze. JAX's own ``stateful_rng``,
 # which is `experimental <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its
 # counter in a mutable array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so
 # the counter advances even inside a compiled function:
