@@ -3,8 +3,8 @@ What is JAX?
 ============
 
 JAX looks like NumPy, and does three things that NumPy can't: it differentiates your functions, it
-compiles them, and it runs them on a GPU if there is one. What does that look like in practice? This
-page takes one short function through all of it, so that you can decide whether to read on.
+compiles them, and it runs them on a GPU if there is one. To see what that is like, follow one short
+function through this page, and decide whether to read on.
 """
 
 # %%
@@ -14,8 +14,8 @@ page takes one short function through all of it, so that you can decide whether 
 #
 #     python -m pip install jax
 #
-# On Linux with an NVIDIA GPU, ask for CUDA as well. Pip then brings all of CUDA but the
-# driver, which must be there::
+# On Linux with an NVIDIA GPU, ask for CUDA as well. Pip then installs all of CUDA except the
+# driver, which you need beforehand::
 #
 #     python -m pip install "jax[cuda13]"
 #
@@ -25,7 +25,7 @@ page takes one short function through all of it, so that you can decide whether 
 # Find out which device it uses
 # -----------------------------
 # JAX calls each kind of hardware a *backend*. If it can use several, it prefers a GPU or a TPU to
-# the CPU. On the machine that built this page, it chose this one:
+# the CPU. On the machine that built this page, its choice was:
 import jax
 
 jax.default_backend()
@@ -35,12 +35,12 @@ jax.default_backend()
 print(jax.device_count(), jax.devices())
 
 # %%
-# If you have a GPU but read ``cpu`` here, your code will still run, only not on the GPU. There are
-# four usual suspects: JAX was installed without CUDA, the driver is too old, the CUDA plugin has
-# another version than JAX, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
+# If you have a GPU but your own program prints ``cpu``, it will still run, only not on the GPU.
+# There are four usual suspects: JAX was installed without CUDA, the driver is too old, the CUDA
+# plugin doesn't fit JAX's version, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
 #
-# A laptop and a server both say ``cpu``, and their times have little in common, so each page of
-# this site notes the machine that ran it. This build's was:
+# A laptop and a server both say ``cpu``, but their times have little in common. That is why each
+# page of this site names the machine that ran it. For this build, it was:
 from jaxcap.measure.machine.description import capture
 
 machine = capture()
@@ -56,17 +56,17 @@ x = jnp.linspace(0.0, 12.0, 1000)
 x[:5]
 
 # %%
-# The result is a :class:`jax.Array`. It knows which device it lives on, and it holds 32-bit
-# numbers, where NumPy would have chosen 64. The :doc:`next page </tutorials/basics/jnp_and_numpy>`
-# explains why.
+# The result is a :class:`jax.Array`. It knows which device it lives on, and it holds 32-bit numbers
+# where NumPy would have chosen 64 bits, for reasons that the
+# :doc:`next page </tutorials/basics/jnp_and_numpy>` explains.
 print(x.dtype, x.shape, x.devices())
 
 
 # %%
 # Write a function as you would for NumPy
 # ---------------------------------------
-# A function for JAX is an ordinary Python function that calls ``jnp``. You will meet this one again
-# on many pages. Matplotlib takes JAX arrays as readily as NumPy's, so here is its plot:
+# A function for JAX is an ordinary Python function that calls ``jnp``. You will meet ``wave`` again
+# on many pages. Since Matplotlib takes JAX arrays as readily as NumPy's, we can plot it at once:
 def wave(x):
     return 0.2 * x + jnp.sin(x) + jnp.cos(2 * x)
 
@@ -82,24 +82,24 @@ _ = plt.ylabel("wave(x)")
 # %%
 # Get its slope without working it out
 # ------------------------------------
-# What is the slope of this curve at 3? :func:`jax.grad` takes a function and returns another one,
-# which computes the derivative:
+# What is the slope of this curve at 3? :func:`jax.grad` takes a function and returns another, which
+# computes the derivative:
 slope = jax.grad(wave)
 slope(3.0)
 
 # %%
-# To check it, differentiate by hand. The derivative is :math:`0.2 + \cos(x) - 2 \sin(2x)`:
+# To check the result, differentiate by hand. The derivative is :math:`0.2 + \cos(x) - 2 \sin(2x)`:
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%
-# Both slopes agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two
-# nearby points, which would have left an error. It followed ``wave`` operation by operation, and
-# applied the chain rule to each. (Both are of a :term:`weak type`, because they come from a plain
-# Python number.)
+# The two slopes agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two
+# nearby points, which would have left an error. Instead, it followed ``wave`` operation by
+# operation, and applied the chain rule to each. (Both slopes are of a :term:`weak type`, because
+# they come from a plain Python number.)
 #
-# ``jax.grad`` needs a function that returns a single number. Since ``wave`` does so if it gets a
-# single number, ``slope`` takes one at a time. A curve needs a thousand of them. :func:`jax.vmap`
-# turns ``slope`` into a function of whole arrays, and you write no loop:
+# ``jax.grad`` needs a function that returns a single number. Since ``wave`` does so only if it gets
+# a single number, ``slope`` takes one number at a time, but a curve needs a thousand.
+# :func:`jax.vmap` turns ``slope`` into a function of whole arrays, so you needn't write a loop:
 from jaxcap.report import figures
 
 plt.plot(x, wave(x), label="wave")
@@ -113,27 +113,27 @@ figures.label_ends(plt.gca())
 # %%
 # Turn its operations into one program
 # ------------------------------------
-# Called as it stands, ``wave`` runs one operation at a time: every product, sine and sum is a call
-# of its own, which reads an array from memory and writes another. :func:`jax.jit` compiles them
-# into a single program for the device. The compiled function should compute the same thing. By how
-# much, at most, does it differ from the original?
+# Called as it stands, ``wave`` runs *op by op*: every product, sine and sum is a call of its own,
+# which reads an array from memory and writes another. :func:`jax.jit` compiles all these operations
+# into a single program for the device. The compiled function should compute the same thing, so by
+# how much, at most, do the two differ?
 fast_wave = jax.jit(wave)
 float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
-# A few units in the seventh decimal place are rounding. Is the compiled function also faster? Make
-# a guess before you read on: by what factor, on a hundred thousand numbers?
+# A few units in the seventh decimal place are rounding. Is the compiled function also faster? Guess
+# before you read on: by what factor, on a hundred thousand numbers?
 #
 # A stopwatch alone would mislead you
 # -----------------------------------
 # Why not time one call of each? Because the first call compiles, and because JAX may return before
-# the result is there. Besides, neither machines nor processes are equally fast all the time. So a
-# fair clock leaves the first call out and *waits* for each result, and the variants *take turns*,
-# in several fresh processes.
+# the result is there. Besides, a machine isn't equally fast all the time, and some processes are
+# luckier than others. A fair clock therefore leaves the first call out, *waits* for each result,
+# and lets the variants *take turns*, in several fresh processes.
 #
-# On this site, an *experiment* takes care of all that, and :doc:`the page on timing
-# </tutorials/performance/timing>` shows what happens if nobody does. Here is an experiment with
-# ``wave``, op by op and compiled:
+# On this site, an *experiment* takes care of all that.
+# (:doc:`The page on timing </tutorials/performance/timing>` shows what happens if nobody does.)
+# This experiment compares ``wave`` op by op with ``wave`` compiled:
 from jaxcap.experiments.jit import INTRODUCTION
 
 results = INTRODUCTION.run(budget_s=0.06)
@@ -143,15 +143,14 @@ results
 _ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
-# The column *time* says how long a call takes until its result is there. *First call* contains the
-# compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the
+# The column *time* says how long a call takes until its result is there, and *first call* includes
+# the compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the
 # table.
 #
 # What does the table say about your guess? Another machine may give another answer, so conclusions
-# on this site are *claims*: a claim looks at the results, and says whether they bear it out. Its
-# *interval* says where the number would probably lie if as many processes measured it again.
-# :doc:`All claims </results/claims>` are listed with the devices on which they hold. This is the
-# first of them:
+# on this site are *claims*, each of which is checked against the results. The *interval* of a claim
+# says where its number would probably lie if as many processes measured it again. Here is the first
+# of :doc:`all claims on this site </results/claims>`:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -164,15 +163,15 @@ jit_pays
 
 # %%
 # So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number:
-# calls from Python, trips through memory, and arithmetic. Compiling leaves fewer of the first two,
-# and most of the third. :doc:`The page on jit </tutorials/transformations/jit>` takes the three
-# apart.
+# calls from Python, trips through memory, and arithmetic. Compiling saves calls and trips, but
+# leaves most of the arithmetic. :doc:`The page on jit </tutorials/transformations/jit>` takes the
+# three apart.
 #
 # Takeaway
 # --------
 # JAX is NumPy's interface plus functions that transform yours: ``grad`` differentiates a function,
 # ``vmap`` maps it over arrays, and ``jit`` compiles it. You write a plain Python function, and wrap
-# it in one more call for each of the three. How much compiling gains has to be measured: on a
-# hundred thousand numbers, our function was :measured:`speedup than op by op` once it was compiled.
+# it in one more call for each of the three. What compiling gains, you have to measure. On a hundred
+# thousand numbers, our compiled function was :measured:`speedup than op by op`.
 #
 # Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`

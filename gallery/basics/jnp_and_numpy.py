@@ -3,15 +3,15 @@ Is jax.numpy just NumPy?
 ========================
 
 Nearly. Replace ``np`` with ``jnp``, and most of your code runs as before. The rest raises an error
-or, worse, quietly computes something else. This page goes through six habits from NumPy that you
-have to change, says why, and then measures what it costs to mix the arrays of both libraries.
+or, worse, quietly computes something else. This page shows six habits from NumPy that you have to
+change, says why, and then measures what it costs to mix the arrays of both libraries.
 """
 
 # %%
 # Most code carries over
 # ----------------------
-# The names are the same, and so are the rules of broadcasting and slicing. Here is one call, made
-# in both libraries:
+# The names are the same, and so are the rules of broadcasting and slicing. Here is the same call in
+# both libraries:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,7 +22,7 @@ print("NumPy:", array_np)
 print("JAX:  ", array_jnp)
 
 # %%
-# Whole formulas carry over, too. Here is one, drawn twice:
+# Whole formulas carry over, too. Here is one, computed by both:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -37,15 +37,15 @@ plt.xlabel("x")
 figures.label_ends(plt.gca())
 
 # %%
-# What differs is the type of the array. A :class:`jax.Array` is what JAX's functions return, and it can
-# live on a GPU. A NumPy array always lives in the memory of the CPU.
+# What differs is the type of the result. JAX's functions return a :class:`jax.Array`, which can
+# live on a GPU, while a NumPy array always lives in the memory of the CPU.
 print(type(array_np))
 print(isinstance(array_jnp, jax.Array), array_jnp.devices())
 
 # %%
 # Arrays can't be changed in place
 # --------------------------------
-# This is the difference that you will meet first. Try to assign to an element:
+# You will probably meet this difference first. Try to assign to an element:
 from textwrap import fill
 
 a = jnp.array([[2, 2, 2], [2, 1, 3]])
@@ -55,7 +55,7 @@ except TypeError as error:
     print(fill(str(error).splitlines()[0], break_long_words=False))
 
 # %%
-# A JAX array is a value, like a number or a string. JAX needs it that way: before it
+# A JAX array is a value, like a number or a string. JAX needs it that way, because before it
 # differentiates, reorders or fuses your operations, it has to be sure that an array means the same
 # wherever it is used. So instead of changing an array, you make a new one, with
 # :attr:`at <jax.numpy.ndarray.at>`:
@@ -72,42 +72,43 @@ a
 # nothing else needs the old array, the compiler writes into its memory.
 # :doc:`A later page </tutorials/transformations/updates>` finds out when it does.
 #
-# It follows that JAX has no *views*. In NumPy, a row of a matrix shares the matrix's memory, so
-# writing to the row changes the matrix:
+# For the same reason, JAX has no *views*. In NumPy, a row of a matrix shares the matrix's memory,
+# so writing to the row changes the matrix:
 matrix_np = np.ones((2, 3))
 row_np = matrix_np[0]
 row_np[:] = 0
 print(matrix_np)
 
 # %%
-# In JAX, a row is an array by itself. To change the matrix, you have to say so:
+# In JAX, a row is an array of its own, and you get a changed matrix only if you ask for one:
 matrix = jnp.ones((2, 3))
 print(matrix.at[0].set(0))
 
 # %%
-# The rule has a leak. On a CPU, :func:`jax.device_put` may save a copy by using the memory of a
-# NumPy array, and so may :func:`jax.numpy.asarray` when you name a ``dtype``. If you write to that
-# NumPy array later, the JAX array `changes as well
-# <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy, ``array.copy()``, if you mean to
-# go on writing.
+# The rule that arrays don't change has a leak. On a CPU, :func:`jax.device_put` may save a copy by
+# using the memory of a NumPy array, and so may :func:`jax.numpy.asarray` when you name a ``dtype``.
+# If you write to that NumPy array later, the JAX array
+# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy,
+# ``array.copy()``, if you mean to go on writing.
 #
 # Numbers have 32 bits
 # --------------------
-# NumPy makes floats of 64 bits unless told otherwise. JAX makes them half as long, because
+# NumPy makes floats of 64 bits unless you tell it otherwise. JAX makes them half as long, because
 # accelerators can be much faster with short numbers, and half as many bytes have to be moved.
 print(np.ones(3).dtype, jnp.ones(3).dtype)
 
 # %%
-# Does the difference matter? A 32-bit float keeps 24 binary digits. From 2²⁴ on that is not enough
-# for every integer. What is 2²⁴ + 1?
+# Does the difference matter? A 32-bit float keeps 24 binary digits, which are not enough for every
+# integer above 2²⁴. What is 2²⁴ + 1?
 print("64 bits:", int(np.float64(2**24) + 1))
 print("32 bits:", int(jnp.float32(2**24) + 1))
 
 # %%
-# The added 1 is lost, and nothing tells you. A counter kept in a 32-bit float would stop here for
-# good. Integers have 32 bits, too, and wrap around to negative numbers at 2³¹. You needn't count
-# that far. Each addition rounds, and over a long sum that adds up. Add one tenth after
-# another, as NumPy's ``cumsum`` does, and compare the running sum with a product in 64 bits:
+# The added 1 is lost, and nothing tells you, so a counter kept in a 32-bit float would stop here
+# for good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) A sum of
+# fractions is off long before that, because each addition rounds and the errors pile up. To watch
+# them, add one tenth after another, as NumPy's ``cumsum`` does, and compare the running sum with a
+# product in 64 bits:
 tenth = np.float32(0.1)
 counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
@@ -124,9 +125,8 @@ figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 
 # %%
 # Where a thin spike points down, the running sum crosses the true value, and is right by accident.
-#
-# A loop of yours that keeps a total would lose digits in the same way. A function of a library may
-# add up groups of terms first, and lose fewer. Which of these do?
+# A loop of yours that keeps a total would lose digits in the same way, whereas a function of a
+# library may add up groups of terms first, and lose fewer. Which of these do?
 total = len(counts) * float(tenth)
 for name, last in {
     "np.cumsum": running[-1],
@@ -136,9 +136,9 @@ for name, last in {
     print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
 
 # %%
-# A long chain of additions usually costs more digits than a short one. How to group the terms is
-# each function's own choice, so don't expect two of them to lose the same digits. And what if you
-# ask for 64 bits? JAX warns, and gives you 32:
+# A long chain of additions usually costs more digits than a short one. But each function groups its
+# terms as it likes, so don't expect two functions to lose the same digits. And what if you ask JAX
+# for 64 bits? It warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -147,8 +147,9 @@ with warnings.catch_warnings(record=True) as caught:
 print(str(caught[0].message).splitlines()[0][:88] + "…")
 
 # %%
-# To get 64 bits, you have to throw a switch. ``jax.config.update("jax_enable_x64", True)``, at the
-# start of a program, throws it for good. A ``with`` block does so for a few lines:
+# To get 64 bits, you have to switch them on: for the whole program by
+# ``jax.config.update("jax_enable_x64", True)`` at its start, or for a few lines by a ``with``
+# block:
 with jax.enable_x64(True):
     print(jnp.ones(3).dtype)
 
@@ -162,22 +163,22 @@ except IndexError as error:
     print(error)
 
 # %%
-# JAX doesn't. The index may be computed on the GPU, by a program that Python started and is no longer
-# watching, and that program has to go on with *something*. If you read with brackets, JAX takes the
-# nearest element that exists. If you write, it drops the update:
+# JAX doesn't, because the index may be computed on the GPU, by a program that Python started and is
+# no longer watching, and that program has to go on with *something*. When you read with brackets,
+# JAX takes the nearest element that exists. When you write, it drops the update:
 print(jnp.arange(10)[11])
 print(jnp.arange(10).at[11].set(99))
 
 # %%
-# A wrong index therefore looks like a plausible number. If yours can be out of bounds, say what you
-# want to see then. NaN is hard to overlook:
+# A wrong index therefore gives you a plausible number. If an index of yours may be out of bounds,
+# say what you want to see in that case. NaN is hard to overlook:
 jnp.arange(10.0).at[11].get(mode="fill", fill_value=jnp.nan)
 
 # %%
 # Mixed types stay narrow
 # -----------------------
-# What is the type of a 32-bit integer plus a 32-bit float? NumPy reasons that the float could not
-# hold every such integer, and goes to 64 bits to be safe. JAX stays with 32, to be fast:
+# What is the type of a 32-bit integer plus a 32-bit float? Because a 32-bit float can't hold all
+# those integers, NumPy goes to 64 bits, to be safe. JAX stays with 32, to be fast:
 print((np.ones(2, np.int32) + np.ones(2, np.float32)).dtype)
 print((jnp.ones(2, jnp.int32) + jnp.ones(2, jnp.float32)).dtype)
 
@@ -185,21 +186,21 @@ print((jnp.ones(2, jnp.int32) + jnp.ones(2, jnp.float32)).dtype)
 # Lists have to be converted
 # --------------------------
 # NumPy's functions take a list wherever they take an array, and convert it without a word. JAX
-# could do that too, but converting a list one element at a time is so slow that it would rather ask
-# you:
+# could do that too, but converting a list one element at a time is so slow that JAX leaves the
+# decision to you:
 try:
     jnp.sum([1, 2, 3])
 except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# Write ``jnp.sum(jnp.array([1, 2, 3]))`` instead. The conversion costs as much as before, but now
+# Write ``jnp.sum(jnp.array([1, 2, 3]))`` instead. The conversion costs what it always did, but now
 # you see it, and you can do it once instead of in every call.
 #
 # Shapes can't depend on values
 # -----------------------------
-# Unlike the other five, this habit bites only when JAX *traces* your function, to compile it, for
-# example, or to map it. Until then, selecting the positive elements works as in NumPy:
+# The sixth habit, unlike the other five, bites only when JAX *traces* your function, for example to
+# compile or to map it. Until then, selecting the positive elements works as in NumPy:
 
 
 def positives(x):
@@ -210,17 +211,17 @@ x = jnp.array([-1.0, 2.0, -3.0, 4.0])
 positives(x)
 
 # %%
-# How many there are depends on the values in ``x``. But :func:`jax.jit` compiles one program for
-# all arrays of a shape, before it has seen any values, and that program needs to know how much
-# memory its result takes:
+# How many elements come back depends on the values in ``x``. But :func:`jax.jit` compiles one
+# program for all arrays of a shape, and that program needs to know in advance how much memory its
+# result takes:
 try:
     jax.jit(positives)(x)
 except jax.errors.NonConcreteBooleanIndexError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# The usual way out is to keep the shape, and to blank out what you don't want with
-# :func:`jax.numpy.where`. A sum of the positive elements, for one, doesn't mind the zeros:
+# The usual way out is to keep the shape, and to blank out with :func:`jax.numpy.where` what you
+# don't want. A sum of the positive elements, for example, doesn't mind the zeros:
 
 
 def positives_or_zero(x):
@@ -230,22 +231,40 @@ def positives_or_zero(x):
 jax.jit(positives_or_zero)(x)
 
 # %%
+# If you need the positions of the elements, say how many to expect. Functions whose result has no
+# fixed length take a ``size``: :func:`jax.numpy.nonzero`, :func:`jax.numpy.unique`, and
+# :func:`jax.numpy.where` with a single argument:
+
+
+@jax.jit
+def positions(x):
+    (indices,) = jnp.nonzero(x > 0, size=3, fill_value=-1)
+    return indices
+
+
+positions(x)
+
+# %%
+# Only two elements are positive, so the last place holds the ``fill_value``. (Without it,
+# ``nonzero`` fills up with 0, which looks like a position.) Be generous with ``size``, because JAX
+# drops whatever doesn't fit, and doesn't tell you.
+#
 # Handing over NumPy's arrays takes time in every call
 # ----------------------------------------------------
-# JAX's functions accept NumPy arrays, which is convenient and has a price: at each call, the array
-# has to be brought to where the device can read it. On a GPU that is a journey over the bus, and
-# another one back if NumPy wants the result. On a CPU it is a copy at most.
+# JAX's functions accept NumPy arrays, which is convenient but has a price. At each call, the array
+# has to be brought to where the device can read it. For a GPU, that is a journey over the bus, and
+# another one back if NumPy wants the result. For a CPU, it is a copy at most.
 #
-# How large is the price beside real work? Take the product of a large matrix with its transpose,
-# all in 32 bits, and compute it in three ways. ``linalg.product`` is :func:`jax.numpy.matmul`:
+# How large is that price beside real work? Below, the product of a matrix with its transpose is
+# computed in three ways, all in 32 bits. ``linalg.product`` is :func:`jax.numpy.matmul`:
 from jaxcap.experiments import product
 from jaxcap.report.source import Source
 
 Source(product.prepare)
 
 # %%
-# Speeds can be compared only if the answers agree. How far is JAX's from NumPy's, relative to the
-# largest number in it?
+# Before you compare speeds, check that the answers agree. How far is JAX's product from NumPy's,
+# relative to the largest number in it?
 a = np.random.default_rng(0).standard_normal((500, 500), dtype=np.float32)
 by_numpy = a @ a.T
 by_jax = jnp.matmul(a, a.T)
@@ -253,13 +272,14 @@ float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 
 # %%
 # A difference of a few units in the seventh digit is no mistake: the libraries add up the same
-# products in a different order. On a GPU the difference may be larger, as JAX may round the
-# matrices before it multiplies them. :doc:`The page on linear algebra
-# </tutorials/performance/linear_algebra>` has more on such rounding.
+# products in a different order. On a GPU it may be larger, because there
+# :doc:`JAX may round the matrices </tutorials/performance/linear_algebra>` before it multiplies
+# them.
 #
-# The work of a product grows with the cube of the size, and what has to be moved only with its
-# square. So at which sizes would you still notice that the arrays come from NumPy? And should JAX
-# beat NumPy at a product of matrices at all? All three ways take turns, in several fresh processes:
+# The work of a product grows with the cube of the size, but what has to be moved grows only with
+# its square. So at which sizes would you still notice that the arrays come from NumPy? And should
+# JAX beat NumPy at multiplying matrices at all? All three ways take turns, in several fresh
+# processes:
 results = product.PRODUCT.run(budget_s=0.06)
 results
 
@@ -273,8 +293,8 @@ _ = figures.scaling(
 )
 
 # %%
-# How do these compare with NumPy? A ratio below is the median of the ratios within each round of
-# turns, so it may differ from the ratio of two times above. Where its interval includes 1, the
+# How do both of JAX's ways compare with NumPy? (A ratio is the median of the ratios within rounds
+# of turns, so it may differ from the ratio of two times above.) Where an interval includes 1, the
 # measurement can't tell the two apart:
 verdicts = {
     size: results.speedup(
@@ -287,7 +307,8 @@ noticed_at = ", and at ".join(noticed) or "none of the sizes"
 results.speedups(over=product.NUMPY)
 
 # %%
-# First, the price of mixing. Nothing but the origin of the arrays differs:
+# First, what does mixing cost? The two ways in this claim differ in nothing but the origin of the
+# arrays:
 from jaxcap.report.claims import claim, speedup_of
 
 own_arrays_pay = claim(
@@ -299,11 +320,10 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# At which sizes does it show where the arrays come from? The transfer cost measurable time at
-# :measured:`noticed_at`. Where it doesn't show, it is lost in the work, or in the noise of the
-# machine.
+# The transfer cost measurable time at :measured:`noticed_at`. Wherever it doesn't show, it is lost
+# in the work, or in the noise of the machine.
 #
-# Second, JAX against NumPy:
+# Second, how does JAX do against NumPy?
 jax_is_faster = claim(
     "JAX multiplies 1000 by 1000 matrices faster than NumPy",
     results,
@@ -316,8 +336,8 @@ jax_is_faster
 # So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
 # CPU, neither library multiplies with code made from your Python. NumPy calls a BLAS library, JAX
 # the routines of its compiler, and both were tuned by hand for years. Which of them suits a
-# processor better depends on the processor and on the size. We have measured the products, and not
-# what goes on inside them. On a GPU, the same comparison is one between two kinds of hardware.
+# processor better depends on the processor and on the size. If JAX uses a GPU, you are comparing
+# two kinds of hardware.
 #
 # Takeaway
 # --------
@@ -330,10 +350,10 @@ print("JAX instead of NumPy:", against_numpy)
 # %%
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
-# let them stay on the device. How much that saves depends on how much work each call does: here, it
-# showed at :measured:`noticed_at`. At the largest size, JAX was
-# :measured:`against_numpy than NumPy`. Most of this page ran one operation at a time, as NumPy
-# does; what sets JAX apart is what it does to whole functions.
+# leave them on the device. How much that saves depends on how much work each call does. Here, the
+# saving was measurable at :measured:`noticed_at`. At the largest size, JAX was
+# :measured:`against_numpy than NumPy`. But most of this page ran one operation at a time, as NumPy
+# does, while JAX's strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -2,9 +2,9 @@
 Random numbers without hidden state
 ===================================
 
-In NumPy you ask for a random number and get one. In JAX you have to bring a *key*, and each key may
-draw only once. Why the trouble? This page shows what keys are good for, how to make as many of them
-as you need, which mistakes go unnoticed, and what keys cost.
+In NumPy you ask for a random number and get one. In JAX you have to bring a *key*, and you may draw
+with each key only once. Why the trouble? This page shows what keys make possible, how to get as many
+of them as you need, which mistakes raise no error, and what keys cost.
 """
 
 # %%
@@ -23,7 +23,7 @@ def baz():
 
 
 # %%
-# In mathematics, the order of its terms doesn't change a sum. Does it change this one?
+# Mathematically, a sum doesn't depend on the order of its terms. Does this one?
 np.random.seed(0)
 bar_first = bar() + 2 * baz()
 
@@ -33,37 +33,39 @@ baz_first = 2 * baz() + bar()
 print(bar_first, baz_first)
 
 # %%
-# Here the order matters. NumPy's generator has a state, and each draw changes it, so whichever
+# Here the order matters. NumPy's generator has a state, which every draw changes, so whichever
 # function is called first gets the first number of the sequence. NumPy's newer
-# :func:`numpy.random.default_rng` makes that state an object that you can see and pass around, but
-# it is still the order of calls that decides.
+# :func:`numpy.random.default_rng` turns that state into an object that you can pass around, but the
+# order of calls still decides which of them gets which number.
 #
-# JAX can't allow that. It wants to be free to reorder your calls, or to run them at the same time
-# on several devices, and a program like this one would then have no defined result.
+# JAX can't work that way, because it wants to be free to reorder your calls, or to run them at the
+# same time on several devices, and either would change your numbers.
 #
 # With keys, the order doesn't matter
 # -----------------------------------
-# So in JAX, you bring the randomness along, in the form of a key, which is made from a seed:
+# So in JAX, randomness is an argument. You make a key from a seed, and pass it to the function that
+# draws:
 import jax
 
 key = jax.random.key(0)
 key
 
 # %%
-# A key is an array with a type of its own. Functions of :mod:`jax.random` take one, and have no
-# other source of randomness. Use the same key again, and you get the same number again:
+# A key is an array with a type of its own. Here that type is called ``fry``, after Threefry, JAX's
+# usual generator. (Older code calls ``jax.random.PRNGKey``, which returns a plain array of integers
+# and leads to the same numbers.) Functions of :mod:`jax.random` have no other source of randomness
+# than their key, so with the same key they return the same number:
 again = jax.random.key(1)
 print(jax.random.uniform(again), jax.random.uniform(again))
 
 # %%
-# For a different number you need a different key. :func:`jax.random.split` makes as many as you
-# like from one. By convention, the first of them replaces the old key, which must not be used any
-# more:
+# For a different number you need a different key, and :func:`jax.random.split` makes as many as you
+# like from one. By convention, the first of them replaces the old key, which must not be used again:
 key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
 # %%
-# Back to the sum. Each call now takes its own key and changes nothing, so the order doesn't matter:
+# Back to the sum. Now each call has a key to itself and changes nothing, so both orders agree:
 
 
 def foo1(key1, key2):
@@ -79,9 +81,9 @@ print(foo1(first, second), foo2(first, second))
 # %%
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# We took this example from the exercises of a course of 2023, which promise another number for the
-# same seed. They are older than JAX 0.5, which changed the default of a setting called
-# ``jax_threefry_partitionable``. You can still run it both ways:
+# This example comes from the exercises of a 2023 course, which promise another number for the same
+# seed. Since then, JAX 0.5 has changed the default of a setting called
+# ``jax_threefry_partitionable``. You can still run the example both ways:
 
 
 def both_orders(partitionable):
@@ -97,7 +99,7 @@ print(f"before:        {before_0_5[0]:.7f} and {before_0_5[1]:.7f}")
 
 # %%
 # Under either setting the order makes no difference, but the setting itself does. What did it
-# change? Ask for two, four and six numbers from one key, and look at the first of them:
+# change? Draw two, four and six numbers from one key, and look at the first of them:
 
 
 def first_number(count, partitionable):
@@ -111,31 +113,40 @@ for count in (2, 4, 6):
     print(f"first of {count}: {now:.7f} since JAX 0.5, {then:.7f} before")
 
 # %%
-# JAX's generator is called Threefry. It makes random bits by scrambling a counter with the key.
-# Before the change it took the counters of an array in pairs, one from the first half and one from
-# the second, so a number depended on the length of the array it was in. That hurts when an array is
-# spread over several devices: to fill its slice, a device had to compute a part of another's, or to
-# be sent it. Now a number depends only on its own position, and each device can fill its part by
-# itself. That is what *partitionable* means, and it holds for the keys from ``split`` as well. The
+# Threefry makes random bits by scrambling a counter with the key. Before the change, it took the
+# counters of an array in pairs, one from the first half and one from the second, so a number
+# depended on the length of its array. That hurts when an array is spread over several devices,
+# because to fill its own part, a device had to compute some of another's, or wait until it was
+# sent. Now a number depends only on its position, so each device can fill its part by itself. That
+# is what *partitionable* means, and it holds for the keys from ``split``, too. The
 # `announcement of the change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
-# So if others should be able to repeat your numbers, tell them the version of JAX and its settings
-# beside the seed.
+# So if others are to repeat your numbers, tell them the version of JAX and its settings, and not
+# only the seed.
 #
 # A loop can make its keys from its counter
 # -----------------------------------------
-# A loop needs a new key in each step. It could split one and carry the rest along, but it has a
-# counter already. :func:`jax.random.fold_in` makes a key from a key and a number, so you can repeat
-# any step without those before it:
+# A loop needs a new key in each step. It could split one and carry the rest along, but it already
+# has a counter, and :func:`jax.random.fold_in` makes a key from a key and a number:
 key, loop_key = jax.random.split(key)
+
+
+def draw(step):
+    return jax.random.uniform(jax.random.fold_in(loop_key, step))
+
+
 for step in range(3):
-    step_key = jax.random.fold_in(loop_key, step)
-    print(step, jax.random.uniform(step_key))
+    print(step, draw(step))
+
+# %%
+# Because a step's key depends on nothing but its number, you can repeat any step without those
+# before it. Nor do the steps have to wait for each other. :func:`jax.vmap` takes all of them at
+# once, and draws the same numbers:
+jax.vmap(draw)(jax.numpy.arange(3))
 
 # %%
 # Here is what has become of the first key so far. Each key has one of three uses: it is split, it
-# has numbers folded in, or it draws. Never put a key to two of these uses, not even to the first
-# two: since JAX 0.5, ``split(key)[1]`` and ``fold_in(key, 1)`` are the same key.
+# has numbers folded in, or it draws.
 from jaxcap.report import figures
 
 steps = {f"step {step}": {} for step in range(3)}
@@ -146,6 +157,33 @@ _ = figures.key_tree(
 )
 
 # %%
+# Never put a key to two of these uses, not even to the first two, because splitting and folding may
+# give you the same new key, as they do since JAX 0.5:
+parent = jax.random.key(3)
+print(jax.random.split(parent)[1] == jax.random.fold_in(parent, 1))
+
+# %%
+# A function needs only one key
+# -----------------------------
+# One key fills an array of any shape with independent numbers, so you don't need a key for each of
+# them. For a function that draws several arrays, the custom is to pass it one key, which it splits:
+
+
+def dense_layer(key, inputs, outputs):
+    weights_key, biases_key = jax.random.split(key)
+    weights = jax.random.normal(weights_key, (inputs, outputs))
+    return weights, jax.random.normal(biases_key, (outputs,))
+
+
+key, layers_key = jax.random.split(key)
+layers = [dense_layer(k, 3, 3) for k in jax.random.split(layers_key, 2)]
+print([weights[0, 0].item() for weights, _ in layers])
+
+# %%
+# The caller needn't know how many arrays the function draws. If the function draws one more
+# tomorrow, no number outside it changes, whereas a generator with a state would deal out other
+# numbers from there on.
+#
 # A key used twice is a silent bug
 # --------------------------------
 # What happens if you use a key again by mistake? No error is raised. To see the damage, draw *x*
@@ -172,15 +210,15 @@ _ = axes[0].set_ylabel("y")
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# On the left and in the middle, *y* is a function of *x*: nothing about it is random once you know
-# *x*. Only on the right are the two independent. You'd hardly notice the mistake, because each
-# sample by itself looks fine. It shows once you combine the samples. The sum of two independent
-# standard normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
+# On the left and in the middle, *y* is a function of *x*: once you know *x*, nothing about *y* is
+# random. Only on the right are the two independent. You'd hardly notice the mistake, because each
+# sample by itself looks fine. It shows once you combine samples. The sum of two independent standard
+# normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
 for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
 # %%
-# With one key, the sum adds a number to itself, and doubles its deviation. JAX can look for keys
+# With one key, each number is added to itself, which doubles the deviation. JAX can look for keys
 # that are used twice, if you ask it to. The `check for reused keys
 # <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by
 # default. Your tests are a good place to switch it on:
@@ -191,8 +229,8 @@ with jax.debug_key_reuse(True):
         print(str(error).splitlines()[0])
 
 # %%
-# It doesn't see everything. This key first makes another and then draws a number, which our rule
-# forbids, and no error is raised:
+# The check doesn't see everything. Below, a key makes another and then draws a number. That breaks
+# our rule, and yet no error is raised:
 with jax.debug_key_reuse(True):
     used = jax.random.key(2)
     jax.random.fold_in(used, 1)
@@ -224,43 +262,29 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# The noise is frozen. :func:`jax.jit` ran the Python code once, at the first call, to record what
-# it does to its arguments. The key wasn't an argument, so it became a constant of the compiled
-# program. Worse, the provider is broken, too. It now holds one of the stand-ins with which JAX made
-# its record, and fails when it is used next, perhaps far away from the cause:
+# The noise is frozen. :func:`jax.jit` ran the Python code only once, at the first call, to record
+# what it does to its arguments. Because the key wasn't an argument, it became a constant of the
+# compiled program. Worse, the provider is broken: it now holds one of the stand-ins with which JAX
+# made its record, and fails when it is used next, perhaps far away from the cause:
 try:
     provider.get()
 except jax.errors.UnexpectedTracerError as error:
     print(str(error).split(". ")[0])
 
 # %%
-# The cure is to make the key an argument. Draw it outside, and pass it in:
+# The cure is to make the key an argument. Split outside, and pass a new key into each call:
 noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
 for noise_key in jax.random.split(jax.random.key(1), 3):
     print(noisy(noise_key, 0.0))
 
 # %%
-# Let something else count the keys
-# ---------------------------------
-# Keys that are split by hand all need names, and the old names stay within reach. What went wrong
-# here?
-key = jax.random.key(42)
-key, key1 = jax.random.split(key)
-weights = jax.random.normal(key1, (3,))
-key, key2 = jax.random.split(key)
-biases = jax.random.normal(key1, (3,))
-print("all equal:", bool((weights == biases).all()))
-
-# %%
-# The biases were drawn with ``key1``. With a generator that counts for you, there are no names to
-# mix up. But inside a compiled function, a generator's counter stands still, as the last section
-# showed. Two kinds of generator avoid that. One makes its counter a part of the program, and the
-# other refuses to be used in a compiled function.
-#
-# The first is JAX's own ``stateful_rng``, which is `experimental
-# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_. It keeps its counter in a mutable
-# array, a *ref* (:func:`jax.new_ref`). Refs are the one kind of state that JAX can trace, so the
-# counter advances even inside a compiled function:
+# Two generators that don't freeze
+# --------------------------------
+# Keys that are split by hand all need names, and sooner or later somebody passes the wrong one. You
+# can have a generator count for you, as long as it doesn't freeze. JAX's own ``stateful_rng``,
+# which is `experimental <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its
+# counter in a mutable array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so
+# the counter advances even inside a compiled function:
 from jax.experimental.random import stateful_rng
 
 rng = stateful_rng(0)
@@ -269,69 +293,30 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# The price is that a ref can't go everywhere. A compiled function can't return such a generator.
-# The rows of a batch that you map with ``vmap`` can't share one: each row needs its own, from
-# ``rng.split``. And under some transformations a draw may fail, so test the ones that your program
-# uses. Dropout, for one, draws in a function that is differentiated:
-try:
-    print(jax.grad(lambda x: x * rng.normal())(1.0))
-except TypeError as error:
-    print(f"TypeError: {str(error).split('. ')[0]}")
-
-# %%
-# If you read an error here, as under JAX 0.10, draw the number outside, or pass in a key that
-# ``rng.key()`` made outside. A key works everywhere, and it is what you'd use without a generator.
+# The price is that a ref can't go everywhere. For example, the rows of a batch that you map with
+# ``vmap`` can't share such a generator, and under JAX 0.10 it can't draw while ``grad``
+# differentiates, which is where dropout would need it. A key from ``rng.key()``, passed in as an
+# argument, works in both places.
 #
-# The second kind is this site's :class:`~jaxcap.tools.prng.KeyStream`. It hands out keys and nothing
-# else, and makes each by folding a counter into the key of its seed:
+# This site's :class:`~jaxcap.tools.prng.KeyStream` hands out keys and nothing else. It folds a
+# counter into the key of its seed, and refuses to be used while JAX traces, where the counter would
+# stand still:
 from jaxcap.tools.prng import KeyStream
 
 stream = KeyStream(42)
 weights = jax.random.normal(next(stream), (3,))
 biases = jax.random.normal(next(stream), (3,))
 print("all equal:", bool((weights == biases).all()))
-stream
 
 # %%
-# The stream's counter is an ordinary Python number, which a compiled function could not advance. So
-# while JAX traces a function, under ``jit``, ``vmap``, ``grad`` or any other transformation, the
-# stream refuses to hand out a key, and says what to do instead:
-import textwrap
-
-from jaxcap.tools.prng import TracedDrawError
-
-try:
-    jax.jit(lambda x: x + jax.random.normal(next(stream)))(0.0)
-except TracedDrawError as error:
-    print(textwrap.fill(str(error), 72))
-
-# %%
-# With a counter, the order of draws matters again. ``fork`` keeps that from spreading through a
-# program: it makes an independent stream, which depends on the seed and on a name, but not on what
-# was drawn before:
-early = next(KeyStream(42).fork("data"))
-late = next(stream.fork("data"))
-print("the same key:", bool(early == late))
-
-# %%
-# And if a training stops halfway? The state of a stream is nothing but numbers and strings, so a
-# checkpoint can hold it:
-import json
-
-saved = json.dumps(stream.state)
-restored = KeyStream.from_state(json.loads(saved))
-print(saved)
-print("the same next key:", bool(next(restored) == next(stream)))
-
-# %%
-# Do calls decide what keys cost?
-# -------------------------------
+# What do a hundred keys cost?
+# ----------------------------
 # Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a
 # stream. Or you can make all of them in one call, with ``split(key, 100)`` or ``stream(100)``,
 # which return an array of keys to map over with :func:`jax.vmap`. How do these four compare?
 #
-# Count the calls to JAX. Splitting makes two for each key: one to split, and one to take the result
-# apart. A draw from a stream makes one. A batch makes one in all, however many keys it has. If
+# Count the calls to JAX. Splitting takes two for each key: one to split, and one to take the result
+# apart. A stream takes one for each key, and a batch takes one in all, however many keys it has. If
 # nothing but calls took time, a stream would need half as long as splitting, and a batch of a
 # hundred a two-hundredth.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
@@ -374,9 +359,9 @@ batch_pays
 
 # %%
 # For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
-# :measured:`batch than a hundred splits`. If nothing but calls took time, these factors would be
-# two and two hundred. The work inside the calls, and what Python does between them, can move the
-# factors either way. For a single key, a draw from the stream was :measured:`single than a split`.
+# :measured:`batch than a hundred splits`, where the count of calls predicts factors of two and two
+# hundred. The work inside the calls, and what Python does between them, can move a factor either
+# way. For a single key, a draw from the stream was :measured:`single than a split`.
 #
 # The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
 # way that is easiest to get right.
@@ -387,9 +372,9 @@ drawn, batch = stream_pays.estimate, batch_pays.estimate
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, and
-# obliges you to draw from each key only once. Pass keys into compiled functions as arguments, or
-# the noise freezes. If you know how many keys you need, ask for all of them at once: one split into
-# a hundred was :measured:`batch than a hundred splits`.
+# obliges you to use each key only once. Give a function one key and let it split that, and pass keys
+# into compiled functions as arguments, or the noise freezes. If you know how many keys you need, ask
+# for all of them at once: one split into a hundred was :measured:`batch than a hundred splits`.
 #
 # JAX's documentation has more on :mod:`jax.random`, and on `why it is designed this way
 # <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.
