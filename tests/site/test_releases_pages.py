@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from jaxcap_docs import page_records, release_records
 from jaxcap_docs.read.releases import topics
 from jaxcap_docs.read.releases.changes import explanations, second_words, then_and_now
 from playwright.sync_api import Browser, expect
@@ -84,6 +85,24 @@ def test_a_topic_tells_a_cause_once(read_small: Read) -> None:
 def test_plot_of_a_benchmark_states_the_finding(read_small: Read) -> None:
     section = read_small(LOOPS).find(id=slug(REGRESSES))
     assert section.select_one("img")["alt"].startswith("3.0 times slower since 0.4.33")
+
+
+@pytest.mark.parametrize(
+    "changed", ["code/series.py", "code/causes.csv", "machine/releases/0.9.json"]
+)
+def test_plots_are_drawn_anew_when_a_recording_or_the_code_changes(
+    changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_records, "CODE", tmp_path / "code")
+    monkeypatch.setattr(page_records, "RECORDED", tmp_path)
+    path = tmp_path / changed
+    path.parent.mkdir(parents=True)
+    digest = release_records.digest.__wrapped__  # a build asks once
+    path.write_text("one")
+    first = digest()
+    assert digest() == first
+    path.write_text("two")
+    assert digest() != first
 
 
 def test_wide_plot_can_be_scrolled_where_its_letters_would_be_too_small(read_small: Read) -> None:
