@@ -38,8 +38,8 @@ for stage, seconds in stages.items():
 
 # %%
 # The next run of the script pays for all these stages again, unless the first one has saved
-# something. JAX can save a compiled program in a cache that it looks after itself, or in a file
-# that you look after.
+# something. JAX can save a compiled program in a cache, where it finds the program by itself, or in
+# a file that you name.
 #
 # A cache on disk, with a threshold
 # ---------------------------------
@@ -67,8 +67,10 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 # If the first process left no program in the folder, its gradient compiled in less time than that.
 # A script may consist of many programs that small, and find none of them in the cache. So set the
 # threshold to 0, as the second process did. (Processes run what they find in the folder. That is
-# why the page linked above warns you not to share a cache with anybody whom you don't trust, and
-# the same is true of the file below.)
+# why the page linked above warns you not to share a cache with anybody whom you don't trust. The
+# `same warning
+# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
+# goes for the file below.)
 #
 # A program in a file
 # -------------------
@@ -227,5 +229,4 @@ by_releases = finding(start, changes, now)
 # cache's threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
-# After that, try yourself what you learnt from both pages in
-# :doc:`exercise 10 </exercises/10_second_process>`.
+# After that, :doc:`exercise 10 </exercises/10_second_process>` is about both pages.
