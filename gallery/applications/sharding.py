@@ -13,9 +13,9 @@ end, we time the messages.
 # A type can say where an array is split
 # --------------------------------------
 # On :doc:`the page before </tutorials/applications/scaling_out>`, XLA decided how results were
-# split. If an axis of the mesh is ``Explicit``, JAX decides that itself while it traces, and writes
-# it into the type of each array. To look at types, you don't need any devices, because an
-# ``AbstractMesh`` can stand in for them:
+# split. If an axis of the mesh is ``Explicit``, JAX decides that itself while it traces, and
+# `writes it into the type <https://docs.jax.dev/en/latest/201/sharding.html>`__ of each array. To
+# look at types, you don't need any devices, because an ``AbstractMesh`` can stand in for them:
 import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, AxisType
@@ -66,11 +66,11 @@ show_type(jnp.add, batch, by_column)
 show_type(jnp.matmul, hidden, by_row)
 
 # %%
-# In ``Auto`` mode, both would compile, and `XLA would choose the messages
-# <https://docs.jax.dev/en/latest/201/sharding.html>`__. In ``Explicit`` mode, the choice is yours.
-# The sum would be split along both axes, which the same eight devices can't do, so one of the
-# arrays has to move: ``jax.reshard`` says which. For the product, each device can compute a part of
-# every sum. JAX asks who should get the whole, and ``out_sharding`` answers:
+# In ``Auto`` mode, both would compile, and XLA would choose the messages. In ``Explicit`` mode, the
+# choice is yours. The sum would be split along both axes, which the same eight devices can't do, so
+# one of the arrays has to move: :func:`jax.reshard` says which. For the product, each device can
+# compute a part of every sum. JAX asks who should get the whole, and ``out_sharding`` answers. The
+# third line shows a sum over a split axis. Does JAX ask there, too?
 everybody = jax.NamedSharding(mesh, jax.P())
 show_type(
     lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
@@ -78,11 +78,14 @@ show_type(
 show_type(
     lambda x, y: jnp.matmul(x, y, out_sharding=everybody), hidden, by_row
 )
+show_type(lambda x: x.sum(axis=0), batch)
 
 # %%
-# So where there is a choice, a line of your program says what you have chosen. (A sum over a split
-# axis also needs a message, but JAX doesn't ask, because it has a rule: every device gets the
-# result.) The types don't say how much is sent.
+# JAX asks where no answer is obvious, and a line of your program then says what you have chosen.
+# For a sum over a split axis, `JAX has a rule
+# <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
+# every device gets the result, though that takes a message as well. So the types show where arrays
+# are split, but not how much is sent.
 #
 # One step, split in two ways
 # ---------------------------
@@ -122,9 +125,9 @@ Table(
 #
 # Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
 # each of them `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__
-# the size of the array at least ``2 (n - 1) / n`` times. (Some networks have switches that add, and
-# then it is less.) Now we can predict which way sends more. Did your guess depend on the size of
-# the batch?
+# the size of the array at least ``2 (n - 1) / n`` times. (It is less where the network itself adds,
+# which the same page calls *in-network reduction*.) Now we can predict which way sends more. Did
+# your guess depend on the size of the batch?
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 
@@ -141,16 +144,38 @@ predicted = {
 # %%
 # The program says what it will send
 # ----------------------------------
-# A compiled program contains its messages, with the shapes of what they carry. So we compile and
-# run the step in a process with eight devices, and read them. In the figure, the lines are our
-# prediction, and the marks are what the programs say:
+# A compiled program contains its messages, with the shapes of what they carry. To read them, split
+# the arrays over a mesh, compile the step for the mesh, and look for messages in the text of the
+# program. While we are there, we note the size of the arguments that a device holds, and how far
+# the new weights are from those that one device computes:
 from jaxcap.report import figures, messages
 
+Source(sharded_step.step_on_mesh, messages.steps_here)
+
+# %%
+# We call the last function for each size of the batch, in a process in which one CPU acts as eight
+# devices. Here are the messages for the smallest batch. Each begins with the type of its result.
+# Are these the arrays that we expected?
 steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
 largest_error = max(step.off for step in steps)
 print(f"largest difference from one device: {largest_error:.0e}")
 
+
+def print_messages(batch, ways):
+    for step in steps:
+        if step.batch == batch and step.way in ways:
+            print(f"{step.way}:")
+            for message in step.messages:
+                print("   ", message.code)
+
+
+print_messages(batches[0], predicted)
+
 # %%
+# A split batch adds up two arrays in the shapes of the weights, and split units one in the shape of
+# the targets. (The braces only say `in which order <https://openxla.org/xla/shapes>`__ an array
+# lies in memory.) In the figure, the lines are our prediction, and the marks are what the programs
+# send by these shapes:
 import matplotlib.pyplot as plt
 
 _, axes = plt.subplots()
@@ -175,13 +200,13 @@ figures.label_ends(axes)
 #
 # A deeper network repeats this for each pair of layers. If its units are split, it then has
 # something more to send in the backward pass, because the gradient with respect to a pair's inputs
-# has to be added up as well.
+# `has to be added up as well <https://arxiv.org/abs/1909.08053>`__.
 #
 # Split the weights, too
 # ----------------------
 # If the batch is split, every device keeps a copy of all weights, and a large model may not fit. So
 # let each device keep a part of the weights, and collect the rest when they are needed. (This goes
-# by the names *FSDP* and *ZeRO*.)
+# by the names *FSDP* and `ZeRO <https://arxiv.org/abs/1910.02054>`__.)
 Source(sharded_step.loss_of_split_weights)
 
 # %%
@@ -193,10 +218,15 @@ Source(sharded_step.loss_of_split_weights)
 #
 # We split the weights in two ways. One is the function above, with explicit types. The other is
 # written from the view of a single device, for :func:`jax.shard_map`:
-Source(sharded_step.loss_on_one)
-
+Source(sharded_step.loss_on_one, sharded_step.loss_on_mesh)
 
 # %%
+# These are the messages of the two programs. The result of a reduce-scatter has the shape of a
+# device's part:
+print_messages(512, (sharded_step.WEIGHTS, sharded_step.BY_HAND))
+
+# %%
+# In the table, each program is beside the two without split weights:
 by_way = {step.way: step for step in steps if step.batch == 512}
 messages.table(by_way.values(), "Each device in a step with 512 examples")
 
@@ -212,7 +242,8 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # <https://github.com/openxla/xla/pull/37081>`__. The programs above are for a CPU.
 #
 # A large model can't collect all of its weights at once. It collects them layer by layer, drops
-# them after use, and collects them again for the backward pass, so it sends half as much again.
+# them after use, and collects them again for the backward pass. That is a third message of the same
+# size beside the all-gather and the reduce-scatter, so it sends half as much again.
 with_types = by_way[sharded_step.WEIGHTS].words
 by_hand = by_way[sharded_step.BY_HAND].words
 types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
@@ -222,9 +253,11 @@ hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
 # A gradient turns messages around
 # --------------------------------
 # ``loss_on_one`` has no reduce-scatter, so where does it come from? From the all-gather: its
-# gradient is a reduce-scatter, because what went to all devices as copies comes back from all of
-# them, to be added up. To see what each message does, you don't need devices either. Under ``vmap``
-# with an ``axis_name``, the rows of an array can play their part:
+# gradient is a reduce-scatter, because each device's copy of a weight contributes to the gradient,
+# and `the contributions have to be added up
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. To see what each message does, you don't
+# need devices either. Under ``vmap`` with an ``axis_name``, the rows of an array can play their
+# part:
 from jaxcap.kernels import collectives
 
 four = (
@@ -233,7 +266,7 @@ four = (
     collectives.add_up_in_two,
     collectives.pass_on,
 )
-Source(*four)
+Source(*four, collectives.collect_parts)
 
 # %%
 rows_as_devices = jnp.arange(9.0).reshape(3, 3)
@@ -251,9 +284,11 @@ for collective in four:
 # What does a message cost here?
 # ------------------------------
 # On a machine without several accelerators, eight devices share one CPU, and no message goes
-# through a cable. The devices are threads that copy or add up what lies in memory, and wait for one
-# another. So we compare messages with a copy of all vectors on one device. What do you expect to
-# see, for short and for long vectors: the waiting or the copying?
+# through a cable. The devices are `threads
+# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/collectives/in_process_communicator.cc>`__
+# that copy or add up what lies in memory, and wait for one another. So we compare messages with a
+# copy of all vectors on one device. What do you expect to see, for short and for long vectors: the
+# waiting or the copying?
 from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
@@ -316,9 +351,10 @@ less_is_faster
 # its cores and its memory, so what you see is mostly the price of sharing. The sizes in our
 # prediction do carry over, because they follow from what is split. For the messages that XLA
 # chooses, compile on the devices that you will use. And bytes aren't everything there either. The
-# gradients of a split batch can be sent layer by layer, while the backward pass still computes
-# those of earlier layers. With split units, the next layer has to wait for the sum. That is why
-# units are usually split among devices with fast links, such as the GPUs of one node.
+# gradients of a split batch can be sent layer by layer, `while the backward pass still computes
+# <https://docs.pytorch.org/docs/stable/notes/ddp.html>`__ those of earlier layers. With split
+# units, the next layer has to wait for the sum. That is why units are usually split among devices
+# with fast links, such as the `GPUs of one node <https://arxiv.org/abs/2104.04473>`__.
 #
 # Takeaway
 # --------

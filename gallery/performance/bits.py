@@ -2,10 +2,11 @@
 How few bits are enough?
 ========================
 
-JAX stores a number in four bytes, unless you ask for something else. In two bytes, twice as many
-numbers fit into memory, and some devices can compute with them far faster. What do you lose? This
-page shows where short formats break, measures whether they save time on this machine, and finds out
-what it takes to train a network with them.
+JAX stores a number in :doc:`four bytes </tutorials/basics/jnp_and_numpy>`, unless you ask for
+something else. In two bytes, twice as many numbers fit into memory, and `some devices
+<https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them far faster. What do you
+lose? This page shows where short formats break, measures whether they save time on this machine,
+and finds out what it takes to train a network with them.
 """
 
 # %%
@@ -45,8 +46,7 @@ Table("Bits, and what they can represent", headers, rows)
 # proportion to their size. The bits of the fraction set that proportion, and the bits of the
 # exponent set the range in which it holds. (Numbers below the smallest in the table are
 # *subnormal*: the smaller they are, the fewer digits they have. The lines in the figure bend
-# upwards there. XLA may replace such numbers by 0, as it does on a CPU in float32 and bfloat16.
-# float64 would need a larger picture.)
+# upwards there. float64 would need a larger picture.)
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -61,6 +61,13 @@ axes.set(xlabel="number", ylabel="gap to the next,\nin proportion")
 axes.set_xticks(10.0 ** np.arange(-40, 41, 20))
 axes.set_title("Lower lines have more digits, longer ones more range")
 figures.label_ends(axes)
+
+# %%
+# XLA may replace subnormal numbers by 0. Half of the smallest number in the table would be
+# subnormal. What is left of it in each format?
+for name in ("float32", "float16", "bfloat16"):
+    smallest = jnp.asarray(jnp.finfo(name).smallest_normal, name)
+    print(f"{name:8} {smallest / 2}")
 
 # %%
 # There are `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__, too. They have about
@@ -113,20 +120,25 @@ print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 # What a product loses, and where
 # -------------------------------
 # Multiply two matrices in bfloat16, and digits are lost twice: when the matrices are rounded, and
-# when the result is. (In between, devices usually add up in float32.) An argument avoids the second
-# loss, by asking for a longer result:
+# when the result is. An argument avoids the second loss, by asking for a longer result. And in
+# between? If devices added up in bfloat16, a row of ten thousand ones times a column of as many
+# would be 256 again:
 from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
 
 matrices = experiments.inputs("product", 500)
 a, b = bits.cast(matrices, BFLOAT16)
 print(jnp.matmul(a, b).dtype)
 print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
+ones = jnp.ones((1, 10_000), BFLOAT16)
+print("ten thousand ones:", (ones @ ones.T).item())
 
 # %%
-# The table below calls this *bfloat16 and float32*. It also has a sum of a million numbers, whose
-# longer result we ask for by ``dtype``. By what factor will a longer result reduce the error, when
-# all numbers that go in have been rounded to two digits? The exact sum comes from `math.fsum
-# <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64 bits from NumPy:
+# If the last number is close to ten thousand, this device adds up in a longer format. The table
+# below calls the product with a longer result *bfloat16 and float32*. It also has a sum of a
+# million numbers, whose longer result we ask for by ``dtype``. By what factor will a longer result
+# reduce the error, when all numbers that go in have been rounded to two digits? The exact sum comes
+# from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64
+# bits from NumPy:
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -151,8 +163,9 @@ Table("Largest relative error", ("format", *exact), rows)
 # and float32*: the inputs are the same, and what differs is the rounding of the result. (The sum in
 # float16 is infinite, for the reason that you saw above.)
 #
-# Products in float32 have a setting, too, which lets a device multiply with fewer bits than you
-# asked for. Does this device do so? If not, both settings give the same numbers:
+# Products in float32 have `a setting <https://docs.jax.dev/en/latest/201/precision.html>`__, too,
+# which lets a device multiply with fewer bits than you asked for. Does this device do so? If not,
+# both settings give the same numbers:
 x = jnp.asarray(matrices[0], FLOAT32)
 fast, exact_32 = (
     jnp.matmul(x, x, precision=p) for p in ("default", "highest")
@@ -277,9 +290,11 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 
 # %%
 # Too small a scale rescues little, and too large a scale overflows. Programs that train in float16
-# adjust it as they go: down when they meet an infinity, and up again if none has come for a while.
-# Convert the gradient to float32 *before* you divide by the scale, or it will vanish after all.
-# bfloat16 has the range of float32 and rarely needs any of that.
+# `adjust it as they go
+# <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__: down when they meet
+# an infinity, and up again if none has come for a while. Convert the gradient to float32 *before*
+# you divide by the scale, or it will vanish after all. bfloat16 has the range of float32 and rarely
+# needs any of that.
 #
 # What each format saves, and what it loses
 # -----------------------------------------
@@ -313,9 +328,16 @@ mixed_pays
 # out of memory. (Stored arrays then take half the space. But where the compiler makes float32
 # copies, temporaries take more.) And take float16 for data whose range you know.
 #
-# Then check the dtype of what comes out. A Python number leaves an array in 16 bits, but a float32
-# array, or even a single ``np.float32``, turns everything that it meets into float32, without a
-# word.
+# Then check the dtype of what comes out, because a single float32 among short numbers may turn all
+# of them into float32, without a word. Which of these will?
+short = jnp.ones(3, BFLOAT16)
+for other in (2.0, np.float32(2), jnp.ones(3)):
+    print((short * other).dtype, "from", repr(other))
+
+# %%
+# A Python number has a `weak type
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, which gives way. NumPy's
+# float32 doesn't, and neither does an array.
 #
 # Takeaway
 # --------

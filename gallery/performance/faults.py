@@ -3,9 +3,10 @@ Why is it slow, and why is it NaN?
 ==================================
 
 A debugger can't step through a compiled function, and Python's ``print`` sees none of its numbers.
-But JAX has tools that look inside. This page takes a training step that is slow, returns NaN, and
-is compiled too often, and finds each fault with a tool made for it. Then it measures what the tools
-cost. Which of them could you leave on?
+But JAX has `tools that look inside <https://docs.jax.dev/en/latest/201/debugging.html>`__. This
+page takes a step of an optimisation that is slow, returns NaN, and is compiled too often, and finds
+each fault with a tool made for it. Then it measures what the tools cost. Which of them could you
+leave on?
 """
 
 # %%
@@ -47,7 +48,7 @@ for _ in range(3):
 # -----------------------
 # Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
 # :class:`jax.profiler.TraceAnnotation` adds a note of your own. Wait for the results before the
-# block ends, because the profile doesn't wait for them:
+# block ends, or the profile may end before the work does:
 def record(step, folder):
     """Write a profile of ten steps into a folder."""
     with jax.profiler.trace(folder):
@@ -119,9 +120,12 @@ for operation, source in sources(step).items():
         print(f"{operation:23} {source}")
 
 # %%
-# ``jvp`` marks the forward pass of a gradient, and ``transpose`` the backward pass. A fusion merges
-# several operations, and keeps the name of one of them. By these names, we can sort the profile
-# into the parts of ``stress`` and ``step``:
+# ``jvp`` marks the forward pass of a gradient. Elsewhere, ``transpose`` marks the backward pass,
+# because JAX makes it by `transposing
+# <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ the forward pass's linear
+# part. (The limit has none, because of its ``stop_gradient``.) A fusion merges several operations,
+# and keeps the name of one of them. By these names, we can sort the profile into the parts of
+# ``stress`` and ``step``:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
@@ -365,20 +369,29 @@ except jax.errors.UnexpectedTracerError as error:
     print(fill(str(error).splitlines()[0], 70))
 
 # %%
-# The rest of the message names the line that made the value. Under :obj:`jax.check_tracer_leaks`,
-# the call of ``remembering`` would have raised an error itself. If you want to keep a value, return
-# it.
+# The rest of the message names the line that made the value, and `JAX's documentation
+# <https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError>`__ has more
+# examples. Under :obj:`jax.check_tracer_leaks`, the call of ``remembering`` would have raised an
+# error itself. If you want to keep a value, return it.
 #
 # What do the tools cost?
 # -----------------------
 # A last guess: how many times as long does a step take if it prints one number? We compare a plain
-# step with three that are watched. The first prints a number, to nowhere. The second runs under
-# ``debug_nans``. The third has checks for NaN, built in by
-# :func:`~jax.experimental.checkify.checkify`, and returns what they found. (Such checks can also
-# look at `indices, or at conditions of your own
-# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step:
+# step with three that are watched. The first prints a number, though the experiment throws the text
+# away. The second runs under ``debug_nans``. The third has checks for NaN, built in by
+# :func:`~jax.experimental.checkify.checkify`, and returns what they found as an error. (Such checks
+# can also look at `indices, or at conditions of your own
+# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step, and
+# this is what we time of each:
 from jaxcap.experiments import faults as experiments
 
+Source(
+    experiments.step_that_prints,
+    experiments.call_with_debug_nans,
+    experiments.call_and_throw,
+)
+
+# %%
 results = experiments.TOOLS.run(budget_s=0.03)
 
 # %%
@@ -396,10 +409,13 @@ _ = figures.scaling(
 )
 
 # %%
-# To print, a program calls back into Python, hands over the number, and goes on when Python is
-# done. The longer a step takes anyway, the less it should feel this. If so, the lines approach each
-# other to the right. For the shortest step, at the left end, the table also has the step with
-# ``checkify``:
+# To print, a program `calls back into Python
+# <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which costs about the same however much
+# the step computes. So the longer a step takes anyway, the less it should feel a print, and the
+# lines should approach each other to the right. (A print also `changes what is compiled
+# <https://docs.jax.dev/en/latest/201/debugging.html#sharp-bits-of-jax-debug-print>`__: a number
+# that would have stayed inside a fusion has to be stored, and may even be rounded differently.) For
+# the shortest step, at the left end, the table also has the step with ``checkify``:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -418,8 +434,25 @@ printing_costs
 # %%
 # The two ways to look for NaN differ in what they look at. ``debug_nans`` leaves the program alone,
 # waits for each result and looks at that. ``checkify`` makes another program, with a check for each
-# operation, which may take longer to compile: compare the first calls as well. In return,
-# ``checkify`` sees a NaN that no longer shows in the result. Which of the two is cheaper?
+# operation. Here is a function that computes a NaN and then selects another value. Which of the two
+# will notice?
+from jax.experimental import checkify
+
+
+def selects_another(x):
+    return jnp.where(x > 0, jnp.log(x), 0)
+
+
+with jax.debug_nans(True):
+    print("under debug_nans:", jax.jit(selects_another)(-1.0))
+check = checkify.checkify(selects_another, errors=checkify.nan_checks)
+error, value = jax.jit(check)(-1.0)
+print("with checkify:", value, "and the error:", error.get())
+
+# %%
+# ``debug_nans`` sees what the function returns, and there the NaN is gone. ``checkify`` saw it
+# where it arose. In return, a program with so many checks may take longer to compile: compare the
+# first calls in the table. Which of the two is cheaper in each step?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
     "jax.debug_nans",

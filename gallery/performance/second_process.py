@@ -4,9 +4,7 @@ What does a program pay before its first result?
 
 You change a line, run the script again, and wait. Python starts, JAX is imported, and what the last
 run compiled is compiled once more. This page takes that wait apart in fresh processes, and finds
-out how much of it a second process can skip. Its second half is about two more choices that are
-often made when a process starts, how many threads compute and how hard the compiler tries, and
-tests which settings do what they say.
+out how much of it a second process can skip if the first one has saved its program.
 """
 
 # %%
@@ -40,7 +38,8 @@ for stage, seconds in stages.items():
 
 # %%
 # The next run of the script pays for all these stages again, unless the first one has saved
-# something. JAX has two ways to do that.
+# something. JAX can save a compiled program in a cache, where it finds the program by itself, or in
+# a file that you name.
 #
 # A cache on disk, with a threshold
 # ---------------------------------
@@ -67,13 +66,16 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 # %%
 # If the first process left no program in the folder, its gradient compiled in less time than that.
 # A script may consist of many programs that small, and find none of them in the cache. So set the
-# threshold to 0, as the second process did. (Keep the folder to yourself. Processes run what they
-# find in it, so JAX's documentation warns you not to share it with anybody whom you don't trust.)
+# threshold to 0, as the second process did. (Processes run what they find in the folder. That is
+# why the page linked above warns you not to share a cache with anybody whom you don't trust. The
+# `same warning
+# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
+# goes for the file below.)
 #
 # A program in a file
 # -------------------
-# You can also compile *ahead of time*, without calling the function, and save the compiled program.
-# JAX has `an experimental module
+# You can also compile `ahead of time <https://docs.jax.dev/en/latest/201/aot.html>`__, without
+# calling the function, and save the compiled program. JAX has `an experimental module
 # <https://docs.jax.dev/en/latest/jax.experimental.serialize_executable.html>`__ for that:
 import pickle
 
@@ -87,13 +89,15 @@ size = file.write_bytes(pickle.dumps(serialize(program)))
 print(f"{size:,} bytes")
 
 # %%
-# A compiled program fits one kind of device and one release of JAX. :func:`jax.export.export` stops
-# before it compiles, and returns a function that is traced and lowered, which you can `save as well
-# <https://docs.jax.dev/en/latest/501/export.html>`__. Releases of the next six months can read it,
-# by JAX's promise, and so can other machines if they have the same kind of device, or one of those
-# that you name as ``platforms``. They still have to compile it, but they need neither your Python
-# code nor the modules that it imports. Do the compiled program and the exported function compute
-# the same gradient as ``jit``?
+# XLA loads a compiled program only on the `platform and under the version
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__ that compiled it.
+# :func:`jax.export.export` stops before it compiles, and returns a function that is traced and
+# lowered, which you can save as well. JAX `promises
+# <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
+# next six months can read it. So can other machines, if they have the same kind of device, or one
+# of those that you name as ``platforms``. They still have to compile it, but they need neither your
+# Python code nor the modules that it imports. Do the compiled program and the exported function
+# compute the same gradient as ``jit``?
 import numpy as np
 from jax import export
 
@@ -163,160 +167,23 @@ for stage in start_up.STAGES:
 Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
-# The cache can save ``compile``, and nothing else. JAX looks a program up by its text, so it has to
-# trace and lower the function first. (Whatever else shapes the machine code has to agree, too: the
-# release of JAX, the kind of device, and the compiler's flags. Change one of them, and the program
+# The cache can save ``compile``, and nothing else. JAX looks a program up `by its text
+# <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and lower
+# the function first. (The key also contains whatever else shapes the machine code: the release of
+# JAX's compiler, the kind of device, and the compiler's flags. Change one of them, and the program
 # is compiled again.) The file saves ``trace``, ``lower`` and ``compile``, but you have to know
 # which program you want, and to save it again when the function changes.
 #
-# If ``compile`` didn't get shorter, XLA may have refused the saved program. It checks that this CPU
-# has all the features of the CPU that it compiled for. `Some Intel CPUs fail this check even on the
-# machine that compiled the program <https://github.com/jax-ml/jax/issues/38445>`__, because two
-# preferences are counted as features.
+# If ``compile`` didn't get shorter, XLA may have refused the saved program. Before it loads one, it
+# checks that this CPU has all the features that the program was compiled for. `Some Intel CPUs fail
+# this check even on the machine that compiled the program
+# <https://github.com/jax-ml/jax/issues/38445>`__, because two hints for the optimiser count as
+# features there.
 #
-# Neither the cache nor the file saves the import, and nothing that is saved could, because the
-# import comes first. If it takes most of the time that is left, start fewer processes, and let each
+# Neither the cache nor the file saves the import, because only JAX, once it is imported, can look
+# for either. If the import takes most of the time that is left, start fewer processes, and let each
 # do more.
 #
-# How many threads compute?
-# -------------------------
-# On a CPU, JAX spreads large operations over several threads. If you share the cores with other
-# people, or with other processes of yours, you may want it to take only one. To see which threads
-# compute, this function asks Linux for the CPU time of each:
-from jaxcap.measure import threads
-
-Source(threads.at_work)
-
-# %%
-# Fresh processes use this function to count the threads that share a matrix product, and those that
-# share ``tanh``. There are four ways in which people limit threads. The first,
-# ``sched_setaffinity``, asks the operating system, as the command ``taskset`` does:
-Source(threads.usage_on_one_core)
-
-# %%
-# The second is ``PJRT_NPROC``, a variable that `XLA reads
-# <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
-# threads. The third is ``--xla_cpu_multi_thread_eigen``, a flag that has been `recommended since
-# 2019 <https://github.com/jax-ml/jax/issues/743>`__. The fourth is ``OMP_NUM_THREADS``, a variable
-# that other libraries obey. Which of the four will work?
-FLAG = "--xla_cpu_multi_thread_eigen=false"
-limits = {
-    "none": (threads.usage, {}),
-    "sched_setaffinity": (threads.usage_on_one_core, {}),
-    "PJRT_NPROC=1": (threads.usage, {"PJRT_NPROC": "1"}),
-    FLAG: (threads.usage, {"XLA_FLAGS": FLAG}),
-    "OMP_NUM_THREADS=1": (threads.usage, {"OMP_NUM_THREADS": "1"}),
-}
-used = {
-    name: fresh.call(function, JAX_PLATFORMS="cpu", **settings)
-    for name, (function, settings) in limits.items()
-}
-
-# %%
-import os
-
-
-def sharing(threads_at_work, cores):
-    return f"{threads_at_work} on {cores:.1f} cores"
-
-
-rows = []
-for name, found in used.items():
-    columns = [sharing(*found[function]) for function in ("product", "tanh")]
-    rows.append((name, f"{found['threads']}", *columns))
-title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
-Table(title, ("limit", "all", "in the product", "in tanh"), rows)
-
-# %%
-# A limit works if only one thread computes. (The column *all* also counts threads that wait or
-# compile.) If a call is shared by as many threads as in the row *none*, the limit did nothing.
-# Which limits work can change with a release: XLA's runtime for CPUs has been replaced since people
-# began to recommend the flag. Only the first limit doesn't depend on XLA, and JAX's developers
-# `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early on. (If several threads share
-# hardly more than one core, other work took the rest of the machine.)
-#
-# A wrong flag ends the process
-# -----------------------------
-# ``XLA_FLAGS`` holds flags for a whole process, and XLA reads them when it starts. The names of its
-# flags are in American English. What does XLA say to a British one?
-try:
-    fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
-except fresh.FreshProcessError as error:
-    print(str(error).partition("] ")[2])
-
-# %%
-# XLA ended the process at once, without an exception. So if a release renames or drops a flag,
-# programs that set it stop working. Many flags have a better place: :func:`jax.jit` `takes them for
-# one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. If JAX doesn't know a
-# flag there, it raises an exception, which you can handle. The first flag below is misspelt again.
-# The second is spelt correctly: it brought back XLA's old runtime, for `people whose loops the new
-# one had made slow <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know
-# it?
-for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):
-    try:
-        print(jax.jit(jax.nn.gelu, compiler_options={name: False})(1.0))
-    except jax.errors.JaxRuntimeError as error:
-        print(error)
-
-# %%
-# What do the options change?
-# ---------------------------
-# Here are three options that people try. *Fast maths* lets the compiler rearrange a calculation as
-# if numbers had no rounding. The second turns off the optimisations of LLVM, which writes the
-# machine code. The third is the flag that was recommended for threads:
-from jaxcap.experiments import compiler_options as experiments
-
-for name, options in experiments.OPTIONS.items():
-    print(f"{name:16} {options}")
-
-# %%
-# We compile three functions with each of them: ``gelu`` of many numbers, the gradient of a network
-# with four layers, and a matrix product. Which option will make which function faster?
-results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.03)
-results
-
-# %%
-results.speedups(over=experiments.DEFAULT)
-
-# %%
-from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATHS, GELU
-from jaxcap.report.claims import claim, speedup_of
-
-fast_maths_pays = claim(
-    "gelu is computed faster with fast maths",
-    results,
-    speedup_of(FAST_MATHS, over=DEFAULT, work=GELU),
-)
-fast_maths_pays
-
-# %%
-optimising_pays = claim(
-    "gelu is computed more slowly without LLVM's optimisations",
-    results,
-    speedup_of(experiments.UNOPTIMISED, over=DEFAULT, work=GELU),
-    below=1,
-)
-optimising_pays
-
-# %%
-# The column *first call* of the table shows how much time the optimisations take. If you run a
-# large program only once, to see whether it works at all, you may prefer one that compiles quickly
-# and runs slowly.
-#
-# Rearranging can change the last digits of a result. And with one more option, the compiler for
-# CPUs takes it for granted that there is no NaN:
-import jax.numpy as jnp
-
-nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
-
-trusting = {
-    "xla_cpu_enable_fast_math": True,
-    "xla_cpu_fast_math_honor_nans": False,
-}
-print(jnp.isnan(nan))
-print(jax.jit(jnp.isnan, compiler_options=trusting)(nan))
-
-# %%
 # The start under other releases
 # ------------------------------
 # Has the start itself become shorter over the years? Our :doc:`recordings of JAX's releases
@@ -333,9 +200,9 @@ now = slower[0] if slower else None
 _ = course(start, changes, releases.names, regression=now)
 
 # %%
-# In short, the recordings show this: :measured:`by_releases`. Starts scatter more than calls do,
-# because a start reads many files, and what else the machine has read since decides whether they
-# are still in memory. That can hide a small change.
+# In short, the recordings show this: :measured:`by_releases`. A small change may be hidden here,
+# because starts scatter: each reads many files, and the machine may or may not still have them in
+# memory.
 #
 # Takeaway
 # --------
@@ -350,7 +217,6 @@ cached = Speedup.from_runs(nothing / in_cache)
 loaded = Speedup.from_runs(nothing / in_file)
 imports = [[stages["import"]] for each in starts.values() for stages in each]
 imported = Estimate.from_runs(imports, unit="s")
-fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 by_releases = finding(start, changes, now)
 
 # %%
@@ -358,13 +224,9 @@ by_releases = finding(start, changes, now)
 # :measured:`imported` of that for the import. A start with the program in the cache was
 # :measured:`cached than one with nothing saved`, and a start with the program in a file was
 # :measured:`loaded than one with nothing saved`. A cache can save compilation, and a file tracing
-# and lowering as well, but nothing saves the import. How much that matters depends on how long your
-# program takes to compile, and this one is small. If yours is, too, set the cache's threshold to 0.
+# and lowering as well, but neither saves the import. How much of the wait is left depends on how
+# long your program takes to compile. Ours is small, and if yours consists of small ones, set the
+# cache's threshold to 0.
 #
-# To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset`` before it
-# imports JAX. Give flags to ``jax.jit``, as ``compiler_options``, and measure what they do: on this
-# page's machine, ``gelu`` with fast maths was :measured:`fast than by default`, and without LLVM's
-# optimisations it was :measured:`unoptimised than by default`.
-#
-# Try it yourself in :doc:`exercise 10 </exercises/10_second_process>`. Next: :doc:`should a
-# geometry library move to JAX? </tutorials/performance/geometry>`
+# Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
+# After that, :doc:`exercise 10 </exercises/10_second_process>` is about both pages.

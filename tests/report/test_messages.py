@@ -20,10 +20,14 @@ PROGRAM = """
 def test_messages_carry_whole_arrays() -> None:
     array = 4 * 64 * 256
     assert messages_of(PROGRAM, devices=8) == [
-        Message("all-gather", array),
-        Message("all-reduce", 2 * array),
-        Message("reduce-scatter", array),
-        Message("all-reduce", 4),
+        Message("all-gather", array, "f32[64,256]{1,0} all-gather(%copy)"),
+        Message(
+            "all-reduce",
+            2 * array,
+            "(f32[256,64]{1,0}, f32[64,256]{1,0}) all-reduce(%a, %b)",
+        ),
+        Message("reduce-scatter", array, "f32[32,64]{1,0} reduce-scatter(%dot)"),
+        Message("all-reduce", 4, "f32[] all-reduce(%square)"),
     ]
 
 
@@ -31,11 +35,12 @@ def test_messages_carry_whole_arrays() -> None:
     ("operation", "sent"), [("all-reduce", 150), ("all-gather", 75), ("reduce-scatter", 75)]
 )
 def test_each_device_keeps_its_own_part(operation: str, sent: float) -> None:
-    assert Message(operation, 100).sent_bytes(devices=4) == sent
+    assert Message(operation, 100, "").sent_bytes(devices=4) == sent
 
 
 def test_steps_are_shown_with_the_messages_of_each_kind() -> None:
-    messages = Message("all-gather", 4000), Message("all-gather", 4000), Message("all-reduce", 8000)
+    gather, reduce = Message("all-gather", 4000, ""), Message("all-reduce", 8000, "")
+    messages = gather, gather, reduce
     step = Step("a way", 16, 8, devices=4, held_bytes=3000, messages=messages, off=0.0)
     assert step.words == "2 all-gathers and 1 all-reduce"
     shown = table([step], "Sent")
@@ -49,8 +54,10 @@ def test_compiled_steps_send_and_hold_what_arithmetic_says() -> None:
     weights = 4 * (width * 4 * width + 4 * width * width)
     examples = 4 * batch * width  # as large as the targets and as the predictions
     both_ways = 2 * (devices - 1) / devices
-    assert steps[BATCH].messages == (Message("all-reduce", weights),)
-    assert steps[UNITS].messages == (Message("all-reduce", examples),)
+    (of_weights,), (of_examples,) = steps[BATCH].messages, steps[UNITS].messages
+    assert of_weights[:2] == ("all-reduce", weights)
+    assert of_examples[:2] == ("all-reduce", examples)
+    assert of_examples.code.startswith(f"f32[{batch},{width}]")
     assert steps[BATCH].sent_bytes == both_ways * weights
     assert steps[UNITS].sent_bytes == both_ways * examples
     assert steps[BY_HAND].sent_bytes == steps[BATCH].sent_bytes

@@ -20,9 +20,9 @@ from jaxcap.kernels import sharded_step
 from jaxcap.report.virtual_devices import run_python
 from jaxcap.results.tables import Table
 
-# An operation that sends, after its result: an array, or a tuple of arrays.
+# The type of a result, an array or a tuple of arrays, and the operation that sends it.
 KINDS = ("all-reduce", "all-gather", "reduce-scatter")
-_MESSAGE = re.compile(rf" = (\S+|\([^()]*\)) ({'|'.join(KINDS)})\(")
+_MESSAGE = re.compile(rf" = ((\S+|\([^()]*\)) ({'|'.join(KINDS)})\([^()]*\))")
 _ARRAY = re.compile(r"\bf32\[([\d,]*)\]")
 _ARRAY_BYTES = 4
 
@@ -36,10 +36,13 @@ class Message(NamedTuple):
         Its name in XLA's notation.
     size_bytes
         The size of the whole arrays that are added up or put together.
+    code
+        Its line of the program, from the type of its result to its arguments.
     """
 
     operation: str
     size_bytes: int
+    code: str
 
     def sent_bytes(self, devices: int) -> float:
         """Return the least that each device has to send."""
@@ -93,7 +96,8 @@ def table(steps: Iterable[Step], caption: str) -> Table:
     rows = []
     for step in steps:
         sizes = [
-            sum(size for operation, size in step.messages if operation == kind) for kind in KINDS
+            sum(message.size_bytes for message in step.messages if message.operation == kind)
+            for kind in KINDS
         ]
         rows.append((step.way, *map(_kilobytes, (*sizes, step.sent_bytes, step.held_bytes))))
     notes = (
@@ -120,12 +124,12 @@ def compiled_steps(batches: Iterable[int], width: int, devices: int = 8) -> list
 def messages_of(program: str, devices: int) -> list[Message]:
     """Find the messages in a compiled program of float32 arrays, in XLA's notation."""
     messages = []
-    for arrays, operation in _MESSAGE.findall(program):
+    for code, arrays, operation in _MESSAGE.findall(program):
         shapes = [map(int, filter(None, dims.split(","))) for dims in _ARRAY.findall(arrays)]
         size_bytes = _ARRAY_BYTES * sum(map(prod, shapes))
         if operation == "reduce-scatter":  # its result is a device's part
             size_bytes *= devices
-        messages.append(Message(operation, size_bytes))
+        messages.append(Message(operation, size_bytes, code))
     return messages
 
 
@@ -135,8 +139,8 @@ def steps_here(batch: int, width: int) -> Iterator[Step]:
     alone, together = map(sharded_step.explicit_mesh, (devices[:1], devices))
     expected = jax.device_get(sharded_step.step_on_mesh(sharded_step.BATCH, alone, batch, width)())
     for way in sharded_step.SPLITS:
-        call = sharded_step.step_on_mesh(way, together, batch, width)
-        compiled = call.func.lower(*call.args).compile()  # type: ignore[attr-defined]
+        call: Any = sharded_step.step_on_mesh(way, together, batch, width)
+        compiled = call.func.lower(*call.args).compile()
         pairs = zip(jax.device_get(compiled(*call.args)), expected, strict=True)
         yield Step(
             way,

@@ -1,0 +1,199 @@
+"""
+Which settings limit threads, and which save time?
+==================================================
+
+Two things are often decided before a program computes anything: how many threads may share the
+work, and how hard the compiler tries. People pass each other variables and flags for both, and a
+flag can outlive the code that obeyed it. This page tries four ways to limit threads in fresh
+processes, finds out what becomes of a flag that XLA doesn't know, and measures what the compiler's
+options change.
+"""
+
+# %%
+# How many threads compute?
+# -------------------------
+# On a CPU, JAX spreads large operations over several threads. If you share the cores with other
+# people, or with other processes of yours, you may want it to take only one. To see which threads
+# compute, the first of these functions asks Linux for the CPU time of each, and the second compares
+# what it says before and after some calls:
+from jaxcap.measure import threads
+from jaxcap.report.source import Source
+
+Source(threads.cpu_time_by_thread, threads.at_work)
+
+# %%
+# Fresh processes use them to count the threads that share a matrix product, and those that share
+# ``tanh``. There are four ways in which people limit threads. The first, ``sched_setaffinity``,
+# asks the operating system, as the command ``taskset`` does:
+Source(threads.usage, threads.usage_on_one_core)
+
+# %%
+# The second is ``PJRT_NPROC``, a variable that `XLA reads
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
+# threads. The third is ``--xla_cpu_multi_thread_eigen``, a flag that has been `recommended since
+# 2019 <https://github.com/jax-ml/jax/issues/743>`__. The fourth is ``OMP_NUM_THREADS``, a variable
+# that `NumPy's linear algebra <https://numpy.org/doc/stable/reference/global_state.html>`__ may
+# obey, and other libraries do. Which of the four will work?
+from jaxcap.measure import fresh
+
+FLAG = "--xla_cpu_multi_thread_eigen=false"
+limits = {
+    "none": (threads.usage, {}),
+    "sched_setaffinity": (threads.usage_on_one_core, {}),
+    "PJRT_NPROC=1": (threads.usage, {"PJRT_NPROC": "1"}),
+    FLAG: (threads.usage, {"XLA_FLAGS": FLAG}),
+    "OMP_NUM_THREADS=1": (threads.usage, {"OMP_NUM_THREADS": "1"}),
+}
+
+# %%
+used = {
+    name: fresh.call(function, JAX_PLATFORMS="cpu", **settings)
+    for name, (function, settings) in limits.items()
+}
+
+# %%
+import os
+
+from jaxcap.results.tables import Table
+
+
+def sharing(threads_at_work, cores):
+    return f"{threads_at_work} on {cores:.1f} cores"
+
+
+rows = []
+for name, found in used.items():
+    columns = [sharing(*found[function]) for function in ("product", "tanh")]
+    rows.append((name, f"{found['threads']}", *columns))
+title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
+Table(title, ("limit", "all", "in the product", "in tanh"), rows)
+
+# %%
+# A limit works if only one thread computes. (The column *all* also counts threads that wait or
+# compile.) If a call is shared by as many threads as in the row *none*, the limit did nothing.
+# Several threads that share hardly more than one core mean that other work took the rest of the
+# machine.
+#
+# Which limits work can change with a release. The flag, for example, was first recommended for a
+# runtime that XLA has since replaced, `in jaxlib 0.4.32
+# <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__. Only
+# ``sched_setaffinity`` doesn't depend on XLA, because the operating system enforces it, and JAX's
+# developers `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early on.
+#
+# A wrong flag ends the process
+# -----------------------------
+# ``XLA_FLAGS`` holds flags for a whole process, and XLA `reads them when it starts
+# <https://docs.jax.dev/en/latest/xla_flags.html>`__. The names of its flags are in American
+# English. What does XLA say to a British one?
+try:
+    fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
+except fresh.FreshProcessError as error:
+    print(str(error).partition("] ")[2])
+
+# %%
+# XLA ended the process at once, without an exception that the process could have handled. So if a
+# release renames or drops a flag, programs that set it stop working. Many flags have a better
+# place: :func:`jax.jit` `takes them for one function
+# <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. If JAX doesn't know a flag there, it
+# raises an exception, which you can handle. The first flag below is misspelt again. The second is
+# spelt correctly: it brought back XLA's old runtime, for `people whose loops the new one had made
+# slow <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know it?
+import jax
+
+for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):
+    try:
+        print(jax.jit(jax.nn.gelu, compiler_options={name: False})(1.0))
+    except jax.errors.JaxRuntimeError as error:
+        print(error)
+
+# %%
+# What do the options change?
+# ---------------------------
+# Here are three options that people try. *Fast maths* lets the compiler `rearrange a calculation
+# <https://llvm.org/docs/LangRef.html#fast-math-flags>`__ as if numbers had no rounding. The second
+# turns off the `optimisations of LLVM
+# <https://github.com/openxla/xla/blob/main/xla/xla.proto>`__, which writes the machine code. The
+# third is the flag that was recommended for threads:
+from jaxcap.experiments import compiler_options as experiments
+
+for name, options in experiments.OPTIONS.items():
+    print(f"{name:16} {options}")
+
+# %%
+# We compile three functions with each of them: ``gelu`` of many numbers, the gradient of a network
+# with four layers, and a matrix product. Which option will make which function faster?
+results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.03)
+results
+
+# %%
+# The next table compares each time with that of the same function without options. Where the
+# interval includes 1, no difference was found:
+results.speedups(over=experiments.DEFAULT)
+
+# %%
+from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATHS, GELU
+from jaxcap.report import figures
+
+of_gelu = results.select(work=GELU)
+_ = figures.ratios(of_gelu, over=DEFAULT, title="gelu with other options")
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+fast_maths_pays = claim(
+    "gelu is computed faster with fast maths",
+    results,
+    speedup_of(FAST_MATHS, over=DEFAULT, work=GELU),
+)
+fast_maths_pays
+
+# %%
+optimising_pays = claim(
+    "gelu is computed more slowly without LLVM's optimisations",
+    results,
+    speedup_of(experiments.UNOPTIMISED, over=DEFAULT, work=GELU),
+    below=1,
+)
+optimising_pays
+
+# %%
+# What do the optimisations cost? A first call compiles, so compare *default* with *no optimisation*
+# in the column *first call* of the first table. If you run a large program only once, to see
+# whether it works at all, you may prefer one that compiles quickly and runs slowly.
+#
+# Fast maths may cost digits, because a sum in another order is rounded differently. And with one
+# more option, the compiler for CPUs takes it for granted that there is no NaN:
+import jax.numpy as jnp
+
+nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
+
+trusting = {
+    "xla_cpu_enable_fast_math": True,
+    "xla_cpu_fast_math_honor_nans": False,
+}
+print(jnp.isnan(nan))
+print(jax.jit(jnp.isnan, compiler_options=trusting)(nan))
+
+# %%
+# If the second answer is ``False``, the compiler removed the test because, by its assumption, the
+# test could never succeed. A program that looks for NaN to find its own faults can't use this
+# option.
+#
+# Takeaway
+# --------
+fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
+
+# %%
+# To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset`` before it
+# imports JAX, because the operating system enforces that limit under any release. Other limits may
+# lose their effect without a word, so count the threads that compute.
+#
+# Give flags to ``jax.jit``, as ``compiler_options``, where a wrong name raises an exception instead
+# of ending the process. And measure what they do: on this page's machine, ``gelu`` with fast maths
+# was :measured:`fast than by default`, and without LLVM's optimisations it was
+# :measured:`unoptimised than by default`.
+#
+# Try it yourself in :doc:`exercise 10 </exercises/10_second_process>`. Next: :doc:`should a
+# geometry library move to JAX? </tutorials/performance/geometry>`
