@@ -31,6 +31,7 @@ PAGES = {
     "tutorials/transformations/grad": ("Batches", "Gradients", "PyTorch"),
     "exercises/3_gradient": ("Gradients",),
     "tutorials/transformations/vmap": ("Batches", "Gradients"),
+    "exercises/14_vmap": ("Batches", "Gradients"),
     "tutorials/transformations/pytrees": ("Compilation", "Dispatch", "Training"),
     "exercises/9_pytrees": ("Compilation", "Training"),
     "tutorials/transformations/typed_transformations": ("Types",),
