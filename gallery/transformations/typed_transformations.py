@@ -48,22 +48,29 @@ def plain_mistake() -> None:
 
 
 # %%
-# :func:`~jaxcap.report.typecheck.run_checker` checks the text of a module. This helper makes such a
-# text of a few functions, and passes it to both checkers, which you install with ``python -m pip
-# install mypy "pyright[nodejs]"``. The argument ``transformations`` is the line that imports
-# ``jit``, ``grad`` and ``vmap``:
-import inspect
-
+# You install the two checkers with ``python -m pip install mypy "pyright[nodejs]"``:
 from jaxcap.report import typecheck
 
 CHECKERS = [c for c in typecheck.CHECKERS if typecheck.is_installed(c)]
 print("Checkers installed here:", ", ".join(CHECKERS) or "none")
 
+# %%
+# :func:`~jaxcap.report.typecheck.run_checker` checks the text of a module. The next function makes
+# such a text of a few functions, and passes it to each checker. Its argument ``transformations`` is
+# the line that imports ``jit``, ``grad`` and ``vmap``:
+import inspect
+
+IMPORTS = """
+from typing import reveal_type
+import jax
+import jax.numpy as jnp
+"""
+
 
 def check(transformations, *functions):
     """Return what each checker reports about a module of functions."""
-    imports = "import jax\nimport jax.numpy as jnp", transformations
-    text = "\n".join([*imports, *map(inspect.getsource, functions)])
+    sources = map(inspect.getsource, functions)
+    text = "\n".join([IMPORTS, transformations, *sources])
     return {c: typecheck.run_checker(c, text) for c in CHECKERS}
 
 
@@ -114,26 +121,22 @@ def mistakes(x: jax.Array, params: dict[str, jax.Array]) -> None:
 # the first version, ``jit``, ``grad`` and ``vmap`` come from JAX. In the second, they come from
 # :mod:`jaxcap.tools.transforms`, as in the imports above, and nothing else differs:
 TYPED = """
-from typing import reveal_type
 from jaxcap.tools.transforms import typed_grad as grad
 from jaxcap.tools.transforms import typed_jit as jit
 from jaxcap.tools.transforms import typed_vmap as vmap
 """
 module = wave, product, loss, questions, mistakes
-reports = {
-    "jax": check(f"from typing import reveal_type\n{JAX}", *module),
-    "typed": check(TYPED, *module),
-}
+reports = {"JAX": check(JAX, *module), "typed": check(TYPED, *module)}
 
 # %%
-# First the answers to our questions. Look at the column *jax*: what is left of the annotations?
+# First the answers to our questions. Look at the column *JAX*: what is left of the annotations?
 from jaxcap.results.tables import Table
 
 rows = []
 if "mypy" in CHECKERS:
     by_jax, by_us = (found["mypy"].types for found in reports.values())
     rows = [(code, by_jax[code], by_us[code]) for code in by_jax]
-Table("Types that mypy sees", ("", "jax", "typed"), rows)
+Table("Types that mypy sees", ("", "JAX", "typed"), rows)
 
 # %%
 # Beware of ``Any``. It is the type that fits everywhere, so nothing that follows from it is
@@ -364,7 +367,7 @@ def count_found(version):
     return sum(line in by_one for line in made_lines)
 
 
-found_in_jax, found_typed = count_found("jax"), count_found("typed")
+found_in_jax, found_typed = count_found("JAX"), count_found("typed")
 print(f"{made} mistakes, asked: {', '.join(CHECKERS) or 'nobody'}")
 print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 
