@@ -217,7 +217,7 @@ one_kernel_each = {
 }
 
 # %%
-# Let them take turns, twenty times, and count the shortest time of each. (The first turn compiles,
+# Let them take turns, twenty times, and keep the shortest time of each. (The first turn compiles,
 # so it won't be the shortest.)
 import time
 

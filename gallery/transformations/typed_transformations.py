@@ -140,10 +140,12 @@ Table("Types that mypy sees", ("", "JAX", "typed"), rows)
 
 # %%
 # Beware of ``Any``. It is the type that fits everywhere, so nothing that follows from it is
-# checked: not the arguments of a gradient, and not what a compiled function returns. Pyright
-# writes types in a notation of its own, and calls an ``Any`` that nobody wrote *Unknown*. How much
-# gets lost depends on the transformation, because each has annotations of its own. JAX's ``vmap``,
-# for one, is declared to return a function of the type that it was given.
+# checked: not the arguments of a gradient, and not what a compiled function returns. A name such as
+# ``JitWrapped`` hides as much, since it says that a function was compiled, but not which arguments
+# the function takes. (Pyright writes types in a notation of its own, and calls an ``Any`` that
+# nobody wrote *Unknown*.) How much gets lost depends on the transformation, because each has
+# annotations of its own. JAX's ``vmap``, for one, is declared to return a function of the type that
+# it was given.
 #
 # One annotation keeps them
 # -------------------------
