@@ -101,9 +101,9 @@ print(leaky_where(-2.0), leaky_cond(-2.0))
 # A static argument keeps its value
 # ---------------------------------
 # Shapes can't be chosen inside a program, so they need another remedy, which also helps our loop.
-# The message about shapes ended with it: make the argument *static*. JAX doesn't replace a static
-# argument by a tracer, so the function sees its value while it is traced. You name the argument by
-# its position or, more safely, by its name:
+# The message about shapes names it in its last line: make the argument *static*. JAX doesn't
+# replace a static argument by a tracer, so the function sees its value while it is traced. You name
+# the argument by its position or, more safely, by its name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
 
 
@@ -184,9 +184,9 @@ for _ in range(3):
     print("compilations so far:", counted_fives.traces)
 
 # %%
-# Each ``partial`` is a new function to JAX, even if it holds the same value. So compile it once,
-# keep the result, and call that. (A static argument does this for you, because JAX keeps a program
-# for each value.)
+# Each ``partial`` is a new function to JAX, even if it holds the same value. So make and compile
+# each one once, and keep the result for later calls. (A static argument does this for you, because
+# JAX keeps a program for each value.)
 #
 # What if the value is an array? An array that a function finds outside becomes a constant of its
 # program. Compare the lengths of the two programs that JAX hands to the compiler:
@@ -350,8 +350,8 @@ from jaxcap.report.source import Source
 Source(loops.padded, loops.mean_of_first, loops.means_padded)
 
 # %%
-# At worst, this computes with almost twice as many numbers as needed. In return, how many programs
-# does it take?
+# At worst, padding makes the program compute with almost twice as many numbers as needed. In
+# return, how many programs does it take?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
 means = loops.means_padded(fast_mean_padded, arrays)
