@@ -62,7 +62,8 @@ jax.make_jaxpr(jax.grad(wave))(3.0)
 # Look for ``cos a``, the derivative of ``sin a``. The record also computes the value of ``wave``,
 # and then drops it: the line that begins with an underscore is the last addition. Often you want
 # the value as well, to see whether an optimiser makes progress, and :func:`jax.value_and_grad`
-# gives you both. Compiled, they share whatever they have in common, so don't compute them apart:
+# gives you both. Ask for them together, because a compiled program then computes only once what
+# they have in common:
 value, slope_at_3 = map(float, jax.value_and_grad(wave)(3.0))
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
@@ -114,12 +115,14 @@ jax.jvp(wave, (3.0,), (1.0,))
 #
 # What about a function that has several results? :func:`jax.vjp` returns these, and a function that
 # goes backwards from them, once you tell it what each result weighs. Here, all three results of a
-# cumulative sum weigh the same, and the first number is a part of each:
+# cumulative sum weigh the same, and the first number counts three times, because it is a part of
+# each:
 sums, backwards = jax.vjp(jnp.cumsum, jnp.array([1.0, 2.0, 3.0]))
 backwards(jnp.ones(3))
 
 # %%
-# :func:`jax.hessian` puts the two directions together, and returns all second derivatives:
+# For second derivatives, :func:`jax.hessian` goes forwards through the way back, and returns all of
+# them:
 second = jax.hessian(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
 jax.tree.map(float, second)
 
@@ -291,9 +294,9 @@ rounded_by_rule.defjvps(lambda tangent, *_: tangent)
 print(jax.grad(rounded)(0.5), jax.grad(rounded_by_rule)(0.5))
 
 # %%
-# Its sibling :func:`jax.custom_vjp` takes a rule for the way back, and `JAX's guide
-# <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__ to both
-# shows when you need them.
+# ``custom_jvp`` has a sibling, :func:`jax.custom_vjp`, which takes a rule for the way back.
+# `JAX's guide <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__
+# shows when you need the one or the other.
 #
 # A gradient can be NaN where the value is fine
 # ---------------------------------------------
@@ -423,7 +426,7 @@ on_cpu = results.select(device="cpu", points=1000)
 on_cpu
 
 # %%
-# The times may lie far apart, and then the axis is logarithmic:
+# Where the times lie far apart, the axis is logarithmic:
 _ = figures.bars(
     on_cpu,
     over=gradients.BACKWARD,
@@ -517,7 +520,7 @@ else:
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
 # was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,
-# ask whether each of them does it the way that its authors recommend.
+# ask whether each was used as its authors recommend.
 #
 # Practise in :doc:`exercise 3 </exercises/3_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

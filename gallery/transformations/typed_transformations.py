@@ -41,8 +41,8 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
 
 
 # %%
-# Pass a string where ``wave`` expects an array, and both checkers should object. The functions with
-# mistakes on this page are only read by the checkers, so they do no harm:
+# Pass a string where ``wave`` expects an array, and both checkers should object. (The checkers only
+# read the functions with mistakes on this page, and nothing calls them.)
 def plain_mistake() -> None:
     wave("twelve")
 
@@ -197,8 +197,8 @@ Table(title, ("", *columns), rows)
 
 # %%
 # Between them, the checkers found :measured:`found_in_jax` of the :measured:`made` mistakes with
-# JAX's own transformations, and :measured:`found_typed` with the typed ones. A good message names
-# the remedy, too. This is what they say about the misspelt attribute of the gradient:
+# JAX's own transformations, and :measured:`found_typed` with the typed ones. This is what they say
+# about the misspelt attribute of the gradient:
 for checker, report in reports["typed"].items():
     for error in report.errors:
         if "shpae" in error.code:
@@ -257,9 +257,9 @@ types_cost_little
 #
 # To a type checker, an array is an array
 # ---------------------------------------
-# So much for what annotations say. They say nothing about shapes and number types, and three
-# further functions are wrong in just these. One multiplies vectors of different lengths, one
-# differentiates with respect to an integer, and one wants a single gradient of a thousand results:
+# Annotations such as ours say nothing about shapes and number types, and these three functions are
+# wrong in just that. One multiplies vectors of different lengths, one differentiates with respect
+# to an integer, and one wants a single gradient of a thousand results:
 def unequal_lengths(x: jax.Array) -> jax.Array:
     return jit(product)(x, x[1:])
 
@@ -318,10 +318,10 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # ``ConfigDict`` against new names, but it checks them only when the program runs. Your editor still
 # can't tell you which names there are, what they mean, or which values make sense.
 #
-# A class can tell it all this. The class below, made with `pydantic <https://docs.pydantic.dev>`__,
-# has a type, a default and limits for each setting of this site's own :doc:`training
-# </tutorials/applications/mnist>`. The sentence below a setting ends up in the help of the command
-# line:
+# A class can tell your editor all this. The class below, made with
+# `pydantic <https://docs.pydantic.dev>`__, has a type, a default and limits for each setting of
+# this site's own :doc:`training </tutorials/applications/mnist>`. The sentence below a setting ends
+# up in the help of the command line:
 from jaxcap.mnist.config import Settings
 from jaxcap.report.source import Source
 

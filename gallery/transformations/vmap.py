@@ -5,7 +5,7 @@ What does vmap replace?
 :func:`jax.vmap` takes a function of one example and returns a function of a whole batch, so that
 you can forget about batches while you write. What does it replace: a loop, or the batching that you
 would otherwise do by hand? And does the convenience cost anything? This page shows how to say what
-is batched, what happens if you get that wrong, and what it costs. At the end, ``vmap`` does
+is batched, what happens if you get that wrong, and what mapping costs. At the end, ``vmap`` does
 something that is hard to do by hand: it finds a gradient for each example.
 """
 
@@ -69,8 +69,8 @@ print(jax.make_jaxpr(score)(weights, features))
 # %%
 # A wrong axis fails, unless its length fits
 # ------------------------------------------
-# ``in_axes`` has an entry for each argument: the number of the axis to map, or ``None``. Think of a
-# call for each example, although there is none. What would each call get?
+# ``in_axes`` has an entry for each argument: the number of the axis to map, or ``None``. Imagine
+# that the function is called for each example, although it isn't. What would each call get?
 from jaxcap.report import figures
 
 _ = figures.mapped_axes(
@@ -263,7 +263,7 @@ for name, program in programs.items():
 Source(batching.losses_by_loop, batching.logistic_losses_in_turn)
 
 # %%
-# Do all four agree? The error is relative to the largest loss, computed in 64 bits:
+# Do all four ways agree? The error is relative to the largest loss, computed in 64 bits:
 from jaxcap.experiments import batching as rivals
 
 calls = rivals.prepare(batch=1000)
