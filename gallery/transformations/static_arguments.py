@@ -203,9 +203,9 @@ for name, program in (("constant", as_constant), ("argument", as_argument)):
     print(f"{name}: {len(program.as_text()):9,} characters")
 
 # %%
-# All of the million numbers are in the first program. They take memory there, they make the
-# compiler's work longer, and a later change of ``million`` goes unnoticed. So close over settings
-# and small tables, and pass large arrays as arguments.
+# All of the million numbers are in the first program, where they take memory and the compiler has
+# to read them. And if ``million`` later becomes the name of another array, the program keeps the
+# old one. So close over settings and small tables, and pass large arrays as arguments.
 #
 # Unroll a loop, or keep it a loop
 # --------------------------------
