@@ -275,7 +275,7 @@ def slope_of_a_vector(x: jax.Array) -> jax.Array:
 # %%
 # Do the checkers object? And does JAX, if we trace these functions with :func:`jax.eval_shape`,
 # which computes nothing?
-from textwrap import shorten
+from textwrap import fill
 
 wrong = unequal_lengths, slope_of_an_integer, slope_of_a_vector
 for checker, report in check(TYPED, wave, product, *wrong).items():
@@ -285,7 +285,8 @@ for function in wrong:
     try:
         jax.eval_shape(function, jnp.linspace(0.0, 12.0, 1000))
     except TypeError as error:
-        print(f"{function.__name__}: {shorten(str(error), 60)}")
+        sentence = str(error).split(". ")[0]
+        print(fill(f"{function.__name__}: {sentence}", 76))
 
 
 # %%
