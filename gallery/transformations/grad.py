@@ -5,8 +5,8 @@ What does grad compute?
 :func:`jax.grad` takes a function and returns a function that computes its derivative. How does it
 get there, and how far can you trust the result? This page looks at the operations behind a
 gradient, checks them against the textbook, and shows where the chain rule lets you down. Then it
-asks which way of taking many gradients is fast, in JAX and in PyTorch, and what makes such a
-comparison fair.
+asks which way of taking many gradients at once is fast, in JAX and in PyTorch, and what makes such
+a comparison fair.
 """
 
 # %%
@@ -24,13 +24,13 @@ def cubic(x):
 cubic(17)
 
 # %%
-# Its derivative is :math:`42 x^2 + 13`. Nobody tells ``grad`` that:
+# Its derivative is :math:`42 x^2 + 13`, which ``grad`` has to find by itself:
 slope = jax.grad(cubic)
 gradient = str(slope(17.0))
 print(gradient, 42 * 17.0**2 + 13)
 
 # %%
-# We passed ``17.0`` for a reason. A derivative says what happens when x moves a little, and an
+# Why ``17.0`` and not ``17``? Because a derivative says what happens when x moves a little, and an
 # integer can't move a little:
 from textwrap import fill
 
@@ -40,8 +40,8 @@ except TypeError as error:
     print(fill(str(error).split(". ")[0]))
 
 # %%
-# The gradient is a function like any other, so you can differentiate it again, and again. By the
-# fourth time nothing of a cubic polynomial should be left:
+# What ``grad`` returns is a function like any other, so you can differentiate it again, and again.
+# By the fourth time, nothing of a cubic polynomial should be left:
 derivative = cubic
 for order in range(1, 5):
     derivative = jax.grad(derivative)
@@ -59,41 +59,20 @@ from jaxcap.kernels.elementwise import wave
 jax.make_jaxpr(jax.grad(wave))(3.0)
 
 # %%
-# Look for ``cos a``, the derivative of ``sin a``. Notice too that the record computes the value of
-# ``wave`` and then drops it: the line that begins with an underscore is the last addition. An
-# optimiser wants both the value and the gradient, and :func:`jax.value_and_grad` gives you both:
+# Look for ``cos a``, the derivative of ``sin a``. The record also computes the value of ``wave``,
+# and then drops it: the line that begins with an underscore is the last addition. Often you want
+# the value as well, to see whether an optimiser makes progress, and :func:`jax.value_and_grad`
+# gives you both. Ask for them together, because a compiled program then computes only once what
+# they have in common:
 value, slope_at_3 = map(float, jax.value_and_grad(wave)(3.0))
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
-# %%
-# How much does the value cost on top of the derivative? Count the operations that run without
-# ``jit``, and what XLA calls the *transcendentals* of the compiled program, which are functions such
-# as the sine and the cosine:
-from jaxcap.measure.compilation import kernels_op_by_op
-
-functions = {
-    "value": wave,
-    "derivative": jax.grad(wave),
-    "both": jax.value_and_grad(wave),
-}
-for name, function in functions.items():
-    cost = jax.jit(function).lower(3.0).compile().cost_analysis()
-    print(
-        f"{name:10} {kernels_op_by_op(function, 3.0):2} operations, ", end=""
-    )
-    print(f"{cost.get('transcendentals', 0):.0f} transcendentals compiled")
-
 
 # %%
-# Without ``jit``, the value is free, because its operations run whether you ask for it or not. The
-# compiler leaves out what nobody uses. So compiled, the value of ``wave`` has to be paid for: it
-# needs a sine and a cosine, and the derivative needs others. In a neural network the two share far
-# more, because the derivatives are computed from the results of the layers.
-#
 # A gradient has the form of its argument
 # ---------------------------------------
-# Models have many parameters. By default ``grad`` differentiates with respect to the first
-# argument; ``argnums`` names others:
+# A model has more than one parameter. By default, ``grad`` differentiates with respect to the first
+# argument, and ``argnums`` names others:
 def squared_error(slope, offset, x, y):
     return (slope * x + offset - y) ** 2
 
@@ -111,16 +90,39 @@ def error_of(params, x, y):
 params = {"slope": 2.0, "offset": 1.0}
 jax.grad(error_of)(params, 3.0, 5.0)
 
+
 # %%
-# ``grad`` goes backwards, from one result to all of its inputs: one backward pass serves a loss,
-# however many parameters it has. :func:`jax.jvp` goes forwards, from one direction in the inputs to
-# all results. Give it a point and a direction, and it returns the value and the slope along that
-# direction:
+# A loss often has something else to report, such as the prediction behind it. Return it beside the
+# loss and say ``has_aux=True``, and it comes back beside the gradient:
+def error_and_prediction(params, x, y):
+    prediction = params["slope"] * x + params["offset"]
+    return (prediction - y) ** 2, prediction
+
+
+jax.grad(error_and_prediction, has_aux=True)(params, 3.0, 5.0)
+
+# %%
+# Forwards or backwards
+# ---------------------
+# ``grad`` goes backwards, from one result to all of its inputs. That is why one backward pass is
+# enough for a loss, however many parameters it has. :func:`jax.jvp` goes forwards, from one
+# direction in the inputs to all results. Give it a point and a direction, and it returns the value
+# and the slope along that direction:
 jax.jvp(wave, (3.0,), (1.0,))
 
 # %%
 # Up to rounding, the slope is the one that ``grad`` found, reached from the other end.
-# :func:`jax.hessian` puts the two directions together, and returns all second derivatives:
+#
+# What about a function that has several results? :func:`jax.vjp` returns these, and a function that
+# goes backwards from them, once you tell it what each result weighs. Here, all three results of a
+# cumulative sum weigh the same, and the first number counts three times, because it is a part of
+# each:
+sums, backwards = jax.vjp(jnp.cumsum, jnp.array([1.0, 2.0, 3.0]))
+backwards(jnp.ones(3))
+
+# %%
+# For second derivatives, :func:`jax.hessian` goes forwards through the way back, and returns all of
+# them:
 second = jax.hessian(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
 jax.tree.map(float, second)
 
@@ -175,7 +177,7 @@ figures.label_ends(plt.gca())
 # Small steps lose digits, and grad takes none
 # --------------------------------------------
 # How far can you trust all this? The classic check of a derivative takes a small step and looks at
-# what changes. There are two ways to step:
+# what changes. You can step forwards only, or both ways:
 def forward_difference(function, x, step):
     return (function(x + step) - function(x)) / step
 
@@ -185,10 +187,10 @@ def central_difference(function, x, step):
 
 
 # %%
-# How small should the step be? If it is too long, it misses how the curve bends. If it is too
+# How small should the step be? If the step is too long, it misses how the curve bends. If it is too
 # short, you subtract two nearly equal numbers, and divide their rounding error by a tiny one.
-# Somewhere in between there should be a best step. To find it, try powers of two: as long as they
-# aren't too small, they can be added to 3 without rounding.
+# Somewhere in between there should be a best step. To find it, try powers of two, because they can
+# be added to 3 without rounding, as long as they aren't too small:
 steps = 2.0 ** -np.arange(1, 46)
 
 
@@ -199,7 +201,7 @@ def differences(method, dtype):
 
 
 # %%
-# What ``grad`` finds, in 64 bits, is what we compare them with:
+# The slope that ``grad`` finds in 64 bits is what we compare the differences with:
 with jax.enable_x64(True):
     by_grad = float(jax.grad(wave)(3.0))
     found = {
@@ -224,8 +226,8 @@ figures.label_ends(plt.gca())
 # %%
 # Each line is a V. To the right of its best step, the curve bends away: the error grows with the
 # step if the difference goes forward, and with its square if it is central. To the left, rounding
-# takes over. So even the best step costs digits. In 32 bits there are few to spare, which is why
-# gradients are checked in 64. Here are the lowest points of two of these Vs. Below them is a rule
+# takes over. So even the best step costs digits, and because there are few to spare in 32 bits,
+# gradients are checked in 64. Here are the lowest points of two of these Vs, and below them a rule
 # of thumb for the central step: the cube root of the rounding error of a number near 1.
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
@@ -237,8 +239,8 @@ rule_of_thumb = f"{np.cbrt(np.finfo(float).eps):.1e}"
 print(f"cube root of the rounding error in 64 bits: {rule_of_thumb}")
 
 # %%
-# ``grad`` takes no step, so it has no such price to pay. Compare both with the derivative worked
-# out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`, at all twenty points:
+# ``grad`` takes no step, so it pays no such price. Compare both with the derivative worked out by
+# hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`, at all twenty points:
 from jaxcap.kernels.autodiff import wave_derivative
 
 with jax.enable_x64(True):
@@ -258,9 +260,9 @@ with jax.enable_x64(True):
 #
 # At a kink, grad has to choose
 # -----------------------------
-# A function with a kink has no slope there, but ``grad`` must return something. All of these have a
-# kink or a jump at the point where we ask for a slope. The second and the third are the same
-# function, written in two ways:
+# A function has no slope at a kink, but ``grad`` must return something. Each of these functions has
+# a kink or a jump where we ask for its slope, and the second and the third are the same function,
+# written in two ways:
 kinks = {
     "abs(x)": (jnp.abs, 0.0),
     "relu(x)": (jax.nn.relu, 0.0),
@@ -270,11 +272,31 @@ kinks = {
 for name, (function, place) in kinks.items():
     print(f"{name:13} at {place}: {jax.grad(function)(place)}")
 
+
 # %%
 # Each rule is a choice of JAX's authors. :func:`jax.nn.relu` brings one of its own, and
 # :func:`jax.numpy.maximum` shares the slope between two equal numbers. A rounded number doesn't
-# move when x moves a little, so its slope is 0 wherever you ask, and nothing can be learnt through
-# it.
+# move when x moves a little, so its slope is 0 wherever you ask, and a model can't learn through it.
+#
+# If a rule doesn't suit you, change it. :func:`jax.lax.stop_gradient` makes ``grad`` take a part of
+# a formula for a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. Both of
+# these functions round, and pretend to ``grad`` that they don't:
+def rounded(x):
+    return x + jax.lax.stop_gradient(jnp.round(x) - x)
+
+
+@jax.custom_jvp
+def rounded_by_rule(x):
+    return jnp.round(x)
+
+
+rounded_by_rule.defjvps(lambda tangent, *_: tangent)
+print(jax.grad(rounded)(0.5), jax.grad(rounded_by_rule)(0.5))
+
+# %%
+# ``custom_jvp`` has a sibling, :func:`jax.custom_vjp`, which takes a rule for the way back.
+# `JAX's guide <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__
+# shows when you need the one or the other.
 #
 # A gradient can be NaN where the value is fine
 # ---------------------------------------------
@@ -290,9 +312,9 @@ print("value", root_or_zero(0.0), "slope", jax.grad(root_or_zero)(0.0))
 
 
 # %%
-# The value is fine, and the slope is not a number. ``where`` picks one side, but both were
-# computed, and the chain rule goes through both. The side that wasn't picked gets the factor 0. Its
-# own slope is infinite, and zero times infinity is NaN. So keep the bad number out of the root,
+# The value is fine, but the slope is not a number. ``where`` picks one side after both were
+# computed, so the chain rule goes through both. The side that wasn't picked gets the factor 0, but
+# its own slope is infinite, and zero times infinity is NaN. So keep the bad number out of the root,
 # too:
 def safe_root_or_zero(x):
     inside = jnp.where(x > 0, x, 1.0)
@@ -302,16 +324,16 @@ def safe_root_or_zero(x):
 print("slope", jax.grad(safe_root_or_zero)(0.0))
 
 # %%
-# Lengths and distances are square roots, so this happens in practice: to the distance of a point
-# from itself, for example. JAX's documentation `explains it as well
-# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__. To find out
-# where a NaN comes from, set ``jax_debug_nans`` to true.
+# Lengths and distances are square roots, so such a NaN turns up in practice, for example in the
+# gradient of the distance of a point from itself. JAX's documentation
+# `explains it as well <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
+# To find out where a NaN comes from, set ``jax_debug_nans`` to true.
 #
 # PyTorch goes backwards from a sum
 # ---------------------------------
 # How does this compare with other libraries? In PyTorch, you usually mark the input, compute, and
-# go backwards from the result. To get all slopes at once, go backwards from the sum: each term
-# depends on one point only, so its gradient is the slope there.
+# go backwards from the result. To get all slopes at once, go backwards from the sum. Since each of
+# its terms depends on one point only, the gradient at that point is the slope there:
 import torch
 
 
@@ -337,11 +359,12 @@ torch.stack([point.grad for point in singles])[:5]
 # %%
 # With jit outermost, nothing is left for Python
 # ----------------------------------------------
-# JAX has three ways as well. They differ in where you put :func:`jax.jit`: nowhere, inside
-# ``vmap``, or around everything. All three do the same arithmetic, so does it matter? Look at how
-# much is left for Python. In ten calls, how often does the body of the function run? And how many
-# operations does JAX dispatch in a call?
+# JAX has three ways as well, which differ in where you put :func:`jax.jit`: nowhere, inside
+# ``vmap``, or around everything. All three do the same arithmetic, so does it matter? To see, count
+# what is left for Python. How often does the body of the function run in ten calls, and how many
+# operations does JAX dispatch in each?
 from jaxcap.experiments import gradients
+from jaxcap.measure.compilation import kernels_op_by_op
 from jaxcap.results.tables import Table
 
 points = np.linspace(0, 10 * np.pi, 1000, dtype=np.float32)
@@ -378,9 +401,9 @@ Table("What is left for Python", headers, rows)
 # %%
 # Without ``jit``, every call runs your Python function again, with ``grad`` and ``vmap`` following
 # each step, and dispatches each operation by itself. With ``jit`` inside, a single operation is
-# left. But ``vmap`` is still Python, and has to work out in each call what that operation becomes
-# for a whole array. With ``jit`` around everything, a call goes straight to the compiled program.
-# Hence the advice to put ``jit`` on the outside.
+# left, but ``vmap`` is still Python, and has to work out in each call what that operation becomes
+# for a whole array. With ``jit`` around everything, a call goes straight to the compiled program,
+# which is why the usual advice is to put ``jit`` on the outside.
 #
 # Six ways to a thousand gradients
 # --------------------------------
@@ -397,13 +420,13 @@ for name, call in gradients.prepare(points=1000, device="cpu").items():
 Table("Largest error, in units in the last place", ("way", "error"), rows)
 
 # %%
-# A few units are rounding. Now all six take turns, in fresh processes:
+# A few units are no more than rounding. So let all six take turns, in fresh processes:
 results = gradients.GRADIENTS.run(budget_s=0.05)
 on_cpu = results.select(device="cpu", points=1000)
 on_cpu
 
 # %%
-# The times may lie far apart, and then the axis is logarithmic:
+# Where the times lie far apart, the axis is logarithmic:
 _ = figures.bars(
     on_cpu,
     over=gradients.BACKWARD,
@@ -414,10 +437,9 @@ _ = figures.bars(
 # %%
 # A fair opponent is the best that a library has
 # ----------------------------------------------
-# A thousand points is almost no work, so all of these times are mostly overhead, and the loop pays
-# it a thousand times. PyTorch's loop against JAX's ``vmap`` would make a bold headline, and say
-# little about either library: a loop pays for each of its calls in JAX, too, as the next page
-# shows.
+# A thousand points is almost no work, so most of each time is overhead, and the loop pays it a
+# thousand times. PyTorch's loop against JAX's ``vmap`` would make a bold headline, and say little
+# about either library: a loop pays for each of its calls in JAX, too, as the next page shows.
 #
 # A fair comparison takes the way that each library recommends. For JAX that is ``jit`` around
 # everything, and for PyTorch the backward pass of the sum. PyTorch could compile as well, with
@@ -480,8 +502,8 @@ jax_is_faster
 #
 # A GPU needs more than a thousand points
 # ---------------------------------------
-# A thousand numbers can't keep a GPU busy, and every operation has to be launched, so don't expect
-# one to help here. Ten million points give it something to do:
+# Don't expect a GPU to help with a thousand numbers: they can't keep it busy, and every operation
+# has to be launched. Ten million points give it something to do:
 if (best_device := results.environment.device.platform) != "cpu":
     on_gpu = results.select(device=best_device)
     print(on_gpu.speedups(over=gradients.OP_BY_OP))
@@ -498,7 +520,7 @@ else:
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
 # was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,
-# ask whether each of them does it the way that its authors recommend.
+# ask whether each was used as its authors recommend.
 #
 # Practise in :doc:`exercise 3 </exercises/3_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

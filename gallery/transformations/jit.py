@@ -4,16 +4,17 @@ What does jit buy?
 
 JAX runs your code one operation at a time, unless you wrap a function in :func:`jax.jit`, which
 compiles the whole function into one program. How much time does that save, and what do you pay for
-it? This page first works out what a compiler can save, then measures it, and ends with the bill for
-compiling.
+it? This page first works out what a compiler can save, then measures it, and ends with the bill:
+the time that compiling takes, and digits that may change.
 """
 
 # %%
 # Four functions that take each number by itself
 # ----------------------------------------------
-# To work out what a compiler can save, we need functions whose cost is easy to reason about. In
-# these four, no number ever meets its neighbour. ``selu`` and ``sigmoid`` come from neural
-# networks, ``wave`` you know from the introduction, and ``add`` combines a sum with an exponential.
+# To work out what a compiler can save, we need functions whose cost is easy to reason about. These
+# four take each number of an array by itself, so they could hardly be simpler. ``selu`` and
+# ``sigmoid`` come from neural networks, ``wave`` you know from the introduction, and ``add``
+# combines a sum with an exponential.
 from jaxcap.kernels.elementwise import FUNCTIONS, add, selu, sigmoid, wave
 from jaxcap.report.source import Source
 
@@ -37,55 +38,6 @@ plt.xlabel("x")
 figures.label_ends(plt.gca())
 
 # %%
-# Compiling may change the last digit
-# -----------------------------------
-# A fast function is worth nothing if it is wrong, so compare the answers before the times. Take the
-# answer in 64 bits as the truth. How far from it are the others? The unit is the gap between
-# neighbouring numbers of the type, at the largest result:
-import numpy as np
-
-points = np.linspace(-4.0, 4.0, 100_000)
-
-
-def answer(function, arity, dtype):
-    """Evaluate a function of so many arrays, computing in a type."""
-    inputs = [jnp.asarray(points, dtype)] * arity
-    return np.asarray(function(*inputs), float)
-
-
-# %%
-def largest_error(found, truth, dtype):
-    """Return the largest error, in units in the last place."""
-    unit = np.spacing(dtype(abs(truth).max()))
-    return f"{abs(found - truth).max() / unit:.2f}"
-
-
-# %%
-rows = []
-for name, (function, arity) in FUNCTIONS.items():
-    with jax.enable_x64(True):
-        truth = answer(function, arity, np.float64)
-    for dtype in (np.float32, np.float16):
-        eager = answer(function, arity, dtype)
-        compiled = answer(jax.jit(function), arity, dtype)
-        off = largest_error(eager, truth, dtype)
-        off_compiled = largest_error(compiled, truth, dtype)
-        same = "yes" if (eager == compiled).all() else "no"
-        rows.append((name, dtype.__name__, off, off_compiled, same))
-
-# %%
-from jaxcap.results.tables import Table
-
-headers = ("function", "type", "op by op", "jit", "equal to the last bit")
-Table("Largest error, in units in the last place", headers, rows)
-
-# %%
-# Both columns show rounding errors, and nothing obliges them to agree. Op by op, every intermediate
-# result is rounded to the type of the array before the next operation sees it. A compiled program
-# keeps intermediate results in registers, where it may carry more digits, or join a multiplication
-# and an addition into one instruction that rounds once. So compare compiled code with a tolerance,
-# never with ``==``.
-#
 # Python runs the function once, to record it
 # -------------------------------------------
 # ``jax.jit(f)`` by itself does almost nothing: it returns a wrapper. The work begins when you call
@@ -106,12 +58,13 @@ for size in (1_000_000, 1_000_000, 10):
     talkative(x[:size])
 
 # %%
-# Twice. The second call found a program for arrays of its shape and type, so Python never entered
-# the function. The third brought a new shape, and JAX traced and compiled again.
+# You read it twice. The second call found a program for arrays of its shape and type, so Python
+# never entered the function. The third call brought a new shape, for which JAX had to trace and
+# compile again.
 #
-# That is why functions for ``jit`` should be *pure*: they compute their result from their
-# arguments, and do nothing else. Whatever else they do happens only while they are traced. A
-# ``print`` falls silent, and a global variable keeps the value that tracing saw:
+# That is why functions for ``jit`` should be *pure*: they should compute their result from their
+# arguments, and do nothing else. Whatever else they do happens only while they are traced. So a
+# ``print`` falls silent in later calls, and a global variable keeps the value that tracing saw:
 tilt = 0.2
 
 
@@ -125,8 +78,8 @@ tilt = 5.0
 print(tilted(1.0))
 
 # %%
-# There was no error, and the second answer is outdated: pass such a value as an argument instead.
-# To print a value each time the program runs, use :func:`jax.debug.print`.
+# The second answer is outdated, and no error told you so. Pass such a value as an argument instead.
+# To print something each time the program runs, use :func:`jax.debug.print`.
 #
 # Fusion saves trips through memory
 # ---------------------------------
@@ -134,17 +87,19 @@ print(tilted(1.0))
 jax.make_jaxpr(wave)(x)
 
 # %%
-# Without ``jit``, each line is a *kernel* of its own. Python starts it. It reads its one or two
-# arrays of a million numbers from memory and writes another, only for a later line to read that
-# again. With ``jit``, the compiler XLA gets to see the whole record. The program that it makes is
-# yours to read, with ``jax.jit(wave).lower(x).compile().as_text()``. This is the main part:
+# Without ``jit``, each line becomes a *kernel* of its own, which Python starts. The kernel reads
+# its one or two arrays of a million numbers from memory and writes another, only for a later kernel
+# to read that again. With ``jit``, JAX's compiler XLA gets to see the whole record, and makes a
+# program of it that you can read with ``jax.jit(wave).lower(x).compile().as_text()``. This is the
+# main part:
 from jaxcap.measure import compilation
 
 print(compilation.program(wave, x))
 
 # %%
 # The instruction called *fusion* is a single kernel. It reads each number once, does all the
-# arithmetic in registers, and writes each result once. Here is the count for all four functions:
+# arithmetic in registers, and writes each result once, so nothing in between goes through memory.
+# How many kernels are left of each of our four functions?
 kernels = {}
 for name, (function, arity) in FUNCTIONS.items():
     inputs = [x] * arity
@@ -187,9 +142,9 @@ on_device = results.select(device=best_device)
 on_device.select(function="wave")
 
 # %%
-# The column *until it returns* is the time after which Python could go on. JAX may return before
-# the result is computed, and a clock that doesn't wait reads that column instead of *time*. The
-# next page is about the gap between the two.
+# The column *until it returns* is the time after which Python could go on. Because JAX may return
+# before the result is computed, a clock that doesn't wait reads that column instead of *time*. The
+# next page is about the gap between the two. Here is *time*, for ``wave``:
 _ = figures.scaling(
     on_device.select(function="wave"),
     x="size",
@@ -203,8 +158,8 @@ _ = figures.scaling(
 on_device.speedups(over=OP_BY_OP)
 
 # %%
-# A GPU moves data faster than the CPU beside it, and each call costs it more, so it may gain at
-# other sizes. There is a figure for each device that measured:
+# On a GPU, data move faster than on the CPU beside it and a call takes longer, so ``jit`` may pay
+# at other sizes. There is a figure for each device that measured:
 for device in dict.fromkeys((best_device, "cpu")):
     _ = figures.speedups(
         results.select(device=device),
@@ -217,7 +172,7 @@ for device in dict.fromkeys((best_device, "cpu")):
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# Two claims to settle, one for large arrays and one for small ones:
+# That leaves two claims to settle, one for large arrays and one for small ones:
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 on_best = {"over": OP_BY_OP, "function": "wave", "device": BEST}
@@ -240,19 +195,20 @@ jit_pays_on_few
 # %%
 # Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
 # million numbers, and :measured:`on_few` on ten thousand. Both times, :measured:`before` kernels
-# became :measured:`after`. If nothing but kernels took time, both factors would therefore be the
-# same, and as large as the ratio of these counts. What else takes time?
+# became :measured:`after`. If each kernel took the same time and nothing else took any, both
+# factors would be the ratio of these counts. What else takes time?
 #
 # Arithmetic remains to be done
 # -----------------------------
-# Arithmetic takes time, too. ``jit`` saves trips through memory and calls from Python. It saves
-# arithmetic where XLA can simplify a formula, or where a function computes the same thing twice, or
-# a thing that nobody uses, and XLA finds little of that in our four. (``selu`` discards some of its
-# exponentials, but only once they are there to choose from.) So each sine and each exponential
-# remains to be computed.
+# Arithmetic takes time, too. While ``jit`` saves trips through memory and calls from Python, it
+# saves arithmetic only where XLA can simplify a formula, or where a function computes the same
+# thing twice, or something that nobody uses. There is little of that in our four functions, so each
+# sine and each exponential remains to be computed. (``selu`` discards some of its exponentials, but
+# only once they are there to choose from.)
 #
-# How much of the time is arithmetic? Compile four functions that each become a single kernel. They
-# read and write the same amount of memory, and differ only in what they compute in between:
+# How much of the time is arithmetic? To find out, compile four functions that each become a single
+# kernel. They read and write the same amount of memory, so they differ only in what they compute in
+# between:
 one_kernel_each = {
     "x + 1": jax.jit(lambda x: x + 1),
     "sin x": jax.jit(jnp.sin),
@@ -261,8 +217,8 @@ one_kernel_each = {
 }
 
 # %%
-# These functions take turns, twenty times, and the shortest time of each counts. The first turn
-# compiles, so it won't be the shortest:
+# Let them take turns, twenty times, and keep the shortest time of each. (The first turn compiles,
+# so it won't be the shortest.)
 import time
 
 times_ms = {name: [] for name in one_kernel_each}
@@ -276,18 +232,19 @@ for name, times in times_ms.items():
     print(f"{name:6} {min(times):.3f} ms")
 
 # %%
-# If moving numbers were all the work, the four lines would read alike. What a line shows beyond
+# If moving numbers were all the work, the four times would be alike. What a function takes beyond
 # ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
-# are. The larger it is, the less is left for ``jit`` to save. As a check, add the times of the sine
-# and the cosine, and subtract that of ``x + 1``, because ``wave`` goes through memory only once:
+# are. So the larger it is, the less is left for ``jit`` to save. As a check, add the times of the
+# sine and the cosine, and subtract that of ``x + 1``, because ``wave`` goes through memory only
+# once:
 shortest = {name: min(times) for name, times in times_ms.items()}
 parts = shortest["sin x"] + shortest["cos 2x"] - shortest["x + 1"]
 print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
 
 # %%
-# What ``wave`` takes beyond the sum of its parts, the kernel spends on something else, perhaps
-# because it has more to keep in registers. But don't rely on small differences: these are single
-# calls in one process, good for a first look.
+# If ``wave`` takes longer than the sum of its parts, its kernel spends time on something else,
+# perhaps because it has more to keep in registers. But don't rely on small differences: these are
+# calls in a single process, good for a first look.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the
@@ -296,9 +253,9 @@ print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
 #
 # The first call pays for the later ones
 # --------------------------------------
-# The first call of a compiled function traces and compiles. Op by op, the first call isn't free
-# either, since JAX compiles a small kernel for each operation. In a real program, though, some
-# earlier line has probably compiled those kernels already.
+# The first call of a compiled function takes longer, because it traces and compiles. Op by op, the
+# first call isn't free either, since JAX compiles a small kernel for each operation. In a real
+# program, though, some earlier line has probably compiled those kernels already.
 million = on_device.select(function="wave", size=1_000_000)
 compiled, eager = million.only(COMPILED), million.only(OP_BY_OP)
 for result in (eager, compiled):
@@ -322,19 +279,69 @@ first_call_in_calls = int(
 )
 
 # %%
-# Another way to read the bill: the first call took as long as :measured:`first_call_in_calls` later
-# ones. You pay it again for every new shape or type of the arguments, and a Python number is of
-# another type than an array that holds the same number.
+# You can also read the bill in calls: the first call took as long as
+# :measured:`first_call_in_calls` later ones. You pay it again for every new shape or type of the
+# arguments, and a Python number is of another type than an array that holds the same number.
+#
+# Compiling may change the last digit
+# -----------------------------------
+# Is what you get faster also the same? Take the answer in 64 bits as the truth. How far from it are
+# the answers op by op and compiled? The unit is the gap between neighbouring numbers of the type,
+# at the largest result:
+import numpy as np
+
+points = np.linspace(-4.0, 4.0, 100_000)
+
+
+def answer(function, arity, dtype):
+    """Evaluate a function of so many arrays, computing in a type."""
+    inputs = [jnp.asarray(points, dtype)] * arity
+    return np.asarray(function(*inputs), float)
+
+
+# %%
+def largest_error(found, truth, dtype):
+    """Return the largest error, in units in the last place."""
+    unit = np.spacing(dtype(abs(truth).max()))
+    return f"{abs(found - truth).max() / unit:.2f}"
+
+
+# %%
+rows = []
+for name, (function, arity) in FUNCTIONS.items():
+    with jax.enable_x64(True):
+        truth = answer(function, arity, np.float64)
+    for dtype in (np.float32, np.float16):
+        eager = answer(function, arity, dtype)
+        compiled = answer(jax.jit(function), arity, dtype)
+        off = largest_error(eager, truth, dtype)
+        off_compiled = largest_error(compiled, truth, dtype)
+        same = "yes" if (eager == compiled).all() else "no"
+        rows.append((name, dtype.__name__, off, off_compiled, same))
+
+# %%
+from jaxcap.results.tables import Table
+
+headers = ("function", "type", "op by op", "jit", "equal to the last bit")
+Table("Largest error, in units in the last place", headers, rows)
+
+# %%
+# Both columns show rounding errors, which needn't agree. Op by op, every intermediate result is
+# rounded to the type of the array before the next operation sees it. A compiled program keeps
+# intermediate results in registers, where it may carry more digits, or join a multiplication and an
+# addition into one instruction that rounds once. So compare compiled code with a tolerance, never
+# with ``==``.
+#
 #
 # Takeaway
 # --------
 # ``jit`` traces a function once for each shape and type, fuses the operations that it recorded, and
 # from then on runs the result without going through your Python code. That can save memory traffic
-# and calls, but seldom arithmetic. On a million numbers, the compiled ``wave`` was
-# :measured:`wave_speedup than op by op` on this page's device. Weigh such a number against the
-# first call, which took as long as :measured:`first_call_in_calls` later ones: compiling is for
-# pure functions that you call often with the same shapes.
+# and calls, but seldom arithmetic, and it may change the last digit. On a million numbers, the
+# compiled ``wave`` was :measured:`wave_speedup than op by op` on this page's device. Weigh such a
+# number against the first call, which took as long as :measured:`first_call_in_calls` later ones:
+# compiling is for pure functions that you call often with the same shapes.
 #
 # Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
-# need to know before you time anything yourself. After that,
-# :doc:`exercise 4 </exercises/4_jit>` lets you compile and time a function of your own.
+# need to know before you time anything yourself. After that, :doc:`exercise 4 </exercises/4_jit>`
+# has you mend a stopwatch, then compile and time a function.

@@ -3,9 +3,10 @@ Which arguments must be static?
 ===============================
 
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
-which branch is taken, how large an array is. These have to be known before a function can be
-compiled. This page shows the errors that tell you so, and then the choice you have: make the
-argument static and pay with compilations, or rewrite the function so that it needn't be.
+which branch is taken, how large an array is. Arguments of the second kind have to be known before a
+function can be compiled. This page shows the errors that tell you so, and then the choice that you
+have: make the argument static and pay with compilations, or rewrite the function so that it needn't
+be.
 """
 
 
@@ -43,9 +44,9 @@ except jax.errors.TracerIntegerConversionError as error:
 
 # %%
 # To compile a function, :func:`jax.jit` runs it once with stand-ins for its arguments and records
-# what happens to them. That is `tracing <https://docs.jax.dev/en/latest/tracing.html>`__, and the
+# what happens to them. This is `tracing <https://docs.jax.dev/en/latest/tracing.html>`__, and the
 # stand-ins are called tracers. A tracer has a shape and a type but no value, so that the recorded
-# program is good for every value. You can look at one:
+# program is good for every value. Print one to see it:
 @jax.jit
 def look(n):
     print(n, n.shape, n.dtype)
@@ -54,8 +55,8 @@ def look(n):
 look(1_000_000)
 
 # %%
-# Now the error makes sense: ``range`` asks for a number, and the tracer has none to give. An
-# array's shape runs into the same problem, since a program is compiled for fixed shapes:
+# Now the error makes sense: ``range`` asks for a number, and the tracer has none to give. Shapes
+# cause the same problem, since a program is compiled for arrays of fixed shapes:
 try:
     jax.jit(lambda n: jnp.full((2, n), 5))(5)
 except TypeError as error:
@@ -99,10 +100,10 @@ print(leaky_where(-2.0), leaky_cond(-2.0))
 # %%
 # A static argument keeps its value
 # ---------------------------------
-# A shape can't be chosen inside a program, and for the loop, too, there is a shorter way to begin
-# with: the message about shapes ended with another remedy. An argument that is *static* is not
-# replaced by a tracer: the function sees its value while it is traced. You can say which one by its
-# position or, more safely, by its name:
+# Shapes can't be chosen inside a program, so they need another remedy, which also helps our loop.
+# The message about shapes names it in its last line: make the argument *static*. JAX doesn't
+# replace a static argument by a tracer, so the function sees its value while it is traced. You name
+# the argument by its position or, more safely, by its name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
 
 
@@ -117,8 +118,8 @@ jax.jit(fives, static_argnames="columns")(columns=5)
 # The price: every new value compiles
 # -----------------------------------
 # A program that was traced with one static value is good for that value only. How can you tell when
-# JAX compiles again? Your Python code runs while it is traced, and never when the compiled program
-# does. So a function that counts its own runs counts compilations:
+# JAX compiles again? Your Python code runs while JAX traces it, and never when the compiled program
+# runs. So a function that counts its own runs counts compilations:
 from functools import wraps
 
 
@@ -144,8 +145,8 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 
 # %%
 # The second call found the program of the first. The third asked for one iteration fewer, which as
-# far as JAX knows is a different program. A stopwatch sees that, too. These are single runs in this
-# process:
+# far as JAX knows is a different program. A stopwatch notices compilations, too, even in single
+# runs such as these:
 import time
 
 
@@ -162,18 +163,54 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
     stopwatch(fast_loop, 14, num_loops)
 
 # %%
-# When the second call runs, where is the loop? It has already happened. Python counted to a million
-# during tracing, and because counting left nothing to record, the program just returns its
-# argument. For shapes it is the same story:
+# Where is the loop when the second call runs? It is over: Python counted to a million during
+# tracing, and because counting left nothing to record, the program just returns its argument. A new
+# shape needs a new program in the same way:
 fast_fives = jax.jit(fives, static_argnums=0)
 for columns in (5, 5, 6):
     stopwatch(fast_fives, columns)
 
 # %%
+# A closure fixes a value, too
+# ----------------------------
+# Instead of declaring an argument static, you can fill it in before ``jit`` sees the function, with
+# :func:`functools.partial` or with a function inside another. Python then keeps the value, and
+# ``jit`` never hears of an argument. How often does this compile?
+from functools import partial
+
+counted_fives = counting(fives)
+for _ in range(3):
+    jax.jit(partial(counted_fives, columns=5))()
+    print("compilations so far:", counted_fives.traces)
+
+# %%
+# Each ``partial`` is a new function to JAX, even if it holds the same value. So make and compile
+# each one once, and keep the result for later calls. (A static argument does this for you, because
+# JAX keeps a program for each value.)
+#
+# What if the value is an array? An array that a function finds outside becomes a constant of its
+# program. Compare the lengths of the two programs that JAX hands to the compiler:
+million = jnp.linspace(0.0, 1.0, 1_000_000)
+
+
+def times_outside(factor):
+    return factor * million
+
+
+as_constant = jax.jit(times_outside).lower(2.0)
+as_argument = jax.jit(jnp.multiply).lower(2.0, million)
+for name, program in (("constant", as_constant), ("argument", as_argument)):
+    print(f"{name}: {len(program.as_text()):9,} characters")
+
+# %%
+# All of the million numbers are in the first program, where they take memory and the compiler has
+# to read them. And if ``million`` later becomes the name of another array, the program keeps the
+# old one. So close over settings and small tables, and pass large arrays as arguments.
+#
 # Unroll a loop, or keep it a loop
 # --------------------------------
-# What if the loop does something? Then it leaves its operations in the program, as many times as it
-# ran. Take the cosine of a thousand numbers, and the cosine of that, and so on:
+# A loop that does something leaves its operations in the program, as many times as it ran. Take the
+# cosine of a thousand numbers, and the cosine of that, and so on:
 x = jnp.linspace(0.0, 1.0, 1000)
 
 
@@ -187,10 +224,10 @@ jax.make_jaxpr(cosines_unrolled, static_argnums=1)(x, 4)
 
 
 # %%
-# Four steps, four lines. With a million, JAX would have a million lines to trace, optimise and
-# translate. The alternative is a loop that runs on the device: :func:`jax.lax.fori_loop` takes the
-# function that does one step. To the compiler it is one operation, and the number of steps may be
-# traced:
+# Four steps became four lines, so a million steps would be a million lines to trace, optimise and
+# translate. The alternative is a loop that runs on the device. :func:`jax.lax.fori_loop` takes the
+# function that does one step, and is a single operation to the compiler, so the number of steps may
+# be traced:
 def cosines(x, steps):
     return jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
 
@@ -202,31 +239,18 @@ for steps in (1, 10, 100, 1000):
 print("compilations:", counted_cosines.traces)
 
 # %%
-# One compilation serves all numbers of steps. The values converge to 0.739085, the only number
-# that is its own cosine. How far from these are the values of the unrolled loop?
+# One compilation serves all numbers of steps. The values converge to 0.739085, the only number that
+# is its own cosine. And does the unrolled loop compute the same? This is the largest difference
+# after a hundred steps:
 static_cosines = jax.jit(cosines_unrolled, static_argnames="steps")
 float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
 
 # %%
-# If you don't know the number of steps beforehand, :func:`jax.lax.while_loop` goes on for as long
-# as a condition holds. This one stops when a step no longer changes much:
-def still_moving(x):
-    return abs(jnp.cos(x) - x) > 1e-5
-
-
-@jax.jit
-def settle(x):
-    return jax.lax.while_loop(still_moving, jnp.cos, x)
-
-
-print(f"{settle(0.5):.3f}")
-
-# %%
 # What does each kind of loop cost? An unrolled program grows with every step, so its first call
 # should take longer and longer, while that of ``fori_loop`` shouldn't. Later calls are harder to
-# guess. Of the unrolled program, the compiler sees all steps at once, and there is no loop to run.
-# Several fresh processes measure both for more and more steps:
+# guess, because the compiler sees all steps of the unrolled program at once, and there is no loop
+# left to run. Several fresh processes measure both for more and more steps:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
 
@@ -254,7 +278,7 @@ _ = figures.scaling(
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
 # :measured:`first_rolled` with ``fori_loop``. Yet even with a single step, where there is nothing
-# to unroll, a new static value costs a compilation. Compare that with a call whose value is known:
+# to unroll, a new static value means a compilation. Compare that with a call whose value is known:
 one_step = results.only(UNROLLED, steps=1)
 new_value = one_step.first_call
 known_value = one_step.time
@@ -288,9 +312,9 @@ unrolling_pays
 # save is what a step costs besides its cosines: counting, starting a kernel, and moving a thousand
 # numbers through memory. The cosines have to be computed either way.
 #
-# But speed isn't the only reason for a static number of steps. :func:`jax.grad` goes through a loop
-# backwards and needs a value from each step. With a traced bound, JAX can't know how much memory to
-# set aside for them:
+# But speed isn't the only reason for a static number of steps. To take a gradient, JAX goes through
+# the loop backwards and needs a value from each step. With a traced bound, it can't know how much
+# memory to set aside for these values:
 try:
     jax.grad(fast_cosines)(0.5, 3)
 except ValueError as error:
@@ -298,16 +322,17 @@ except ValueError as error:
 
 # %%
 # With a static bound, ``fori_loop`` becomes a :func:`jax.lax.scan`, which can be differentiated and
-# still compiles a single step:
+# still compiles a single step. :doc:`The page on loops </tutorials/transformations/loops>` compares
+# the kinds of loops in JAX:
 slope = jax.grad(jax.jit(cosines, static_argnames="steps"))
 print(slope(0.5, steps=3), jax.grad(cosines_unrolled)(0.5, 3))
 
 # %%
 # When shapes keep changing, pad to a few
 # ---------------------------------------
-# A loop can move into the program, but a shape can't: JAX compiles for each new one, whether a
+# A loop can move into the program, but a shape can't: JAX compiles for each new shape, whether a
 # static number asked for it or an array brought it along. Suppose that measurements arrive in
-# arrays of all lengths, and you want their means:
+# arrays of many lengths, and that you want the mean of each:
 from jaxcap.kernels import loops
 
 arrays = loops.measurements(20)
@@ -318,15 +343,15 @@ print(len(arrays), "arrays,", mean.traces, "compilations")
 
 # %%
 # To get by with fewer programs, allow only a few lengths. Append zeros until the length is a power
-# of two, and pass on the true length as an ordinary, traced number, so that the zeros can be left
-# out of the mean:
+# of two, and pass the true length on as an ordinary, traced number, so that the mean can leave out
+# the zeros:
 from jaxcap.report.source import Source
 
 Source(loops.padded, loops.mean_of_first, loops.means_padded)
 
 # %%
-# At worst, this computes with almost twice as many numbers as needed. In return, how many programs
-# does it take?
+# At worst, padding makes the program compute with almost twice as many numbers as needed. In
+# return, how many programs does it take?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
 means = loops.means_padded(fast_mean_padded, arrays)
@@ -339,7 +364,7 @@ compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 
 
 # %%
-# NumPy does the padding. JAX would have to compile the padding for each length, and you'd be back
+# NumPy does the padding, because JAX would have to compile it for each length, and you'd be back
 # where you began. Here is the time that passes in this process, array by array, when nothing has
 # been compiled yet:
 def mean_after_padding(a):
@@ -390,13 +415,13 @@ padding_costs = claim(
 padding_costs
 
 # %%
-# So padding is for data that keeps bringing new lengths. It saves compilations, and nothing else.
+# Padding saves compilations, and nothing else, so it is for data that keeps bringing new lengths.
 #
 # Static arguments must be hashable
 # ---------------------------------
 # JAX can trace numbers, arrays, and nests of them. Anything else that a function takes, such as a
-# string, has to be static. JAX looks up the program for a static value in a dictionary, so the
-# value needs a hash. A list has none:
+# string, has to be static. Because JAX looks up the program for a static value in a dictionary, the
+# value needs a hash, and a list has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:
@@ -410,7 +435,7 @@ total(matrix, axis=(0, 1))
 
 # %%
 # If you have several settings, keep them in a frozen dataclass, which is hashable if its fields
-# are, and equal to any other with the same values. Beware of plain classes. They are hashable, too,
+# are, and equal to any other with the same values. Beware of plain classes: they are hashable, too,
 # but each object equals only itself:
 from dataclasses import dataclass
 
@@ -443,13 +468,14 @@ for kind in (Frozen, Plain):
     print(f"{kind.__name__:6} compilations in 5 calls: {sums.traces}")
 
 # %%
-# The plain class is worse than an error. Everything works, and every call compiles.
+# The plain class is worse than an error, because everything works while every call compiles.
 #
 # Takeaway
 # --------
-# Make an argument static if it decides what the program is: a shape, an axis, or a switch between
-# two methods. Leave it traced if it is a number to compute with. A call with a new static value
-# took as long as :measured:`new_in_calls` calls with a known one here, so let new values be rare.
+# Make an argument static, or fill it in beforehand, if it decides what the program is: a shape, an
+# axis, or a switch between two methods. Leave it traced if it is a number to compute with. A call
+# with a new static value took as long as :measured:`new_in_calls` calls with a known one here, so
+# let new values be rare.
 #
 # Often you needn't make an argument static at all. Choose between two values with ``where`` or
 # ``cond``, let ``fori_loop`` or ``while_loop`` take the number of steps, and pad lengths that keep
@@ -457,4 +483,4 @@ for kind in (Frozen, Plain):
 # :measured:`compiled_exact`.
 #
 # Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
-# :doc:`gradients </tutorials/transformations/grad>`.
+# :doc:`what grad computes </tutorials/transformations/grad>`.

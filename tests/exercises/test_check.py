@@ -334,6 +334,65 @@ def slope_in_float32(w: Any, x: Any) -> Any:
     return scaled_slope(w.astype("float32"), x.astype("float32"))
 
 
+def predict(weights: Any, offset: Any, features: Any) -> Any:
+    return jnp.tanh(weights @ features) + offset
+
+
+def predict_all(axis: int = 1, out_axes: int = 0) -> Callable[..., Any]:
+    return jax.vmap(predict, in_axes=(None, None, axis), out_axes=out_axes)
+
+
+def predict_in_python(weights: Any, offset: Any, columns: Any) -> Any:
+    return jnp.stack([predict(weights, offset, column) for column in columns.T])
+
+
+def predict_in_turn(weights: Any, offset: Any, columns: Any) -> Any:
+    return jax.lax.map(partial(predict, weights, offset), columns.T)
+
+
+def likeness(a: Any, b: Any) -> Any:
+    return jnp.exp(-jnp.sum((a - b) ** 2))
+
+
+def table_in_python(first: Any, second: Any) -> Any:
+    return jnp.array([[likeness(a, b) for b in second] for a in first])
+
+
+table = jax.vmap(jax.vmap(likeness, in_axes=(None, 0)), in_axes=(0, None))
+transposed_table = jax.vmap(jax.vmap(likeness, in_axes=(0, None)), in_axes=(None, 0))
+
+
+def logistic_loss(weights: Any, features: Any, label: Any) -> Any:
+    score = jnp.dot(weights, features)
+    return jnp.logaddexp(0, score) - label * score
+
+
+each_slope = jax.vmap(jax.grad(logistic_loss), in_axes=(None, 0, 0))
+
+
+def pulls(*args: Any) -> Any:
+    return jnp.linalg.norm(each_slope(*args), axis=1)
+
+
+def pulls_in_python(weights: Any, features: Any, labels: Any) -> Any:
+    slopes = [
+        jax.grad(logistic_loss)(weights, *pair) for pair in zip(features, labels, strict=True)
+    ]
+    return jnp.linalg.norm(jnp.stack(slopes), axis=1)
+
+
+def share(features: Any, total: Callable[[Any, str], Any] = jax.lax.psum) -> Any:
+    return features / total(features, "examples")
+
+
+def sum_of_all(features: Any, axis: str) -> Any:
+    return jax.lax.psum(features.sum(), axis)  # type: ignore[no-untyped-call]
+
+
+def sum_over_unknown_axis(features: Any, _: str) -> Any:
+    return jax.lax.psum(features, "batch")  # type: ignore[no-untyped-call]
+
+
 COMPARISON = make_pair([1e-3] * 6, [4e-3] * 6)
 COUNT = itertools.count(1)
 static = partial(jax.jit, static_argnums=(1,))
@@ -410,6 +469,11 @@ RIGHT: dict[str, Any] = {
     "13.3": length,
     "13.4": scaled_slope,
     "13.5": partial(jnp.matmul, preferred_element_type="float32"),
+    "14.1": (True, False, True, True, False),
+    "14.2": predict_all(),
+    "14.3": table,
+    "14.4": pulls,
+    "14.5": share,
 }
 
 
@@ -736,6 +800,27 @@ WRONG: list[tuple[str, Any, str]] = [
     ("13.5", lambda a, b: a.astype("float32") @ b.astype("float32"), "longer copies"),
     ("13.5", lambda *_: jnp.zeros((2, 2)), "it returned other values"),
     ("13.5", lambda a, b: float((a @ b).sum()), "expected a JAX array"),
+    ("14.1", (True, True, True, True, False), "call 2.* four entries"),
+    ("14.1", (True, False, True, False, False), "call 4.* a vector times a matrix"),
+    ("14.2", predict_all(axis=0), "from a row of the matrix"),
+    ("14.2", predict_all(out_axes=1), "each example has a column"),
+    ("14.2", lambda w, b, x: jnp.tanh(w @ x) + b, "each example has a column"),
+    ("14.2", jax.vmap(predict), "it raised ValueError: vmap"),
+    ("14.2", predict_in_python, "Python loops: tanh"),
+    ("14.2", predict_in_turn, "one example after another"),
+    ("14.3", transposed_table, "the transposed table"),
+    ("14.3", jax.vmap(likeness), "it raised ValueError: vmap got inconsistent sizes"),
+    ("14.3", table_in_python, "Python loops: exp"),
+    ("14.4", each_slope, "Return the length of each"),
+    ("14.4", lambda *args: pulls(*args) / 6, "gradients of the mean"),
+    ("14.4", lambda *args: jnp.linalg.norm(each_slope(*args).mean(0)), "the mean gradient"),
+    ("14.4", lambda *args: jnp.linalg.norm(each_slope(*args).sum(0)), "added up before"),
+    ("14.4", pulls_in_python, "Python loops: dot_general"),
+    ("14.5", lambda features: features / features.sum(), "an example's own features"),
+    ("14.5", partial(share, total=jax.lax.pmean), "the mean over the batch"),
+    ("14.5", partial(share, total=sum_of_all), "the sum of all features"),
+    ("14.5", partial(share, total=sum_over_unknown_axis), "it raised NameError"),
+    ("14.5", lambda x: x, "other values"),
 ]
 
 

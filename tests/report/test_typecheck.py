@@ -98,3 +98,26 @@ def test_source_that_is_not_python_is_refused(
     monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
     with pytest.raises(SyntaxError):
         run_checker(checker, "def half(")
+
+
+@pytest.mark.parametrize("of_user", ["", "/cache/of/user"])
+def test_mypy_reads_libraries_once_or_uses_the_cache_that_the_user_names(
+    of_user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = []
+
+    def run(*_: Any, env: dict[str, str], **__: Any) -> SimpleNamespace:
+        folders.append(env["MYPY_CACHE_DIR"])
+        return SimpleNamespace(returncode=0, stdout="", stderr="")
+
+    monkeypatch.delenv("MYPY_CACHE_DIR", raising=False)
+    if of_user:
+        monkeypatch.setenv("MYPY_CACHE_DIR", of_user)
+    monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
+    monkeypatch.setattr(subprocess, "run", run)
+    for _ in range(2):
+        run_checker("mypy", "")
+    first, second = folders
+    assert first == second
+    assert first == of_user or not of_user
+    assert first

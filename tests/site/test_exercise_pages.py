@@ -33,6 +33,7 @@ SOLUTIONS = {
     "11_faults": "of_layer.values()",
     "12_sharding": "out_sharding=everybody",
     "13_bits": "scaled.astype",
+    "14_vmap": "in_axes=(None, None, 1)",
 }
 
 

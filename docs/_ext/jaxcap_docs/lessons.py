@@ -27,6 +27,7 @@ PAGES = {
     "tutorials/transformations/grad": ("Batches", "Gradients", "PyTorch"),
     "exercises/3_gradient": ("Gradients",),
     "tutorials/transformations/vmap": ("Batches", "Gradients"),
+    "exercises/14_vmap": ("Batches", "Gradients"),
     "tutorials/transformations/loops": ("Batches", "Compilation", "Gradients"),
     "exercises/6_loops": ("Batches", "Compilation", "Gradients"),
     "tutorials/transformations/updates": ("Arrays and NumPy", "Compilation", "Memory"),

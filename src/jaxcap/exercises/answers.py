@@ -843,6 +843,104 @@ def long_product(answer: Any) -> str:
     return ""
 
 
+def mapped_predictions(answer: Any) -> str:
+    """Grade predictions for examples in columns, which the result has in rows."""
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((2, 3), np.float32)
+    for examples in (3, 5):
+        columns = rng.standard_normal((3, examples), np.float32)
+        args = jnp.asarray(weights), 0.5, jnp.asarray(columns)
+        expected, found = _predict(weights, columns), _call(answer, *args)
+        # Where there are as many examples as features, a wrong axis doesn't raise.
+        if examples == 3 and _same(found, _predict(weights, columns.T)):
+            raise WrongError(
+                "each prediction was made from a row of the matrix. Which axis has the examples?"
+            )
+        if _same(found, expected.T):
+            raise WrongError("the values are right, but each example has a column. Give it a row.")
+        _require_values(found, expected)
+        _require_no_loop(answer, args, "tanh", examples)
+    return ""
+
+
+def _predict(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return np.asarray(np.tanh(weights @ columns) + 0.5).T
+
+
+def table_of_pairs(answer: Any) -> str:
+    """Grade the likeness of each point of one matrix to each of another."""
+    rng = np.random.default_rng(0)
+    first, second = (rng.standard_normal((points, 2), np.float32) for points in (3, 4))
+    expected = np.exp(-((first[:, None] - second) ** 2).sum(axis=-1))
+    args = jnp.asarray(first), jnp.asarray(second)
+    found = _call(answer, *args)
+    if _same(found, expected.T):
+        raise WrongError("this is the transposed table. Which of the two vmaps is the outer one?")
+    _require_values(found, expected)
+    _require_no_loop(answer, args, "exp", 3)
+    return ""
+
+
+def pulls(answer: Any) -> str:
+    """Grade the length of each example's gradient of the logistic loss."""
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal(3, np.float32)
+    features = rng.standard_normal((6, 3), np.float32)
+    labels = np.array([0, 1, 1, 0, 1, 0], np.float32)
+    slopes = (1 / (1 + np.exp(-features @ weights)) - labels)[:, None] * features
+    expected = np.linalg.norm(slopes, axis=1)
+    args = jnp.asarray(weights), jnp.asarray(features), jnp.asarray(labels)
+    found = _call(answer, *args)
+    for mistake, wrong in (
+        ("these are the gradients. Return the length of each", slopes),
+        ("these are gradients of the mean. Map a gradient of one loss", expected / 6),
+        ("this is the length of the mean gradient", np.linalg.norm(slopes.mean(axis=0))),
+        (
+            "the gradients were added up before their length was taken",
+            np.linalg.norm(slopes.sum(0)),
+        ),
+    ):
+        if _same(found, wrong):
+            raise WrongError(f"{mistake}.")
+    _require_values(found, expected)
+    _require_no_loop(answer, args, "dot_general", 6)
+    return ""
+
+
+def share(answer: Any) -> str:
+    """Grade a function of one example that divides each feature by its sum over the batch."""
+    batch = np.array([[1, 10, 5], [3, 30, 1]], np.float32)
+    found = jax.vmap(partial(_call, answer), axis_name="examples")(jnp.asarray(batch))
+    for mistake, total in (
+        ("this divides by the sum of an example's own features", batch.sum(axis=1, keepdims=True)),
+        ("this divides by the mean over the batch. Add up", batch.mean(axis=0)),
+        ("this divides by the sum of all features. Each has a sum of its own", batch.sum()),
+    ):
+        if _same(found, batch / total):
+            raise WrongError(f"{mistake}.")
+    _require_values(found, batch / batch.sum(axis=0))
+    return ""
+
+
+def _same(found: Any, values: Any) -> bool:
+    """Whether an answer has the shape of some values, and is near them."""
+    return np.shape(found) == np.shape(values) and np.allclose(found, values)
+
+
+def _require_no_loop(answer: Any, args: tuple[Any, ...], operation: str, examples: int) -> None:
+    """Refuse a loop: in Python, it records an operation again for each example."""
+    recorded = _recorded(answer, *args)
+    if re.search(r"\b(?:scan|while)\[", recorded):
+        raise WrongError(
+            "the values are right, but a loop takes one example after another. Map it."
+        )
+    if len(re.findall(rf"= {operation}\b", recorded)) >= examples:
+        raise WrongError(
+            f"the values are right, but Python loops: {operation} is recorded once for each "
+            "example. vmap records it once for all."
+        )
+
+
 def _recorded(function: Callable[..., Any], *args: Any) -> str:
     """Return what JAX records of a call, without the colours that it has in a notebook."""
     recorded = jax.make_jaxpr(function)(*args)

@@ -383,4 +383,17 @@ _GRADERS: dict[str, answers.Grader] = {
     "13.3": answers.length,
     "13.4": answers.scaled_slope,
     "13.5": answers.long_product,
+    "14.1": answers.Explained(
+        {
+            "call 1": (True, "Four rows of three numbers meet four others."),
+            "call 2": (False, "Axis 0 of x has four entries, and axis 0 of y has three."),
+            "call 3": (True, "Each row of x meets a column of y, and both have three numbers."),
+            "call 4": (True, "Each row of x meets all of y, as a vector times a matrix."),
+            "call 5": (False, "All of x meets a row of y, and has one number too few for it."),
+        }
+    ),
+    "14.2": answers.mapped_predictions,
+    "14.3": answers.table_of_pairs,
+    "14.4": answers.pulls,
+    "14.5": answers.share,
 }
