@@ -44,7 +44,6 @@ LONGER = {
     "memory": 13,
     "precision": 16,
     "releases": 13,
-    "scaling_out": 15,
     "second_process": 17,
     "static_arguments": 14,
     "timing": 24,
