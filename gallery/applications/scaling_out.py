@@ -67,10 +67,10 @@ Source(compare_ways)
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
-# They do, but for rounding. The last line says how the devices talk: by an *all-reduce*, which adds
-# up numbers from all of them and gives everybody the sum. In ``by_compiler``, XLA put the
-# all-reduce in. The batch is split and the gradient is a mean over the batch, so adding up is the
-# step in which a device needs the others.
+# All three agree with one device, but for rounding. The last line says how the devices talk: by an
+# *all-reduce*, which adds up numbers from all of them and gives everybody the sum. In
+# ``by_compiler``, XLA put the all-reduce in. The batch is split and the gradient is a mean over the
+# batch, so adding up is the step in which a device needs the others.
 #
 # Which of the three should you write? That depends on who should decide about the messages, you or
 # XLA.

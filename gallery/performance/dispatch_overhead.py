@@ -136,10 +136,10 @@ hoisting_pays = claim(
 hoisting_pays
 
 # %%
-# It can get worse. JAX remembers a program by the function it came from, so where a ``lambda`` or a
-# ``partial`` is made anew inside the call, the search finds nothing. How often will JAX trace in
-# each of these loops? A ``print`` in a traced function runs once for each trace, so it counts for
-# us:
+# A wrapper in each call can cost more still. JAX remembers a program by the function it came from,
+# so where a ``lambda`` or a ``partial`` is made anew inside the call, the search finds nothing. How
+# often will JAX trace in each of these loops? A ``print`` in a traced function runs once for each
+# trace, so it counts for us:
 from functools import partial
 
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
@@ -159,8 +159,9 @@ for _ in range(3):
     jax.jit(partial(multiply))(*matrices)
 
 # %%
-# Once, and three times: a new function is traced in each call, and compiled after each trace. The
-# fifth mistake of :doc:`how to time JAX </tutorials/performance/timing>` measures what that costs.
+# The first loop traced once, and the second three times, because a new function is traced in each
+# call, and compiled after each trace. The fifth mistake of
+# :doc:`how to time JAX </tutorials/performance/timing>` measures what that costs.
 #
 # Another habit to question: mixing kinds of arrays
 # -------------------------------------------------
@@ -196,8 +197,8 @@ by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# They agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX compiled: how
-# many times as long will a hundred sines take as one?
+# Both answers agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX
+# compiled: how many times as long will a hundred sines take as one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
     chains,

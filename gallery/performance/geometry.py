@@ -14,7 +14,7 @@ sentences that sum them up, tests gradients, and writes the conclusion.
 # The library took its gradients from autograd, which wraps NumPy and records what it does. The
 # notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
 # use a GPU, and it computes at NumPy's speed at best. JAX compiles, maps and differentiates, on
-# whatever device there is. Against it speaks
+# whatever device there is. The case against JAX is
 # :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
 # numbers as for a million.
 #
@@ -66,10 +66,11 @@ title = "Time on JAX's arrays, over that on NumPy's"
 Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
-# Not quite. In the notebook's own tables, NumPy's ratio lies in that range, but autograd's lies
-# below it. Of JAX's two ratios, one is near a third and the other near two thirds. It happens to
-# all of us that we sum up a table by the number that pleased us most, so publish the table with the
-# sentence. (The column *now* shows whether the sentence would be right today.)
+# The sentence isn't quite right. In the notebook's own tables, NumPy's ratio lies in that range,
+# but autograd's lies below it. Of JAX's two ratios, one is near a third and the other near two
+# thirds. It happens to all of us that we sum up a table by the number that pleased us most, so
+# publish the table with the sentence. (The column *now* shows whether the sentence would be right
+# today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
@@ -206,11 +207,11 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Only the weighting, whose steps ``jit`` can fuse, and which is cheap compared with the solution.
-# So if JAX is behind at every size, look for what it pays on top: on small systems the call, and on
-# larger ones perhaps the hand-over to other threads, or a slower routine. We haven't measured
-# which. (If a note below the times says that processes were *in different modes*, the same call
-# took quite different times in different processes, and no single number describes it.)
+# All that ``jit`` can fuse is the weighting, which is cheap compared with the solution. So if JAX
+# is behind at every size, look for what it pays on top: on small systems the call, and on larger
+# ones perhaps the hand-over to other threads, or a slower routine. We haven't measured which. (If a
+# note below the times says that processes were *in different modes*, the same call took quite
+# different times in different processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------

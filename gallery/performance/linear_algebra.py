@@ -159,6 +159,7 @@ def best_share(result):
     return ceilings[result.device].least_time_s(cost, "float64") / best_s
 
 
+# %%
 rows = []
 for name in names:
     result = results.only(name, task="product")

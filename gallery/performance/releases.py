@@ -266,10 +266,10 @@ less_time, more_time = str(len(faster)), str(len(slower))
 many = f"{len(steps):,}"
 
 # %%
-# It depends on your program. On the machine of this recording, :measured:`less_time` of
-# :measured:`count` take less time under the newest release than under the oldest, and
-# :measured:`more_time` take more. For the others, the difference is uncertain or below a tenth, or
-# NumPy's time changed as well.
+# Whether JAX has become faster depends on your program. On the machine of this recording,
+# :measured:`less_time` of :measured:`count` take less time under the newest release than under the
+# oldest, and :measured:`more_time` take more. For the others, the difference is uncertain or below
+# a tenth, or NumPy's time changed as well.
 #
 # A test that raises one false alarm in twenty has plenty of opportunity in the :measured:`many`
 # comparisons from one release to the next. So before you report a regression, measure each release

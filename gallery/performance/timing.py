@@ -54,8 +54,8 @@ ready_s = stopwatch(lambda: product(a, b).block_until_ready())
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# That was one call each. The experiment measured both times again and again. In its table, *time*
-# includes the waiting, and *until it returns* is what an impatient clock shows:
+# The stopwatch timed one call each. The experiment measured both times again and again. In its
+# table, *time* includes the waiting, and *until it returns* is what an impatient clock shows:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
 pairs["stopping too early"] = awaited.dispatch.value, awaited.time.value
@@ -261,11 +261,11 @@ print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# If none do, these processes happened to agree, and any of them would have told you the same. But
-# you know that only because there were several. The middle line is what a single run could have
-# told you, on a good day and on a bad one. The last line is what this site prints: the median over
-# several fresh processes, with the interval in which the number should lie if as many processes
-# measure it again.
+# If none of them lie outside, these processes happened to agree, and any of them would have told
+# you the same. But you know that only because there were several. The middle line is what a single
+# run could have told you, on a good day and on a bad one. The last line is what this site prints:
+# the median over several fresh processes, with the interval in which the number should lie if as
+# many processes measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
