@@ -165,7 +165,8 @@ figures.label_ends(axes)
 # %%
 # If you see only one line, the three lie on top of each other, as they should. They needn't agree
 # to the last bit, because eight devices add up in another order than one does. That rounds
-# differently, and each step carries the difference on. The title says how large it became.
+# differently, and each step carries the difference on. The title says how large the difference
+# became.
 #
 # What does it cost, and what does it gain?
 # -----------------------------------------

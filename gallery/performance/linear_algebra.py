@@ -78,7 +78,7 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# With the mean and the sum, libraries can differ for two reasons. The mean *is* a sum, divided by
+# For the mean and the sum, libraries can differ for two reasons. The mean *is* a sum, divided by
 # the count. NumPy and PyTorch pass over the matrix twice, because neither call knows of the other,
 # whereas JAX compiles both together: XLA sees the same sum twice, and computes it once. And on a
 # CPU, NumPy sums on a single thread, while the other two can use several, which matters if one
@@ -114,9 +114,9 @@ for device, limit in ceilings.items():
 
 # %%
 # A task takes at least the time that its operations need, and at least the time that its bytes
-# need. The longer of the two is its limit. A product of two matrices of ``n`` rows takes ``2 *
-# n**3`` operations, and so does an inverse; a sum reads the matrix once. What share of its limit
-# does each task reach?
+# need. The longer of the two is its limit. A product of two matrices of ``n`` rows takes 2n³
+# operations, and so does an inverse; a sum reads the matrix once. What share of its limit does each
+# task reach?
 
 
 def share_of_limit(result):
@@ -214,12 +214,12 @@ print(f"{share_of_limit(product).short} times the limit with waiting")
 # You can test other people's numbers in the same way: when somebody reports the time of a product,
 # count its operations.
 #
-# An identity exposes a wrong answer
-# ----------------------------------
-# What the limit is to a time, a known property is to an answer. Take the random matrices. Each
-# library draws numbers of its own, so to compare them element by element would tell us nothing. But
-# uniform numbers from 0 to 1 have the mean 0.5. Their sum misses its expected value by chance, and
-# theory says by how much:
+# A known property exposes a wrong answer
+# ---------------------------------------
+# To test an answer, look for a property that it must have. Take the random matrices. Each library
+# draws numbers of its own, so to compare them element by element would tell us nothing. But uniform
+# numbers from 0 to 1 have the mean 0.5. Their sum misses its expected value by chance, and theory
+# says by how much:
 size = points["generate"]
 expected, deviation = linalg.uniform_moments(size)["sum"]
 rows = []
@@ -285,10 +285,10 @@ Table(f"Products by JAX on {device}", headers, rows)
 # %%
 # What do fewer bits cost?
 # ------------------------
-# A setting called ``precision`` decides whether JAX may round the input of a float32 product to
-# such a format, and the default favours speed. Pass the setting to a call, or set it for a block
-# with :func:`jax.default_matmul_precision`. How far are the products under three settings from
-# NumPy's in 64 bits?
+# A setting called ``precision`` decides whether JAX may round the input of a float32 product to one
+# of these shorter formats, and the default favours speed. Pass the setting to a call, or set it for
+# a block with :func:`jax.default_matmul_precision`. How far are the products under three settings
+# from NumPy's in 64 bits?
 truth = matrix @ matrix
 x = jnp.asarray(matrix, jnp.float32)
 
