@@ -44,8 +44,9 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # law would. Our correction divides by the slope, so a smaller factor means a steeper slope.
 # Statisticians say that noise *attenuates*, or weakens, the factor.
 #
-# More data won't help: even with infinitely many readings, the fit would be too steep, by the noise
-# of a reading (its variance is ``_reading_variance``) compared with the spread of the truth:
+# More data won't help. Even with infinitely many readings, the fit would be too steep, and the more
+# so, the larger the noise of a reading (its variance is ``_reading_variance``) is beside the spread
+# of the truth:
 Source(calibration.least_squares_limit)
 
 # %%

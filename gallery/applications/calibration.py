@@ -30,10 +30,10 @@ reference, reading = calibration.sensors(seed=0)
 print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 
 # %%
-# To calibrate the cheap sensor is to run its law backwards: subtract the offset, and divide by the
-# slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings :math:`(b - o) /
-# s` come close to the reference :math:`a`. How close? We take the root of the mean squared
-# difference:
+# Calibrating the cheap sensor means running its law backwards: subtract the offset, and divide by
+# the slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings
+# :math:`(b - o) / s` come close to the reference :math:`a`. How close? We take the root of the mean
+# squared difference:
 #
 # .. math::
 #

@@ -74,8 +74,8 @@ for dtype in ("float64", "float32"):
         many_fits[dtype] = jax.device_get(fit_all(*data, START, limits))
 
 # %%
-# How far is the worst fit from the closed form, among those that reported success and among those
-# that reported failure?
+# Among the fits that reported success, and among those that reported failure, how far is the worst
+# from the closed form?
 rows = []
 for dtype, found in many_fits.items():
     distance = abs(found.x - many_exact).max(axis=1)
@@ -148,7 +148,7 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 #
 # A failure to take seriously
 # ---------------------------
-# May you ignore failures, then? Try another start, in 64 bits:
+# Can you ignore every failure, then? Try another start, in 64 bits:
 with jax.enable_x64(True):
     lost = fit_inside_jax(reference, reading, np.array([2.0, 2.0]))
     steepness = abs(jax.grad(rmse)(lost.x, reference, reading)).max()

@@ -107,7 +107,7 @@ experiments.tabulate(results, "einsum")
 #
 # eig, where LAPACK does the work
 # -------------------------------
-# To find the eigenvalues of a general matrix is real work, so the larger the matrix, the less
+# Finding the eigenvalues of a general matrix is real work, so the larger the matrix, the less
 # dispatch should count. NumPy calls LAPACK for this. What does JAX call? Its program names the
 # routine:
 import re
@@ -120,11 +120,10 @@ print(f"on this {jax.default_backend()}: {solver}")
 # %%
 # A name with ``lapack`` stands for a routine of the library that NumPy uses, too, called from
 # within XLA. But the two don't do the same work: JAX computes in the 32 bits of its input, while
-# ``numpy.linalg`` converts the matrix to 64 bits, computes, and converts the result back. Remember
-# that when you read the times of ``eig``, ``svd`` and ``solve``: part of what JAX gains there may
-# be due to fewer bits. On a GPU, :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER,
-# where the installed version is new enough; MAGMA, if you install it; and LAPACK on the host, with
-# the matrix sent there and back.
+# ``numpy.linalg`` converts the matrix to 64 bits, computes, and converts the result back. So part
+# of what JAX gains in the times of ``eig``, ``svd`` and ``solve`` may be due to fewer bits. On a
+# GPU, :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER, where the installed version is
+# new enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back.
 #
 # Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
 # matrix times the vector:
@@ -259,11 +258,11 @@ except NotImplementedError as error:
 
 # %%
 # The first gradient exists, and a difference quotient would find it. But JAX's formula for ``svd``
-# divides by differences between squares of singular values, and the singular values of an
-# orthogonal matrix are all 1. The second doesn't exist for every matrix, so JAX refuses it until
-# you promise that yours are suitable, whereas autograd computes it unasked. (Eigenvalues alone,
-# from :func:`jax.numpy.linalg.eigvals`, have gradients.) So before you move, differentiate at your
-# users' matrices, and above all at the special ones.
+# divides by differences between squares of singular values, and where the singular values are all
+# 1, as those of an orthogonal matrix are, it divides by zero. The second doesn't exist for every
+# matrix, so JAX refuses it until you promise that yours are suitable, whereas autograd computes it
+# unasked. (Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have gradients.) So before you
+# move, differentiate at your users' matrices, and above all at the special ones.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------
@@ -271,7 +270,7 @@ except NotImplementedError as error:
 # thousands of rotations. Then a move may pay, because ``jit`` around the loop and ``vmap`` over the
 # matrices turn many calls into one. This page hasn't measured how much that gains, so time your own
 # loop before you decide. If a step of the loop looks for the nearest orthogonal matrices, for
-# instance, the function above for a single matrix will do as it is:
+# instance, you can take the function above as it is, although it was written for a single matrix:
 all_nearest = jax.jit(jax.vmap(nearest_orthogonal))
 shape = (1000, 3, 3)
 many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)

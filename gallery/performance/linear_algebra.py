@@ -217,7 +217,7 @@ print(f"{share_of_limit(product).short} times the limit with waiting")
 # A known property exposes a wrong answer
 # ---------------------------------------
 # To test an answer, look for a property that it must have. Take the random matrices. Each library
-# draws numbers of its own, so to compare them element by element would tell us nothing. But uniform
+# draws numbers of its own, so comparing them element by element would tell us nothing. But uniform
 # numbers from 0 to 1 have the mean 0.5. Their sum misses its expected value by chance, and theory
 # says by how much:
 size = points["generate"]

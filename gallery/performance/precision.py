@@ -124,7 +124,7 @@ _ = figure.legend(loc="outside right center")
 reliability.table_of_intervals(audit, "time")
 
 # %%
-# And the ratios of two times:
+# Second, the ratios of two times:
 reliability.table_of_intervals(audit, "speed-up")
 
 # %%

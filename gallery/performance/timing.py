@@ -100,9 +100,9 @@ pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you. (The two needn't add
-# up. Our stopwatch ran after we had emptied all of JAX's caches, so its first call had more to
-# build than the one in the table.)
+# The table keeps the *first call* in a column of its own, and so should you. (Our average needn't
+# follow from the table, because we had emptied all of JAX's caches, so that our first call had more
+# to build.)
 #
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
 # doesn't compile. JAX files each compiled program under the function it came from, whichever
