@@ -43,8 +43,6 @@ LONGER = {
     "faults": 14,
     "memory": 13,
     "precision": 16,
-    "releases": 13,
-    "scaling_out": 15,
     "second_process": 17,
     "static_arguments": 14,
     "timing": 24,

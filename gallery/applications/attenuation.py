@@ -3,10 +3,10 @@ Why isn't the best fit the truth?
 =================================
 
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
-error. They aren't the sensor's, and with ten million readings they still wouldn't be. Nothing is
-wrong with the optimiser or with the data. We only asked for something other than the truth. This
-page shows where the fit ends up and why, and what an estimator has to know to do better. There is
-little JAX in it, because what you ask an optimiser to do matters in any library.
+error. They aren't the sensor's own, and ten million readings wouldn't change that. The optimiser
+and the data are fine, but we asked for something other than the truth. This page shows where the
+fit ends up and why, and what an estimator has to know to do better. There is little JAX in it,
+because what you ask of an optimiser matters in any library.
 """
 
 # %%
@@ -31,8 +31,8 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
     print(f"{label}: {rmse(parameters, reference, reading):.5f}", parameters)
 
 # %%
-# The truth has the larger error, as it must: nothing has a smaller error than the optimum. So no
-# better optimiser, and no longer search, would have found the truth.
+# The truth has the larger error, as it must, because nothing has a smaller error than the optimum.
+# So neither a better optimiser nor a longer search would have found the truth.
 #
 # Noise makes the fit too steep
 # -----------------------------
@@ -40,22 +40,27 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # Think of the largest reading. It is the largest partly because its noise happened to be positive,
 # so the best guess of the truth behind it is a little lower than it says. Likewise, the truth
 # behind the smallest reading is probably a little higher. A good guess therefore moves readings
-# towards the middle. The fit learns to do that: it multiplies readings by a smaller factor than the
-# law would. Multiplying by less means dividing by more, so the fitted slope is too steep.
-# Statisticians say that noise *attenuates*, or weakens, the factor. More data won't help. With
-# infinitely many readings, the fit would end up here:
-calibration.least_squares_limit()
+# towards the middle, and the fit learns to do that by multiplying them by a smaller factor than the
+# law would. Our correction divides by the slope, so a smaller factor means a steeper slope.
+# Statisticians say that noise *attenuates*, or weakens, the factor.
+#
+# More data won't help. Even with infinitely many readings, the fit would be too steep, and the more
+# so, the larger the noise of a reading (its variance is ``_reading_variance``) is beside the spread
+# of the truth:
+Source(calibration.least_squares_limit)
+
+# %%
+print("limit of slope and offset:", calibration.least_squares_limit())
 
 # %%
 # An estimator that knows about the noise
 # ----------------------------------------
-# To get at the law itself, an estimator needs something that these data don't say. Deming's
+# To get at the law itself, an estimator needs to know something that isn't in these data. Deming's
 # estimator asks in which proportion the two sensors err. It then looks for the line that is nearest
 # to the points, with distances measured in units of each sensor's noise. (With equal noise this is
-# orthogonal distance regression.) You find the proportion in data sheets, or in an afternoon of
-# showing both sensors the same thing many times. Here, the simulation knows the proportion, and we
-# pass it as the last argument:
-Source(calibration.deming)
+# orthogonal distance regression.) You find the proportion in data sheets, or by showing both
+# sensors the same thing many times. Here, the simulation knows it:
+Source(calibration.noise_ratio, calibration.deming)
 
 # %%
 ratio = calibration.noise_ratio(reference)
@@ -63,8 +68,8 @@ print(f"noise variance, readings over reference: {ratio:.0f}")
 print("Deming:", calibration.deming(reference, reading, ratio))
 
 # %%
-# Compare Deming's slope and offset with the truth above. With one set of data, a good result may be
-# luck. So let both estimators loose on a hundred sensors that follow the same law:
+# Compare Deming's slope and offset with the truth above. For a single sensor, a good result may be
+# luck, so let both estimators loose on a hundred sensors that follow the same law:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 many_exact = np.array([calibration.least_squares(*pair) for pair in pairs])
@@ -93,7 +98,8 @@ _ = plt.legend()
 # %%
 # Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more
 # readings would narrow it. The distance from its middle to the cross is bias, which no number of
-# readings removes. Here is the difference in numbers:
+# readings removes. How often does Deming's estimator come nearer to the truth, and where is the
+# middle of its cloud?
 by_least_squares = abs(many_exact - TRUE)[:, 0]
 by_deming = abs(across - TRUE)[:, 0]
 nearer = int((by_deming < by_least_squares).sum())
@@ -105,14 +111,14 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 # %%
 # Which of the two is right?
 # --------------------------
-# Both, for different questions. Suppose that you want to correct more readings of this sensor, as
-# widely spread as these. Then take least squares, because no line has a smaller error. But "towards
-# the middle" means the middle of *these* readings. If you want to know the law, or to correct
-# readings with another spread, take the estimator without the bias.
+# Both are, for different questions. To correct more readings of this sensor, as widely spread as
+# these, take least squares, because no line has a smaller error. But "towards the middle" means the
+# middle of *these* readings. To learn the law, or to correct readings with another spread, take the
+# estimator without the bias.
 #
-# (There is a shortcut. The ratio above says that nearly all of the noise is in the readings. So you
-# could have fitted a line that predicts the readings from the reference, and then run it backwards,
-# with almost the same result. But without the ratio, you wouldn't know that this shortcut is safe.)
+# (There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
+# could have fitted a line that predicts the readings from the reference, and run it backwards, with
+# almost the same result. But without the ratio, you wouldn't know that the shortcut is safe.)
 #
 # Takeaway
 # --------
@@ -122,12 +128,12 @@ deviation = f"{slopes.std():.2g}"
 nearer_of = f"{nearer} of {SENSORS}"
 
 # %%
-# An optimiser finds the minimum of what you wrote down, and won't ask whether that is what you
-# wanted to know. If the numbers that you predict *from* are noisy, the line of least error isn't
-# the law. Here, its slope was off by :measured:`bias` on average, and scattered by
-# :measured:`deviation` from sensor to sensor. More readings would reduce the scatter, and leave the
-# bias as it is. What helps is knowledge: Deming's estimator, which is told how the noise is divided
-# between the two sensors, came nearer to the true slope for :measured:`nearer_of` sensors.
+# An optimiser minimises what you wrote down, and won't ask whether that is what you wanted to know.
+# If the numbers that you predict *from* are noisy, the line of least error isn't the law. Here, its
+# slope was off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor
+# to sensor. More readings would reduce the scatter, and leave the bias as it is. What helps is
+# knowledge: Deming's estimator, which knows how the noise is divided between the two sensors, came
+# nearer to the true slope for :measured:`nearer_of` sensors.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.

@@ -2,11 +2,11 @@
 Calibrating a sensor
 ====================
 
-You have ten thousand readings of a cheap sensor, and a good sensor beside it that shows what the
-readings should have been. You want the law that connects the two, and an optimiser to find it.
-SciPy has one, JAX has one, and SciPy's can borrow its gradients from JAX. This page lets all three
-walk down to the optimum, and compares what the walk costs. The next two pages ask whether you can
-believe what an optimiser reports, and whether the best fit is the truth.
+You have ten thousand readings of a cheap sensor, and a good sensor beside it that shows what they
+should have been. An optimiser is to find the law that connects the two. SciPy has one, JAX has one,
+and SciPy's can borrow its gradients from JAX. This page lets all three walk down to the optimum,
+and compares what the walk costs. The next two pages ask whether you can believe what an optimiser
+reports, and whether the best fit is the truth.
 """
 
 # %%
@@ -14,8 +14,8 @@ believe what an optimiser reports, and whether the best fit is the truth.
 # -------------------------------------
 # Our reference sensor shows the true quantity, with a little noise. The cheap sensor shows the
 # truth multiplied by a slope, plus an offset. It is noisy as well, and its slope varies a little
-# from reading to reading. Both sensors are simulated, by
-# :func:`~jaxcap.kernels.calibration.sensors`, so we know the law that an optimiser is looking for:
+# from reading to reading. We simulate both sensors, by :func:`~jaxcap.kernels.calibration.sensors`,
+# so we know the law that an optimiser is looking for:
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -30,17 +30,17 @@ reference, reading = calibration.sensors(seed=0)
 print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 
 # %%
-# To calibrate the cheap sensor is to run its law backwards: subtract the offset, and divide by the
-# slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings :math:`(b - o) /
-# s` come close to the reference :math:`a`. How close? We take the root of the mean squared
-# difference:
+# Calibrating the cheap sensor means running its law backwards: subtract the offset, and divide by
+# the slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings
+# :math:`(b - o) / s` come close to the reference :math:`a`. How close? We take the root of the mean
+# squared difference:
 #
 # .. math::
 #
 #     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
 #
-# In Python, this needs no ``np`` and no ``jnp``. Operators and methods of arrays will do, so one
-# function serves both libraries:
+# In Python, operators and methods of arrays are enough for this. No ``np`` or ``jnp`` appears, so
+# one function serves both libraries:
 Source(calibration.corrected, rmse)
 
 # %%
@@ -53,16 +53,16 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 
 # %%
 # The last digits differ because NumPy computed in 64 bits and JAX in 32. In the timings below, both
-# have 32.
+# use 32.
 #
 # What one evaluation costs
 # -------------------------
 # An optimiser asks for the error again and again. To compute it, NumPy makes several passes over
 # the data: one to subtract the offset, one to divide by the slope, and so on, each of which stores
-# an array for the next. :func:`jax.jit` can merge them into a single pass. On the other hand, each
-# call of JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings
-# do you think it takes until the passes that JAX saves outweigh it? (A plain Python loop takes
-# part, too, up to the size where you would have to wait for it.)
+# an array for the next. :func:`jax.jit` can merge them into a single pass, but each call of JAX has
+# an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings do you think it
+# takes until the passes that JAX saves outweigh it? (A plain Python loop takes part, too, up to the
+# size where you would have to wait for it.)
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
 from jaxcap.report import figures
 
@@ -100,18 +100,17 @@ jit_pays
 
 # %%
 # Of the sizes that we tried, compiling certainly pays off at these: :measured:`break_even`. Was
-# your guess near? If ``jit`` is behind at few readings, you are looking at the price of a call. On
-# a CPU, that includes handing the work to another thread, which has to wake up first. And look at
-# the loop: if somebody tells you what JAX gained over one, ask how much of the gain NumPy would
-# have had.
+# your guess near? If ``jit`` is behind at few readings, that is the price of a call, which on a CPU
+# includes the time to wake another thread and hand it the work. And look at the loop: if somebody
+# tells you what JAX gained over a loop, ask how much NumPy would have gained.
 #
 # A longer parameter vector is another program
 # --------------------------------------------
 # If your sensor isn't quite linear, give ``rmse`` more parameters. They bend the corrected readings
 # by a square, a cube and so on, and if they are zero, they change nothing. But ``jit`` compiles for
-# *shapes*, and a vector of three numbers has another shape than a vector of two. So which of these
-# calls compile? A compiled function runs its Python code only while it is traced, so a ``print`` in
-# it will tell:
+# *shapes*, and a vector of three numbers has another shape than a vector of two. Which of these
+# calls compile? The Python code of a compiled function runs only while it is traced, so a ``print``
+# in it will tell:
 
 
 @jax.jit
@@ -127,9 +126,9 @@ for vector in (four[:2], four[:3], four):
         error(vector, *data_32)
 
 # %%
-# Each new length is traced and compiled once, and compiling takes far longer than an evaluation.
-# Here this is cheap to avoid, because a parameter of zero changes nothing: fill every vector with
-# zeros up to one length, and one program serves them all:
+# Each new length is traced and compiled once, which takes far longer than an evaluation. Because a
+# parameter of zero changes nothing, this is easy to avoid: fill every vector with zeros up to one
+# length, and a single program serves them all:
 
 
 @jax.jit
@@ -150,14 +149,15 @@ for length in (2, 3, 4):
 #
 # One method, three optimisers
 # ----------------------------
-# All three optimisers use the same method, BFGS, named after Broyden, Fletcher, Goldfarb and
-# Shanno: walk downhill, and learn from the gradients on the way how the valley bends. They differ
-# in where the gradients come from, and in where the loop runs.
+# All three optimisers use BFGS, a method named after Broyden, Fletcher, Goldfarb and Shanno: walk
+# downhill, and learn from the gradients on the way how the valley bends. They differ in where the
+# gradients come from, and in where the loop runs.
 #
-# *SciPy with differences.* If you give `SciPy
-# <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
+# *SciPy with differences.* If you give
+# `SciPy <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
 # estimates one: for each parameter, it takes a small step to the side, and evaluates the error once
-# more. How small that step should be depends on the dtype, so our function chooses it by the dtype.
+# more. How small that step should be depends on the dtype, so our function takes the dtype into
+# account:
 Source(calibration.fit_by_scipy)
 
 # %%
@@ -168,15 +168,15 @@ Source(calibration.fit_by_scipy)
 Source(calibration.fit_by_gradient)
 
 # %%
-# *JAX's own.* In :func:`jax.scipy.optimize.minimize`, the loop is written in JAX as well. So we can
-# compile the whole fit, and a single call runs all of it.
+# *JAX's own.* In :func:`jax.scipy.optimize.minimize`, the loop is written in JAX as well, so we can
+# compile the whole fit, and run all of it in a single call:
 inside_jax = jax.jit(calibration.fit_by_jax)
 Source(calibration.fit_by_jax)
 
 # %%
 # Do they agree?
 # --------------
-# Each optimiser gets the same data and the same start, once in 64 bits and once in 32.
+# Each optimiser gets the same data and the same start, once in 64 bits and once in 32:
 OPTIMISERS = {
     "SciPy, differences": calibration.fit_by_scipy,
     "SciPy, JAX gradient": calibration.fit_by_gradient,
@@ -199,8 +199,8 @@ for dtype in ("float64", "float32"):
 
 # %%
 # We can check all of them, because this problem also has an answer in closed form. Written with
-# :math:`u = 1/s` and :math:`v = -o/s`, a corrected reading is :math:`u b + v`. That is linear in
-# :math:`u` and :math:`v`, and linear least squares needs no search:
+# :math:`u = 1/s` and :math:`v = -o/s`, a corrected reading is :math:`u b + v`, which is linear in
+# :math:`u` and :math:`v`. And linear least squares needs no search:
 Source(calibration.least_squares)
 
 # %%
@@ -223,26 +223,26 @@ Table("One calibration, from the same start", headers, rows)
 
 # %%
 # Before you compare evaluations across rows, ask what was counted. SciPy's differences take one
-# more evaluation of the error for each parameter, and these are counted. Where JAX computes the
-# gradient, it comes along with the error, and nothing is counted for it, though it isn't free. (A
-# document from 2023 published such counts, of two optimisers that had got different data.
+# more evaluation of the error for each parameter, and SciPy counts these. Where JAX computes the
+# gradient, it comes along with the error, and isn't counted, though it isn't free. (A document from
+# 2023 published such counts, of two optimisers that had got different data.
 # :doc:`Then and now </results/then_and_now>` has them beside ours.)
 #
 # Then compare what each optimiser *reports* with what it *found*. In 32 bits, the two needn't go
 # together, and :doc:`the next page </tutorials/applications/convergence>` finds out why. Here we
-# ask only about what was found. How far is the worst of the three from the closed form, as a share
-# of the value?
+# ask only what was found. How far is the worst of the three from the closed form, as a share of the
+# value?
 for dtype in ("float64", "float32"):
     found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
 # In 64 bits, a search stops when the gradient is small enough, and the first number is the distance
-# that is left then. In 32 bits, rounding adds to it: in each error, and even more in a difference
-# between two errors that are nearly equal.
+# that is left then. In 32 bits, rounding adds to that distance, in each error, and even more in a
+# difference between two errors that are nearly equal.
 #
-# Now see what these numbers describe: on the left the readings and the fit, on the right the same
-# with the true law subtracted, which magnifies what is left.
+# What do these numbers describe? On the left are the readings and the fit, and on the right the
+# same with the true law subtracted, which magnifies what is left:
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 figure, (left, right) = plt.subplots(1, 2)
 for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
@@ -253,20 +253,22 @@ for axes, (slope, offset) in (left, (0, 0)), (right, TRUE):
     axes.set_xlabel("reference")
 left.set_title("Readings and fit")
 right.set_title("True law subtracted")
+tilt = f"{exact[0] / TRUE[0] - 1:+.1%}"
+figures.headline(figure, f"The fitted slope is off by {tilt}")
 _ = left.legend(markerscale=5)
 
 # %%
 # The readings scatter more where the quantity is large, because there the noise of the slope is
 # multiplied by more. And the fit is tilted: a fit to the true law would lie along zero. The
-# optimisers aren't to blame, since the closed form has the same tilt. It comes from what we asked
-# them to minimise, and has :doc:`a page of its own </tutorials/applications/attenuation>`.
+# optimisers aren't to blame, since the line drawn is the closed form's. The tilt comes from what we
+# asked them to minimise, and has :doc:`a page of its own </tutorials/applications/attenuation>`.
 #
 # Three ways down the valley
 # --------------------------
 # Drawn over all slopes and offsets, the error is a long and narrow valley. To map it, we need the
-# error at thousands of points, and each takes a pass over all readings. :func:`jax.vmap` computes a
-# row of the map at once. :func:`jax.lax.map` goes through the rows one by one, so that only a row
-# has to fit into memory:
+# error at thousands of points, each of which takes a pass over all readings. :func:`jax.vmap`
+# computes a row of the map at once, and :func:`jax.lax.map` goes through the rows one by one, so
+# that only one row has to fit into memory:
 
 
 @jax.jit
@@ -279,9 +281,9 @@ def error_on_grid(slopes, offsets):
 
 
 # %%
-# Where did each optimiser walk? SciPy calls a function of yours after each step. JAX's loop is
-# compiled, and offers no such call. But our compiled function takes the largest number of steps as
-# an argument, so we run it again and again, and stop it after no step, after one, after two:
+# Where did each optimiser walk? SciPy calls a function of yours after each step. JAX's compiled
+# loop offers no such call, but our function takes the largest number of steps as an argument. So we
+# run it again and again, and stop it after no step, after one, after two:
 paths = {name: [START] for name in OPTIMISERS}
 for name in ("SciPy, differences", "SciPy, JAX gradient"):
     fit_in("float64", OPTIMISERS[name], callback=paths[name].append)
@@ -317,6 +319,8 @@ draw_map(near, slopes, offsets, [0.445, 0.46, 0.5, 0.55])
 far.set_title("The error, and the way down")
 near.set_title("Near its end")
 far.set_ylabel("offset")
+taken = [f"{len(path) - 1} ({name})" for name, path in paths.items()]
+figures.headline(figure, f"Steps to the end: {', '.join(taken)}")
 names = far.get_legend_handles_labels()
 _ = figure.legend(*names, loc="outside lower center", ncols=2)
 
@@ -324,14 +328,13 @@ _ = figure.legend(*names, loc="outside lower center", ncols=2)
 
 # %%
 # Where circles and lines are nested, the optimisers took the same step. In the right panel, the
-# paths end beside the cross, which marks the truth. The gap between them is the tilt that you saw
-# above.
+# paths end beside the cross, which marks the truth. The gap is the tilt that you saw above.
 #
 # What a whole fit costs
 # ----------------------
 # The three optimisers take turns in fresh processes, in 64 bits, and JAX has compiled its functions
-# before the clock starts. You have seen how many evaluations each of them makes, and what an
-# evaluation costs. What would you predict?
+# before the clock starts. You have seen how many evaluations each optimiser makes, and what an
+# evaluation costs. What would you predict for the whole fit?
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
@@ -354,8 +357,8 @@ fit_pays
 # If your prediction was off, you may have left out what happens *between* evaluations. SciPy's loop
 # is Python, and inside JAX there is none, which counts as long as evaluations are short. And with
 # more parameters, differences cost more: a hundred parameters take a hundred more evaluations for
-# each gradient, where :func:`jax.grad` still needs a single pass backwards. The price of the whole
-# fit inside JAX is its first call, which compiles:
+# each gradient, where :func:`jax.grad` still needs a single pass backwards. In return, the first
+# fit inside JAX has to compile:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
@@ -368,12 +371,12 @@ whole_fit = fit_pays.estimate
 print("evaluation:", evaluation)
 
 # %%
-# Which optimiser should you take? Begin with SciPy and JAX's gradient, which is exact and needs no
-# evaluations of its own, however many parameters you have. If you make many fits of one shape, time
-# a whole fit inside JAX, too: with two parameters and ten thousand readings, it was
-# :measured:`whole_fit than SciPy's with differences`, once it was compiled. You pay for compiling
-# once for each shape of the parameters and the data. (JAX no longer develops its own optimiser. The
-# next page names a successor.)
+# Which optimiser should you take? Begin with SciPy and JAX's gradient, which is exact but for
+# rounding, and needs no evaluations of its own, however many parameters you have. If you make many
+# fits of one shape, time a whole fit inside JAX, too: with two parameters and ten thousand
+# readings, it was :measured:`whole_fit than SciPy's with differences`, once it was compiled. It has
+# to be compiled for each shape of the parameters and the data. (JAX no longer develops its own
+# optimiser, and the next page names a successor.)
 #
 # The cost of one evaluation is a poor guide: on ten thousand readings, a compiled one was
 # :measured:`evaluation than NumPy's`. What a fit costs also depends on how many evaluations it

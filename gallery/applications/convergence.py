@@ -5,8 +5,7 @@ Can you believe an optimiser?
 An optimiser's last word is "success" or "failure". It is tempting to keep the fits that succeeded,
 and to throw the others away. What would you keep then, and what would you lose? This page gives a
 search data that it can't handle, and reads its report. It compares a hundred reports with where the
-searches ended. Then it looks at a failure that you should take seriously, and at a sign by which
-you can tell it from the others.
+searches ended, and finds the sign that sets a harmless failure apart from a serious one.
 """
 
 # %%
@@ -14,8 +13,8 @@ you can tell it from the others.
 # -----------------------------
 # We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`. The
 # task was to find the slope and the offset that bring the readings of a cheap sensor as close as
-# possible to those of a good one. It suits our question, because linear least squares has the
-# answer in closed form:
+# possible to those of a good one. Linear least squares has the answer in closed form, so we can
+# tell where a search should have ended:
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,8 +29,8 @@ exact = calibration.least_squares(reference, reading)
 print("slope and offset of least error:", exact)
 
 # %%
-# We take two of the three optimisers that look for this answer step by step. SciPy's estimates the
-# gradient: it takes a small step to the side in each parameter, and looks at how much the error
+# Of the three optimisers that look for this answer step by step, we take two. SciPy's estimates the
+# gradient: it takes a small step to the side in each parameter, and looks how much the error
 # changes. JAX's computes the gradient with :func:`jax.grad`, and we compile the whole search:
 START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)
@@ -39,9 +38,9 @@ fit_inside_jax = jax.jit(calibration.fit_by_jax)
 # %%
 # A success that never moved
 # --------------------------
-# How small should the step to the side be? That depends on the dtype, and SciPy's default suits 64
-# bits: it is the square root of their rounding error. What happens if you keep it, and compute in
-# 32?
+# How small should the step to the side be? That depends on the dtype. SciPy's default suits 64
+# bits, because it is the square root of their rounding error. What happens if you keep it, and
+# compute in 32?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
 small = calibration.fit_by_scipy(*narrow, START, step=default_step)
@@ -49,16 +48,16 @@ print("success" if small.success else "failure", "at", small.x)
 print(f"steps: {small.nit}, gradient {abs(small.jac).max():.1g}")
 
 # %%
-# In 32 bits, so small a step is lost in rounding. A slope of 1 plus the step is 1 again, and a
-# reading minus the step is the same reading. So the error doesn't change, all differences are zero,
-# and to a search, a gradient of zero means that it has arrived. It stops where it began, and
-# reports success.
+# In 32 bits, so small a step is lost in rounding: a slope of 1 plus the step is 1 again, and a
+# reading minus the step is the same reading. So the error doesn't change, and all differences are
+# zero. To a search, a gradient of zero means that it has arrived, so this one stopped where it
+# began.
 #
 # A failure that found the optimum
 # --------------------------------
 # The opposite happens, too: a search arrives at the optimum, and reports failure. To see how often,
-# we calibrate a hundred sensors. JAX's optimiser is a JAX function like any other, so
-# :func:`jax.vmap` turns it into a function that fits all hundred in a single call:
+# we calibrate a hundred sensors. JAX's optimiser is a JAX function, so :func:`jax.vmap` turns it
+# into one that fits all hundred in a single call:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 references = np.array([reference for reference, reading in pairs])
@@ -75,8 +74,8 @@ for dtype in ("float64", "float32"):
         many_fits[dtype] = jax.device_get(fit_all(*data, START, limits))
 
 # %%
-# The table sorts the hundred fits by dtype and by report. Of each kind, how far is the worst from
-# the closed form?
+# Among the fits that reported success, and among those that reported failure, how far is the worst
+# from the closed form?
 rows = []
 for dtype, found in many_fits.items():
     distance = abs(found.x - many_exact).max(axis=1)
@@ -89,15 +88,15 @@ headers = ("dtype", "report", "sensors", "largest distance")
 Table("A hundred calibrations by JAX", headers, rows)
 
 # %%
-# Are these distances large or small? As a scale, here is how much the optimum itself varies from
-# one sensor to the next:
+# Are these distances large or small? As a scale, take how much the optimum itself varies from one
+# sensor to the next:
 print("standard deviation of slope and offset:", many_exact.std(axis=0))
 
 # %%
 # If the distances are far below that scale, the fits that "failed" are as good as the others. So
 # why does such a search report failure? BFGS looks along its direction for a step on which the
-# error falls, and fails if it finds none. Take the first sensor whose search failed (or sensor 0,
-# if none did), and walk along the last step that its search took:
+# error falls, and fails if it finds none. Let us follow the first sensor whose search failed (or
+# sensor 0, if none did), and walk along the last step of its search:
 found = many_fits["float32"]
 failed = np.flatnonzero(~found.success)
 sensor = failed[0] if len(failed) else 0
@@ -121,6 +120,15 @@ lowest = errors["float64"].min()
 spacing = np.spacing(np.float32(lowest))
 
 # %%
+# How much did the last step gain, and how far does rounding throw the error off? We count both in
+# spacings, the distance between neighbouring float32 numbers of this size:
+start, end = np.searchsorted(along, (0, 1))
+gain = float((errors["float64"][start] - errors["float64"][end]) / spacing)
+rounding = float(np.ptp(errors["float32"] - errors["float64"]) / spacing)
+finding = f"The step gained {gain:.2g} spacings; rounding spans {rounding:.2g}"
+print(finding)
+
+# %%
 for dtype in ("float32", "float64"):
     relative = (errors[dtype] - lowest) / spacing
     plt.plot(along, relative, label=f"computed in {dtype}")
@@ -128,27 +136,19 @@ plt.axvline(0, color=figures.INK, lw=1, ls=":")
 plt.axvline(1, color=figures.INK, lw=1, ls=":")
 plt.xlabel("share of the last step (dotted: its start and its end)")
 plt.ylabel("error above its minimum,\nin spacings of float32")
-plt.title("The last step, seen in 32 and in 64 bits")
+figures.headline(plt.gcf(), finding, "The last step, in 32 and in 64 bits")
 _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
-# The unit of the vertical axis is the distance between neighbouring float32 numbers of this size.
-# In that unit, how much did the last step gain, and how far does rounding throw the error off?
-start, end = np.searchsorted(along, (0, 1))
-gain = float((errors["float64"][start] - errors["float64"][end]) / spacing)
-rounding = float(np.ptp(errors["float32"] - errors["float64"]) / spacing)
-print(f"gain of the step {gain:.2g}, rounding of the error {rounding:.2g}")
-
-# %%
 # Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
-# If it doesn't, the search tries shorter and shorter steps, and gives up. But the place where it
-# gives up is a good one. Close to a minimum, the error hardly changes: that is why the search can't
-# see it fall, and why you lose nothing when it stops. In 64 bits, rounding is so much smaller
-# that the gradient comes near zero first.
+# If it doesn't, the search tries shorter and shorter steps, and gives up. But it gives up at a good
+# place. Close to a minimum, the error hardly changes, which is why the search can't see it fall,
+# and why you lose nothing when it stops. In 64 bits, rounding is so much smaller that the gradient
+# comes near zero first.
 #
 # A failure to take seriously
 # ---------------------------
-# Does it follow that you may ignore a failure? Try another start, in 64 bits:
+# Can you ignore every failure, then? Try another start, in 64 bits:
 with jax.enable_x64(True):
     lost = fit_inside_jax(reference, reading, np.array([2.0, 2.0]))
     steepness = abs(jax.grad(rmse)(lost.x, reference, reading)).max()
@@ -157,9 +157,9 @@ print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
 
 # %%
 # Versions of JAX with `a known fault <https://github.com/jax-ml/jax/issues/16236>`__ give up here,
-# although there is a way down. The word is the same as for the harmless failures. The gradient
-# tells them apart: compute it in 64 bits where the search ended. At an optimum, it would be nearly
-# zero.
+# although there is a way down. They use the same word as for the harmless failures. What tells the
+# two apart is the gradient, computed in 64 bits where the search ended. At an optimum, it would be
+# nearly zero.
 #
 # Don't wait for a repair: JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
@@ -175,13 +175,13 @@ gradient_where_lost = f"{steepness:.1g}"
 
 # %%
 # A report says why a search stopped, and not how good its result is. On this page, a search whose
-# differences drowned in rounding reported :measured:`never_moved` without taking a step. Of a
+# differences were lost in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
-# the word, and compute it in 64 bits, by :func:`jax.grad`: a difference quotient may drown in the
-# same rounding that misled the search. At an optimum it is nearly zero. Where the last search of
-# this page ended, it was :measured:`gradient_where_lost`. And run the search in 64 bits as well, if
-# you can.
+# the word. Compute it in 64 bits, by :func:`jax.grad`, because a difference quotient may be lost in
+# the same rounding that misled the search. At an optimum it is nearly zero. Where the last search
+# of this page ended, it was :measured:`gradient_where_lost`. And run the search in 64 bits as well,
+# if you can.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

@@ -3,16 +3,16 @@ Why is JAX slow on small arrays?
 ================================
 
 You rewrite a NumPy function with ``jax.numpy``, try it on five numbers, and it takes longer. What
-is JAX doing all that time? Every call first has to find its program, hand it to the device and make
-an array for the result, which is called *dispatch*. This page measures the price of that, tests
-three habits that change it, and looks for the size from which it no longer matters.
+is JAX doing all that time? Every call has to find its program, hand it to the device and make an
+array for the result. This is called *dispatch*. This page measures its price, tests three habits
+that change it, and looks for the size from which it no longer matters.
 """
 
 # %%
 # Next to nothing to compute
 # --------------------------
 # The scalar product of two vectors of five numbers takes nine operations, which a CPU finishes in a
-# few nanoseconds. So almost all the time of such a call goes to something else, and that is what we
+# few nanoseconds. Almost all the time of such a call must go to something else, and that is what we
 # are after. Both libraries get the same 32-bit numbers, and should agree on the answer:
 import jax
 import jax.numpy as jnp
@@ -25,14 +25,14 @@ a_jax, b_jax = jax.device_put((a, b))
 print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 
 # %%
-# So what is there to do besides nine operations? NumPy checks the arguments and calls a C function.
+# What is there to do besides nine operations? NumPy checks the arguments and calls a C function.
 # JAX looks up the program that it compiled for these shapes and dtypes, hands it to a runtime that
 # could just as well drive eight GPUs, and wraps what comes back in a new array.
 #
 # Five ways to make the same call
 # -------------------------------
 # The authors of a geometry library once asked in a notebook what a move to JAX would cost them. We
-# ask again. The table below has a column for each way to make the call:
+# ask again, with a column for each way to make the call:
 #
 # - *NumPy*, the opponent.
 # - *autograd*, JAX's predecessor, which wraps NumPy.
@@ -51,10 +51,10 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 experiments.tabulate(results, "dot")
 
 # %%
-# In the rows with *its own* arrays, each library got arrays of its own kind. Start with the first
-# of them: NumPy took :measured:`dispatch_numpy`, and the compiled function
-# :measured:`dispatch_jax`. Don't mind if your guess was far off. Nobody has a feeling for times as
-# short as these, which is why we measure them.
+# In the rows with *its own* arrays, each library got arrays of its own kind. In the first of them,
+# NumPy took :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`. Don't
+# mind if your guess was far off: nobody has a feeling for times as short as these, which is why we
+# measure them.
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -68,10 +68,10 @@ small_is_slow = claim(
 small_is_slow
 
 # %%
-# Now compare ``jnp`` with ``jit``. You might expect compiling to help. But :func:`jax.numpy.dot` is
-# a function that JAX itself has decorated with ``jit``, so ``jnp`` already makes a compiled call
-# here, and another ``jit`` around it has nothing left to save. Compiling pays where there is more
-# than one operation. We will get to that.
+# Now compare ``jnp`` with ``jit``. You might expect compiling to help. But JAX itself has decorated
+# :func:`jax.numpy.dot` with ``jit``, so ``jnp`` already makes a compiled call here, and another
+# ``jit`` around it has nothing left to save. That changes where there is more than one operation,
+# as we will see below.
 #
 # Where the time jumps, another thread takes over
 # -----------------------------------------------
@@ -92,7 +92,7 @@ _ = figures.scaling(
 # %%
 # A thousand numbers are still next to nothing. So if JAX's lines jump before they get there,
 # arithmetic isn't the reason. What is? For the compiled ``dot``, compare when the call returned
-# with when the result was ready, and see how many operations XLA counts in the program:
+# with when the result was ready, beside the operations that XLA counts in the program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -113,9 +113,9 @@ Table("A compiled dot, from call to result", headers, rows)
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
 # called it, so the result is ready when the call returns. (The two times differ a little even then,
 # since asking whether a result is ready takes time, too.) A larger program is handed to another
-# thread. That lets Python run ahead, but waking a thread takes time. If this is what happened here,
-# the times jump where the operations pass a thousand, and from there on the gap between the two
-# grows with the work. On a GPU there is no such step, because every call is handed over.
+# thread, which lets Python run ahead, but waking a thread takes time. If this is what happened
+# here, the times jump where the operations pass a thousand, and from there on the gap between the
+# two grows with the work. On a GPU there is no such step, because every call is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
@@ -123,9 +123,9 @@ Table("A compiled dot, from call to result", headers, rows)
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
-# ``jax.jit(f)`` makes a new wrapper. To make it, JAX inspects ``f``. It still has the program that
-# it compiled for ``f``, but only a wrapper that was called before goes straight to it. A new one
-# has to search. What do you save by wrapping once, at the top level of a module?
+# To make a new wrapper, ``jax.jit(f)`` inspects ``f``. JAX still has the program that it compiled
+# for ``f``, but only a wrapper that was called before goes straight to it, while a new one has to
+# search. What do you save by wrapping once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -136,8 +136,8 @@ hoisting_pays = claim(
 hoisting_pays
 
 # %%
-# It can get worse. JAX remembers a program by the function it came from. A ``lambda`` or a
-# ``partial`` made inside the call is a new function each time, so the search finds nothing. How
+# A wrapper in each call can cost more still. JAX remembers a program by the function it came from,
+# so where a ``lambda`` or a ``partial`` is made anew inside the call, the search finds nothing. How
 # often will JAX trace in each of these loops? A ``print`` in a traced function runs once for each
 # trace, so it counts for us:
 from functools import partial
@@ -159,13 +159,14 @@ for _ in range(3):
     jax.jit(partial(multiply))(*matrices)
 
 # %%
-# Once, and three times: a new function is traced in each call, and compiled after each trace. The
-# fifth mistake of :doc:`how to time JAX </tutorials/performance/timing>` measures what that costs.
+# The first loop traced once, and the second three times, because a new function is traced in each
+# call, and compiled after each trace. The fifth mistake of
+# :doc:`how to time JAX </tutorials/performance/timing>` measures what that costs.
 #
 # Another habit to question: mixing kinds of arrays
 # -------------------------------------------------
-# NumPy and JAX accept each other's arrays. They convert them in each call, and say nothing about
-# it. Here are the times for five numbers of either kind:
+# NumPy and JAX accept each other's arrays, and silently convert them in each call. Here are the
+# times for five numbers of either kind:
 numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
 jax_dot = results.select(variant="jit", operation="dot", size=5)
 for kind in ("its own", "JAX"):
@@ -176,13 +177,13 @@ for kind in ("its own", "NumPy"):
     print(f"jit   on {kind:7} arrays: {time.short}")
 
 # %%
-# The difference in each pair is the price of conversion. If you pay it in a loop, convert once,
+# The difference in each pair is the price of conversion. Don't pay it in a loop: convert once,
 # before the loop.
 #
 # A habit to acquire: many operations in one call
 # -----------------------------------------------
-# If each call has a price, make fewer calls. As an example, take the sine of ten numbers, the sine
-# of that, and so on:
+# If each call has a price, make fewer calls. As an example, we take the sine of ten numbers, the
+# sine of that, and so on:
 from jaxcap.report.source import Source
 
 Source(dispatch.chain)
@@ -196,8 +197,8 @@ by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# They agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX compiled: how
-# many times as long will a hundred sines take as one?
+# Both answers agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX
+# compiled: how many times as long will a hundred sines take as one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
     chains,
@@ -216,7 +217,7 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and a sine more or less hardly matters. In between, part of the price is due
+# for a single call, and a sine more or less hardly matters. In between, you pay part of the price
 # once, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
@@ -237,17 +238,17 @@ Table("A chain of a hundred sines", headers, rows)
 
 # %%
 # It is tempting to read the first column as *dispatch*, and the rest of the second as *computing*.
-# Don't. NumPy always computes before it returns, and so does JAX on a CPU when there is as little
-# to compute as here. So the first column includes the sines, and is only an upper bound on what
+# But NumPy always computes before it returns, and so does JAX on a CPU when there is as little to
+# compute as here. The first column therefore includes the sines, and is only an upper bound on what
 # dispatch costs. On a GPU, the call returns when the kernels are queued, and the rest is the time
 # to wait for them.
 #
-# Where JAX overtakes NumPy
-# -------------------------
-# Apart from the jump, the price of a call doesn't grow with its arrays, while the work does. So for
-# enough elements, something other than dispatch should decide. We try three computations, from
-# little work for each element to much: a scalar product; a polynomial of degree ten, for which
-# NumPy passes over the array many times and ``jit`` once; and a product of square matrices.
+# Does JAX overtake NumPy as arrays grow?
+# ---------------------------------------
+# Apart from the jump, the price of a call doesn't grow with its arrays, while the work does. So
+# with enough elements, the work should decide. We try three computations, from little work for each
+# element to much: a scalar product; a polynomial of degree ten, for which NumPy passes over the
+# array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
 
 # %%
@@ -259,8 +260,8 @@ _ = figures.panels(growth, title="Larger arrays, by their elements")
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. To count, it
-# must do so by the whole interval, at that size and at all larger ones:
+# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. We count a size
+# only if the whole interval says so, there and at all larger sizes:
 COMPUTATIONS = ("dot", "polynomial", "matrix product")
 
 
@@ -284,8 +285,8 @@ Table(
 # *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
 # approach each other, larger arrays might have helped. If they run side by side, the libraries
 # differ by a constant factor, at least at these sizes. For a single operation, that factor may be
-# close to 1: there is nothing to fuse, and for a matrix product on a CPU, both sides call code that
-# experts have tuned for years.
+# close to 1, because there is nothing to fuse. And for a matrix product on a CPU, both sides call
+# code that experts have tuned for years.
 #
 # Takeaway
 # --------
@@ -300,7 +301,7 @@ chain_compiled = chain_pays.estimate
 # whatever is in it, and :doc:`more if it has many arguments </tutorials/transformations/pytrees>`.
 # So put more work into each call: for a hundred small operations, one compiled call was
 # :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays
-# once. But don't wait for size to rescue you. With larger arrays, the price of a call matters less,
+# once. But don't wait for size to rescue you: with larger arrays, the price of a call matters less,
 # but whether JAX then wins depends on the computation.
 #
 # JAX answers the same question in `its FAQ

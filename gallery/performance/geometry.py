@@ -2,10 +2,10 @@
 Should a geometry library move to JAX?
 ======================================
 
-The authors of a library for geometry once asked this in a notebook. They timed single operations on
+The authors of a geometry library once asked this in a notebook. They timed single operations on
 small arrays, and in most of them NumPy was far ahead. Then comes the heading *Conclusion*, with
 nothing below it. This page repeats their tables with a clock that waits for results, checks the
-sentences that sum them up, looks at gradients, and writes the conclusion.
+sentences that sum them up, tests gradients, and writes the conclusion.
 """
 
 # %%
@@ -14,13 +14,13 @@ sentences that sum them up, looks at gradients, and writes the conclusion.
 # The library took its gradients from autograd, which wraps NumPy and records what it does. The
 # notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
 # use a GPU, and it computes at NumPy's speed at best. JAX compiles, maps and differentiates, on
-# whatever device there is. What speaks against JAX is
+# whatever device there is. The case against JAX is
 # :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
 # numbers as for a million.
 #
-# The experiment is the one of the page on that price, now with all four of its operations, each
-# computed in the same five ways. The column *arrays* says whose arrays the libraries got, because
-# the notebook made one table with NumPy's arrays and another with JAX's.
+# The experiment is the one from the page on that price, now with all four of its operations, each
+# computed in the same five ways. The notebook made one table with NumPy's arrays and another with
+# JAX's, so here a column *arrays* says whose arrays the libraries got.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,9 +35,9 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 # %%
 # A summary that its own table doesn't bear out
 # ---------------------------------------------
-# For ``dot``, the notebook sums up how its two tables differ. On JAX's arrays instead of NumPy's,
-# it says, NumPy and autograd take four to six times as long, and JAX takes a third. Do the tables
-# say so? They come with this site, so we can divide their numbers, and then our own:
+# For ``dot``, the notebook compares its two tables: on JAX's arrays, NumPy and autograd take four
+# to six times as long, and JAX takes a third. Do the tables say so? They come with this site, so we
+# can divide their numbers, and then our own:
 from jaxcap.published.values import load
 
 notebook = {(v.task, v.implementation): v.value for v in load().values()}
@@ -66,15 +66,16 @@ title = "Time on JAX's arrays, over that on NumPy's"
 Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
-# Not quite. In the notebook's own tables, NumPy's ratio lies in that range, but autograd's lies
-# below it. Of JAX's two ratios, one is near a third and the other near two thirds. This happens to
-# all of us: we sum up a table by the number that pleased us most. So publish the table with the
-# sentence. (The column *now* shows whether the sentence would be right today.)
+# The sentence isn't quite right. In the notebook's own tables, NumPy's ratio lies in that range,
+# but autograd's lies below it. Of JAX's two ratios, one is near a third and the other near two
+# thirds. It happens to all of us that we sum up a table by the number that pleased us most, so
+# publish the table with the sentence. (The column *now* shows whether the sentence would be right
+# today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
-# The notebook left one column of its tables empty, because ``jit`` wouldn't take its ``einsum``.
-# The culprit is the string that says what to multiply:
+# In the notebook's tables, one column of ``einsum`` is empty, because ``jit`` wouldn't take the
+# function. The culprit is the string that says what to multiply:
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
 try:
     jax.jit(jnp.einsum)(dispatch.EINSUM, *matrices)
@@ -82,11 +83,11 @@ except TypeError as error:
     print(str(error).split(". ")[1])
 
 # %%
-# The arguments of a compiled function are arrays, or trees of arrays. A string is neither, but
-# there are two other ways to pass it. You can bind it before you compile, as ``partial`` does here.
-# Or you can declare it static, and then each new string compiles another program, as :doc:`the page
-# on static arguments </tutorials/transformations/static_arguments>` shows. Both give what NumPy
-# gives:
+# The arguments of a compiled function are arrays, or trees of arrays, and a string is neither.
+# There are two other ways to pass it. You can bind it before you compile, as ``partial`` does here.
+# Or you can declare it static, and then each new string compiles another program, as
+# :doc:`the page on static arguments </tutorials/transformations/static_arguments>` shows. Both give
+# what NumPy gives:
 from functools import partial
 
 bound = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
@@ -97,7 +98,7 @@ print(np.array_equal(declared(dispatch.EINSUM, *matrices), expected))
 
 # %%
 # Is it worth the trouble? Without ``jit``, ``jnp.einsum`` parses the string and plans the
-# contraction in Python, in every call. Compiled, it does so once, while it is traced. Compare the
+# contraction in Python, in every call. Compiled, it does so only while it is traced. Compare the
 # columns ``jnp`` and ``jit``:
 experiments.tabulate(results, "einsum")
 
@@ -106,9 +107,9 @@ experiments.tabulate(results, "einsum")
 #
 # eig, where LAPACK does the work
 # -------------------------------
-# Finding the eigenvalues of a general matrix is real work, and the larger the matrix, the less
-# dispatch should count. NumPy calls LAPACK for this. What does JAX call? The program that it
-# compiles names the routine:
+# Finding the eigenvalues of a general matrix is real work, so the larger the matrix, the less
+# dispatch should count. NumPy calls LAPACK for this. What does JAX call? Its program names the
+# routine:
 import re
 
 matrix = jnp.asarray(dispatch.inputs("eig", size=10)[0])
@@ -119,11 +120,10 @@ print(f"on this {jax.default_backend()}: {solver}")
 # %%
 # A name with ``lapack`` stands for a routine of the library that NumPy uses, too, called from
 # within XLA. But the two don't do the same work: JAX computes in the 32 bits of its input, while
-# ``numpy.linalg`` converts the matrix to 64 bits, computes, and converts the result back. That is
-# worth remembering when you read the times of ``eig``, ``svd`` and ``solve``: a part of what JAX
-# gains there may be bits. On a GPU, :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER,
-# where the installed version is new enough; MAGMA, if you install it; and LAPACK on the host, with
-# the matrix sent there and back.
+# ``numpy.linalg`` converts the matrix to 64 bits, computes, and converts the result back. So part
+# of what JAX gains in the times of ``eig``, ``svd`` and ``solve`` may be due to fewer bits. On a
+# GPU, :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER, where the installed version is
+# new enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back.
 #
 # Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
 # matrix times the vector:
@@ -138,9 +138,8 @@ print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
 experiments.tabulate(results, "eig")
 
 # %%
-# Compare the five columns in the first row of *its own* arrays, and then in the last. If the
-# columns have come closer, the work of LAPACK outweighs dispatch. The figure shows the same for
-# JAX's arrays:
+# Compare the columns in the first row of *its own* arrays, and then in the last. If they have come
+# closer, the work of LAPACK outweighs dispatch. The figure shows the same for JAX's arrays:
 from jaxcap.report import figures
 
 eig = results.select(operation="eig", arrays="JAX")
@@ -155,19 +154,19 @@ _ = figures.scaling(
 # %%
 # ``svd``, four times quicker?
 # ----------------------------
-# The notebook closes with a sentence about a larger series of tests: for ``dot``, ``svd`` and
-# ``eig`` of matrices, it gives JAX a factor of four over NumPy and autograd. It has no table for
-# that. Let us take ``svd``. The singular value decomposition writes a matrix as two orthogonal
-# matrices (rotations or reflections) with a stretch in between, and geometry is full of it: means
-# of rotations, nearest orthogonal frames, principal components. What does JAX call for it?
+# The notebook closes with a sentence about a larger series of tests, but without its table: for
+# ``dot``, ``svd`` and ``eig`` of matrices, it gives JAX a factor of four over NumPy and autograd.
+# Let us take ``svd``. The singular value decomposition writes a matrix as two orthogonal matrices
+# (rotations or reflections) with a stretch in between, and geometry is full of it: means of
+# rotations, nearest orthogonal frames, principal components. What does JAX call for it?
 program = jax.jit(jnp.linalg.svd).lower(matrix).as_text()
 solver = ", ".join(re.findall(r"custom_call @(\w+)", program))
 print(f"on this {jax.default_backend()}: {solver}")
 
 # %%
 # On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. That leaves three differences:
-# dispatch, the number of bits, and who built the LAPACK. NumPy's wheels for Linux bring their own
-# as part of OpenBLAS, and JAX borrows SciPy's. So where would a factor of four come from?
+# dispatch, the number of bits, and the build of LAPACK. (NumPy's wheels for Linux bring their own
+# as part of OpenBLAS, and JAX borrows SciPy's.) So where would a factor of four come from?
 experiments.tabulate(results, "svd")
 
 # %%
@@ -185,21 +184,21 @@ four_times_quicker = claim(
 four_times_quicker
 
 # %%
-# Whatever the verdict here, it proves nothing about the notebook, whose sentence may have been
-# right on another device, or for matrices of another size. It names neither. A sentence without its
-# table can't be checked, only measured again.
+# Whatever the verdict here, it proves nothing about the notebook. Its sentence names neither device
+# nor size, and may have been right for others than ours. A sentence without its table can't be
+# checked, only measured again.
 #
 # Is ``solve`` slower when it is compiled?
 # ----------------------------------------
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_:
 # why is a function that solves a complex system slower in JAX than in NumPy, although it is
-# compiled? The question gives no sizes, so we try several, with ten right-hand sides and in
-# complex64, which has 32 bits for each part. (NumPy widens these, too, before it solves.)
+# compiled? The question gives no sizes, so we try several, with ten right-hand sides, in complex64,
+# which has 32 bits for each part. (NumPy widens these, too, before it solves.)
 Source(dispatch.solve_and_reduce)
 
 # %%
 # Both libraries leave the expensive step, solving the system, to code that was compiled long ago.
-# What is left for ``jit`` to save?
+# What is left for ``jit`` to speed up?
 systems = experiments.SOLVE.run(budget_s=0.05)
 systems
 
@@ -207,15 +206,15 @@ systems
 systems.speedups(over="NumPy")
 
 # %%
-# Not much. It can fuse the weighting, which is cheap beside the solution. So if JAX is behind at
-# every size, look for what it pays on top: on small systems the call, and on larger ones perhaps
-# the hand-over to other threads, or a slower routine. We haven't measured which. (A note below the
-# times may say that processes were *in different modes*: then the same call took quite different
-# times in different processes, and no single number describes it.)
+# All that ``jit`` can fuse is the weighting, which is cheap compared with the solution. So if JAX
+# is behind at every size, look for what it pays on top: on small systems the call, and on larger
+# ones perhaps the hand-over to other threads, or a slower routine. We haven't measured which. (If a
+# note below the times says that processes were *in different modes*, the same call took quite
+# different times in different processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------
-# Now let us count. If the library moved from autograd to JAX, how many single operations would
+# Now we can count. If the library moved from autograd to JAX, how many single operations would
 # become faster, and how many slower? Each library gets arrays of its own:
 own = results.select(arrays="its own")
 today = "autograd" if "autograd" in results.variants else "NumPy"
@@ -232,17 +231,17 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # %%
 # Counting each size separately, this page compiled :measured:`compared` operations. After the move,
 # :measured:`gained` of them would gain for certain, and :measured:`lost` would lose for certain.
-# Wherever one loses, the authors were right to hesitate: the library would pay for dispatch in
-# every operation, and small matrices don't earn it back. But a single operation is the worst case
-# for JAX, because there is nothing to fuse. Algorithms are chains of operations. If a whole chain
-# is compiled, there is one call to pay for.
+# Wherever one loses, the authors were right to hesitate, because the library would pay for dispatch
+# in every operation. But a single operation is the worst case for JAX, with nothing to fuse.
+# Algorithms are chains of operations, and if a whole chain is compiled, there is one call to pay
+# for.
 #
 # Gradients need a test of their own
 # ----------------------------------
-# Gradients are what the library moves for, but not all of them come along. Here are two. The first
-# is of a function that finds the orthogonal matrix nearest to a given one, by multiplying the two
-# outer factors of its ``svd``. We differentiate one element of the result, at a matrix that is
-# already orthogonal. The second is the gradient of eigenvectors:
+# Gradients are the reason to move, but not all of them come along. Here are two. The first is of a
+# function that finds the orthogonal matrix nearest to a given one, by multiplying the two outer
+# factors of its ``svd``. We differentiate one element of the result, at a matrix that is already
+# orthogonal. The second is the gradient of eigenvectors:
 from textwrap import fill
 
 
@@ -259,19 +258,19 @@ except NotImplementedError as error:
 
 # %%
 # The first gradient exists, and a difference quotient would find it. But JAX's formula for ``svd``
-# divides by differences between squares of singular values, and those of an orthogonal matrix are
-# all 1. The second doesn't exist for every matrix, so JAX refuses it until you promise that yours
-# are suitable, where autograd computes it unasked. (Eigenvalues alone, from
-# :func:`jax.numpy.linalg.eigvals`, have gradients.) So before you move, differentiate at your
-# users' matrices, and above all at the special ones.
+# divides by differences between squares of singular values, and where the singular values are all
+# 1, as those of an orthogonal matrix are, it divides by zero. The second doesn't exist for every
+# matrix, so JAX refuses it until you promise that yours are suitable, whereas autograd computes it
+# unasked. (Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have gradients.) So before you
+# move, differentiate at your users' matrices, and above all at the special ones.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------
 # Suppose that the library's users run long loops over many small matrices, such as a mean of
-# thousands of rotations. Then a move has a chance to pay: ``jit`` around the loop and ``vmap`` over
-# the matrices turn many calls into one. This page hasn't measured how much that gains, so time your
-# own loop before you decide. A step of such a loop may look for the nearest orthogonal matrices.
-# The function above is written for a single matrix, and needn't be changed:
+# thousands of rotations. Then a move may pay, because ``jit`` around the loop and ``vmap`` over the
+# matrices turn many calls into one. This page hasn't measured how much that gains, so time your own
+# loop before you decide. If a step of the loop looks for the nearest orthogonal matrices, for
+# instance, you can take the function above as it is, although it was written for a single matrix:
 all_nearest = jax.jit(jax.vmap(nearest_orthogonal))
 shape = (1000, 3, 3)
 many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
@@ -280,10 +279,10 @@ off = nearest @ nearest.mT - jnp.eye(3)
 print(nearest.shape, f"off by {float(abs(off).max()):.1e} at most")
 
 # %%
-# All thousand matrices took one call. But suppose that your users call one function on one small
-# matrix at a time. Then the price of a call is all that they will notice. In that case, let the
-# tables above decide, by the rows for matrices of that size. And if you can't tell which users you
-# have, keep NumPy's interface in between, so that the same code runs on either.
+# All thousand matrices took one call. But if your users call one function on one small matrix at a
+# time, the price of a call is all that they will notice. Then let the tables above decide, by the
+# rows for matrices of that size. And if you can't tell which users you have, keep NumPy's interface
+# in between, so that the same code runs on either.
 #
 # Takeaway
 # --------
@@ -299,7 +298,7 @@ compared = f"{len(verdicts)}"
 # certain by the move, and :measured:`lost` would lose for certain. But don't judge JAX by single
 # operations if your program chains them: time the longest function that you can compile as a whole,
 # and test its gradients where your data lie. And ask for the table behind a promise. The notebook
-# promised a factor of four without one; on this page's machine, ``svd`` of two hundred rows was
+# gave a factor of four without one; on this page's machine, ``svd`` of two hundred rows was
 # :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that

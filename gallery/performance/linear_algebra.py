@@ -2,11 +2,11 @@
 How fast is linear algebra?
 ===========================
 
-A large matrix product takes half a second. Is that good? Comparing libraries tells you which of
-them is ahead, but not whether there is anything left to gain. For that, ask the device: how close
-do NumPy, PyTorch and JAX come to the most that it can do? A fast inverse that is wrong is no use,
-so we check the answers before the times. And we find out what 32 bits and TF32 give up for their
-speed.
+A large matrix product takes half a second. Is that good? A second library will tell you which of
+the two is ahead, but not whether either leaves anything to gain. To know that, ask the device. This
+page compares NumPy, PyTorch and JAX with each other, and then with the most that the device can do.
+A fast answer is no use if it is wrong, so we test the answers as well. And we see what fewer bits
+buy, and what they cost.
 """
 
 # %%
@@ -35,7 +35,7 @@ with jax.enable_x64(True):
 #     torch.linalg.inv(x)
 #
 # The experiment keeps these four as ``tasks`` of each library, with JAX's compiled by
-# :func:`jax.jit`. Their sizes suit the device:
+# :func:`jax.jit`. It chooses sizes that suit the device:
 from jaxcap.experiments import linear_algebra as experiments
 from jaxcap.experiments.linear_algebra import as_numpy, libraries
 from jaxcap.kernels import linalg
@@ -44,54 +44,6 @@ points = {p["task"]: p["size"] for p in experiments.LINEAR_ALGEBRA.points}
 points
 
 # %%
-# Are the answers right?
-# ----------------------
-# Each library draws random numbers of its own, so their matrices differ, and comparing them element
-# by element would tell us nothing. But their statistics have to agree. Uniform numbers from 0 to 1
-# have the mean 0.5. Their sum misses its expected value by chance, and theory says by how much:
-from jaxcap.results.tables import Table
-
-size = points["generate"]
-expected, deviation = linalg.uniform_moments(size)["sum"]
-rows = []
-for library in libraries():
-    matrix = library.tasks["generate"](size)
-    mean, total = map(float, library.tasks["mean and sum"](matrix))
-    off = f"{(total - expected) / deviation:.1f}"
-    rows.append((library.name, f"{mean:.6f}", f"{total:,.0f}", off))
-
-note = f"Expected: 0.5 and {expected:,.0f}, with a deviation of {deviation:,.0f}."
-headers = ("library", "mean", "sum", "deviations off")
-Table(f"Uniform matrix of {size:,} rows", headers, rows, [note])
-
-# %%
-# A library that is off by more than three deviations deserves a second look. The inverse has a
-# stricter test: multiplied by its matrix, it must give the identity. This time all libraries get
-# the same matrix, and we note how far each element of the product is from where it should be:
-size = points["inverse"]
-matrix = np.random.default_rng(0).random((size, size))
-offsets = {}
-for library in libraries():
-    x = library.array(matrix)
-    identity = library.tasks["product"](x, library.tasks["inverse"](x))
-    offsets[library.name] = linalg.offsets_from_identity(as_numpy(identity))
-
-# %%
-rows = []
-for name, offset in offsets.items():
-    largest, mean = offset.max(), offset.mean()
-    ratio = f"{largest / mean:.0f}"
-    rows.append((name, f"{largest:.1e}", f"{mean:.1e}", ratio))
-
-headers = ("library", "largest", "mean", "largest / mean")
-Table("Distance of the product from the identity", headers, rows)
-
-# %%
-# Why show both the largest and the mean? Because of a mistake. The program on which this page is
-# modelled printed "maximum absolute offset from identity" for three libraries, but for JAX it had
-# computed the mean. So JAX's inverse looked better than the others by the factor in the last
-# column, and nothing about the number gave it away.
-#
 # For which task does the library matter?
 # ---------------------------------------
 # For which of the four tasks would you expect the choice of library to matter most, and for which
@@ -114,8 +66,8 @@ results
 # of :measured:`factor_apart`, and closest for :measured:`least_apart`. Was that your guess? Two of
 # the tasks deserve a closer look.
 #
-# First the product. Every library hands a product of large matrices to code that was tuned for this
-# purpose. Is there anything left to choose between them?
+# The first is the product. Every library hands a product of large matrices to code that was tuned
+# for this purpose. Is there anything left to choose between them?
 from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(
@@ -126,11 +78,11 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# Mean and sum are another matter, for two reasons. The mean *is* a sum, divided by the count. NumPy
-# and PyTorch pass over the matrix twice, because neither call knows of the other, whereas JAX
-# compiles both together: XLA sees the same sum twice, and computes it once. And on a CPU, NumPy
-# sums on a single thread, while the other two can use several, which matters if one thread can't
-# keep the memory busy:
+# For the mean and the sum, libraries can differ for two reasons. The mean *is* a sum, divided by
+# the count. NumPy and PyTorch pass over the matrix twice, because neither call knows of the other,
+# whereas JAX compiles both together: XLA sees the same sum twice, and computes it once. And on a
+# CPU, NumPy sums on a single thread, while the other two can use several, which matters if one
+# thread can't keep the memory busy:
 one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
@@ -139,12 +91,12 @@ one_sum_pays = claim(
 one_sum_pays
 
 # %%
-# How close to the limit?
-# -----------------------
+# The device says how much is left to gain
+# ----------------------------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
-# fetch from memory in that time. Data sheets state both, for a clock speed and a cooling that may
-# not be yours. So we measure them, with calls that should run into one limit and nothing else: a
-# large product for the arithmetic, and a large copy or sum for the memory.
+# fetch from memory. Data sheets state both, but for a clock speed and a cooling that may not be
+# yours. So we measure them, with calls that should run into one limit only: a large product for the
+# arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
@@ -161,8 +113,8 @@ for device, limit in ceilings.items():
         print(f"  {rate / 1e9:.0f} GFLOP/s in {dtype}")
 
 # %%
-# A task can't take less time than its operations need, nor less than its bytes need. The longer of
-# these two times is its limit. A product of two matrices of ``n`` rows takes ``2 * n**3``
+# A task takes at least the time that its operations need, and at least the time that its bytes
+# need. The longer of the two is its limit. A product of two matrices of ``n`` rows takes 2n³
 # operations, and so does an inverse; a sum reads the matrix once. What share of its limit does each
 # task reach?
 
@@ -178,6 +130,8 @@ def share_of_limit(result):
 
 
 # %%
+from jaxcap.results.tables import Table
+
 names = results.variants
 rows = []
 for task in points:
@@ -188,9 +142,10 @@ Table("Share of what the device can do", ("task", *names), rows)
 
 # %%
 # A share far from 1 isn't always a fault. Random numbers are made with integer arithmetic, which
-# this limit doesn't count, so they may take long in a good library. An inverse has steps that must
-# wait for each other, however many cores there are. And a share above 1 means that the limit is too
-# low: it was measured in a worse moment or with a worse library, or the data came from a cache.
+# these limits don't count, so they may take long in a good library. And an inverse has steps that
+# must wait for each other, however many cores there are. A share above 1, on the other hand, means
+# that the limit is too low: it was measured in a worse moment or with a worse library, or the data
+# came from a cache.
 #
 # The product has no such excuse, because its limit was measured with a product. But the limit is
 # the best call of all, while the table has typical ones. How much of the gap is due to that?
@@ -204,6 +159,7 @@ def best_share(result):
     return ceilings[result.device].least_time_s(cost, "float64") / best_s
 
 
+# %%
 rows = []
 for name in names:
     result = results.only(name, task="product")
@@ -215,9 +171,8 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 # %%
 # The step from the typical call to the best is what good and bad moments of the machine account
 # for. A best call above 1 had a better moment than the calls that measured the limit. If even the
-# best call is below 1, there may be another cause. Here JAX takes turns with two libraries whose
-# threads may still be busy, and one of them, PyTorch, wasn't running when we measured the limits.
-# We haven't tested this.
+# best call stays below 1, one cause may be that the libraries take turns here: the threads of one
+# may still be busy when the next starts. We haven't tested this.
 #
 # A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
 # task under its flat part by arithmetic:
@@ -244,8 +199,9 @@ _ = figures.roofline(
 # %%
 # A limit exposes a wrong time
 # ----------------------------
-# The program on which this page is modelled stopped JAX's clock when the call returned, and not
-# when the result was ready. What share of the limit would JAX's product reach by that clock?
+# Knowing the limit also protects you from a number that is too good. The program on which this page
+# is modelled stopped JAX's clock when the call returned, and not when the result was ready. What
+# share of the limit would JAX's product reach by that clock?
 least_s = ceilings[device].least_time_s(
     experiments.least_cost(**product.parameters), "float64"
 )
@@ -254,24 +210,85 @@ print(f"{shown:.3g} times the limit without waiting")
 print(f"{share_of_limit(product).short} times the limit with waiting")
 
 # %%
-# No computation can be far above its limit. If the first line is, the clock stopped too early. You
-# can test other people's numbers in the same way: when somebody reports the time of a product,
+# No computation can be far above its limit, so if the first line is, the clock stopped too early.
+# You can test other people's numbers in the same way: when somebody reports the time of a product,
 # count its operations.
 #
-# What 32 bits and fewer give up
-# ------------------------------
-# In float32, a product does the same operations on half the bytes, and one instruction of a CPU
-# handles twice as many numbers. Other devices may gain much more by going lower. NVIDIA's tensor
-# cores can multiply in TF32, which has the range of float32 but only 10 bits of fraction in place
-# of 23, and TPUs multiply in bfloat16, which has 7. A setting called ``precision`` decides whether
-# JAX may round a float32 product to such a format, and the default favours speed. Pass the setting
-# to a call, or set it for a block with :func:`jax.default_matmul_precision`.
-#
-# How far are the products under three settings from NumPy's in 64 bits?
-import matplotlib.pyplot as plt
+# A known property exposes a wrong answer
+# ---------------------------------------
+# To test an answer, look for a property that it must have. Take the random matrices. Each library
+# draws numbers of its own, so comparing them element by element would tell us nothing. But uniform
+# numbers from 0 to 1 have the mean 0.5. Their sum misses its expected value by chance, and theory
+# says by how much:
+size = points["generate"]
+expected, deviation = linalg.uniform_moments(size)["sum"]
+rows = []
+for library in libraries():
+    matrix = library.tasks["generate"](size)
+    mean, total = map(float, library.tasks["mean and sum"](matrix))
+    off = f"{(total - expected) / deviation:.1f}"
+    rows.append((library.name, f"{mean:.6f}", f"{total:,.0f}", off))
 
-size = points["product"]
+note = f"Expected: 0.5 and {expected:,.0f}, with a deviation of {deviation:,.0f}."
+headers = ("library", "mean", "sum", "deviations off")
+Table(f"Uniform matrix of {size:,} rows", headers, rows, [note])
+
+# %%
+# A library that is off by more than three deviations deserves a second look. For the inverse there
+# is a stricter test: multiplied by its matrix, it must give the identity. This time all libraries
+# get the same matrix, and we note how far each element of the product is from where it should be:
+size = points["inverse"]
 matrix = np.random.default_rng(0).random((size, size))
+offsets = {}
+for library in libraries():
+    x = library.array(matrix)
+    identity = library.tasks["product"](x, library.tasks["inverse"](x))
+    offsets[library.name] = abs(as_numpy(identity) - np.eye(size))
+
+# %%
+rows = []
+for name, offset in offsets.items():
+    largest, mean = offset.max(), offset.mean()
+    ratio = f"{largest / mean:.0f}"
+    rows.append((name, f"{largest:.1e}", f"{mean:.1e}", ratio))
+
+headers = ("library", "largest", "mean", "largest / mean")
+Table("Distance of the product from the identity", headers, rows)
+
+# %%
+# The table has both the largest distance and the mean because somebody once mixed them up. The
+# program that stopped its clock too early also printed a "maximum absolute offset from identity"
+# for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better by the
+# factor in the last column, and nothing about the number gave it away.
+#
+# What do fewer bits buy?
+# -----------------------
+# If a product is close to its limit, no library can make it much faster. A format with fewer bits
+# might, because it raises the limit itself. In float32, a product does the same operations on half
+# the bytes, and one instruction of a CPU handles twice as many numbers. NVIDIA's tensor cores also
+# multiply in TF32, which has the range of float32 but only 10 bits of fraction in place of 23, and
+# TPUs in bfloat16, which has 7. The experiment on limits has multiplied matrices in several
+# formats, so we know how many operations a second this device does in each:
+formats = limits.select(
+    variant="JAX", limit="product", device=device.platform
+)
+rates = {}
+for result in formats:
+    n = result.parameters["size"]
+    gflop = linalg.product_flops(n, n, n) / 1e9
+    rates[result.parameters["dtype"]] = result.time.rate(gflop, "GFLOP")
+
+rows = [(dtype, rate.short, rate.range) for dtype, rate in rates.items()]
+headers = ("format", "speed", rates["float32"].interval_name)
+Table(f"Products by JAX on {device}", headers, rows)
+
+# %%
+# What do fewer bits cost?
+# ------------------------
+# A setting called ``precision`` decides whether JAX may round the input of a float32 product to one
+# of these shorter formats, and the default favours speed. Pass the setting to a call, or set it for
+# a block with :func:`jax.default_matmul_precision`. How far are the products under three settings
+# from NumPy's in 64 bits?
 truth = matrix @ matrix
 x = jnp.asarray(matrix, jnp.float32)
 
@@ -304,54 +321,41 @@ with jax.enable_x64(True):
     x64 = jnp.asarray(matrix)
     errors["float64"] = error(x64 @ x64)
 
+tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
+finding = f"Rounded to TF32, the error is {tf32_error:.3g} times float32's"
+
 # %%
-_, axes = plt.subplots(figsize=(6, 3))
+import matplotlib.pyplot as plt
+
+figure, axes = plt.subplots(figsize=(6, 3))
 axes.plot(list(errors.values()), list(errors), "o")
 axes.invert_yaxis()
 axes.set_xscale("log")
 axes.set_xlabel("largest relative error (lower is better)")
-_ = axes.set_title("What a format costs in accuracy")
-
-# %%
-# That is the price of fewer bits. What do you get for it? The experiment on limits multiplied
-# matrices in several formats, so their speeds are already known:
-formats = limits.select(
-    variant="JAX", limit="product", device=device.platform
-)
-rates = {}
-for result in formats:
-    n = result.parameters["size"]
-    gflop = linalg.product_flops(n, n, n) / 1e9
-    rates[result.parameters["dtype"]] = result.time.rate(gflop, "GFLOP")
-
-rows = [(dtype, rate.short, rate.range) for dtype, rate in rates.items()]
-headers = ("format", "speed", rates["float32"].interval_name)
-Table(f"Products by JAX on {device}", headers, rows)
+figures.headline(figure, finding, "A product in several formats")
 
 # %%
 # A product forgives rounding. An inverse may not, because it can multiply a rounding error by as
-# much as the condition number of the matrix. Let our matrix take the test with the identity again,
-# inverted in 32 bits and in 64. How far off is the product of the matrix and its inverse?
+# much as the condition number of the matrix. So let our matrix take the test with the identity
+# again, inverted in 32 bits and in 64. How far off is the product of the matrix and its inverse?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
-inverse_32 = float(linalg.offsets_from_identity(as_numpy(identity)).max())
-inverse_64 = float(offsets["JAX"].max())
-print(f"float32 {inverse_32:.1e}, float64 {inverse_64:.1e}")
+off_32 = abs(as_numpy(identity) - np.eye(size)).max()
+print(f"float32 {off_32:.1e}, float64 {offsets['JAX'].max():.1e}")
 
 # %%
 # Takeaway
 # --------
 against_numpy = product_is_faster.estimate
 reached = share_of_limit(product)
-tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
 
 # %%
 # On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the
 # limit, and was :measured:`against_numpy than NumPy's`. Only the first of these numbers says how
 # much is missing. Fewer bits may be faster where the device has instructions for them, but they
 # cost accuracy everywhere: rounding the input to TF32 multiplied the error of float32 by
-# :measured:`tf32_error`. And check both halves of a benchmark: the result by a property that it
-# must have, at the place where it is worst, and the time by the limit of the device.
+# :measured:`tf32_error`. So check both halves of a benchmark: the time by the limit of the device,
+# and the answer by a property that it must have, at the place where it is worst.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -3,10 +3,10 @@ How far to trust these numbers
 ==============================
 
 This site puts an interval beside its timings and a verdict beside its comparisons. Are they right?
-We can test that with questions whose answer is known. How often does a verdict raise a false alarm?
-How often does an interval miss the next measurement? And do the usual tools do better in the same
-time? (You will learn little about JAX here. If you take our intervals on trust, read the takeaway
-and go on to the next page.)
+We can test that by asking questions whose answer we know. How often does a verdict raise a false
+alarm, and how often does an interval miss the next measurement? Do the usual tools do better in the
+same time? (You will learn little about JAX here. If you take our intervals on trust, read the
+takeaway and go on to the next page.)
 """
 
 # %%
@@ -32,8 +32,8 @@ alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
-# A low number proves little by itself, because a tool that always answers *undecided* would never
-# raise an alarm. So we also ask for something harder: the whole interval has to be close to 1.
+# A low number alone proves little, because a tool that always answers *undecided* never raises an
+# alarm. So we also ask for something harder: the whole interval has to be close to 1.
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -48,15 +48,15 @@ as_fast
 # %%
 # Four tools, asked the same questions
 # ------------------------------------
-# One build asks too few questions to judge a tool by, since even a perfect interval with a
-# confidence of 0.95 is wrong once in twenty times. So we repeated the comparison above many times,
+# Even a perfect interval with a confidence of 0.95 is wrong once in twenty times, so you can't
+# judge a tool by the few questions of one build. We therefore repeated the comparison many times,
 # first on a quiet machine, and then while another process kept one of its cores busy.
 #
 # Three other tools got the same questions and the same time, each used as its documentation
 # recommends. ``timeit`` prints the best of several repeats. PyTorch's ``Timer`` gives the median
-# and the quartiles of its blocks. And pyperf gives the mean and the standard deviation over several
-# processes, and compares them with a t-test. Because it starts new processes for every function,
-# pyperf could answer one question in the time in which the others answered all of them.
+# and the quartiles of its blocks. pyperf gives the mean and the standard deviation over several
+# processes, and compares functions with a t-test. Because pyperf starts new processes for every
+# function, it had time for only one question, where the others answered all of them.
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name:
@@ -69,10 +69,10 @@ reliability.table_of_verdicts(audit)
 # %%
 # In a *false alarm*, a tool finds a difference between a call and the same call. (Two of the tools
 # give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) The
-# next column is about a difference that exists, between the wave op by op and the wave compiled: in
-# how many runs did the tool find it? Read the two columns together, because a tool can buy a good
-# number in one of them with a bad one in the other. The *spread* is how much the speed-up of the
-# wave varied from run to run, as a standard deviation.
+# next column is about a difference that does exist, between the wave op by op and the wave
+# compiled, and says in how many runs the tool found it. Read the two columns together, because a
+# tool can buy a good number in one of them with a bad one in the other. The *spread* is how much
+# the speed-up of the wave varied from run to run, as a standard deviation.
 #
 # The dashed line in the figure marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -105,8 +105,8 @@ _ = figure.legend(loc="outside right center")
 # %%
 # Of this site's own verdicts, :measured:`alarms` were false on the quiet machine, and
 # :measured:`alarms_when_busy` with one core busy. (A tool that stays far below the dashed line is
-# more cautious than it has to be, and overlooks more.) The authors of the other tools are careful,
-# too. So how can a tool see a difference between a call and itself?
+# more cautious than it has to be, and overlooks more.) How can a tool made by careful people see a
+# difference between a call and itself?
 #
 # Suppose it times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow each
 # other agree well, because the machine hardly changes in between. But by the time it is ``B``'s
@@ -117,35 +117,43 @@ _ = figure.legend(loc="outside right center")
 # Will the next run agree?
 # ------------------------
 # An interval is a promise about the next measurement, and we can check whether the promise was
-# kept: did the next run's value lie inside? That should happen as often as the confidence says. A
-# wide interval keeps its promise easily and helps nobody. So the tables also have the *width*, which
-# is how many times as large the upper end is as the lower one, in the median, and the share of
+# kept: did the next run's value lie inside? That should happen as often as the confidence says. But
+# a wide interval keeps its promise easily and helps nobody. So the tables also have the median
+# *width*, which is the upper end of an interval divided by its lower end, and the share of
 # intervals wider than a factor of 2. First, the times of single calls:
 reliability.table_of_intervals(audit, "time")
 
 # %%
-# And the ratios of two times:
+# Second, the ratios of two times:
 reliability.table_of_intervals(audit, "speed-up")
 
 # %%
 # Of the times that were measured next on the quiet machine, :measured:`next_time` lay inside this
 # site's interval; of the ratios of two times, :measured:`next_ratio` did.
 #
-# In fairness, the other tools never made this promise. But they print a range of repeats, quartiles
-# or a standard deviation beside their number, and that is all their readers have to decide whether
-# two numbers differ.
+# In fairness, the other tools never made this promise. But the range, the quartiles or the standard
+# deviation that they print is all that their readers have to decide whether two numbers differ.
 #
-# The figure shows how each tool answered one question, run by run, on the quiet machine. Pick a
-# panel, and see whether each interval contains the dot of the next run:
-figure, panels = plt.subplots(
-    1, len(TOOLS), figsize=(6, 3), sharex=True, sharey=True
-)
-for axes, tool in zip(panels, TOOLS):
+# The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
+# a panel, and see whether each interval contains the dot of the next run:
+answers, contained = {}, []
+for tool in TOOLS:
     runs = reliability.waves(audit, tool, QUIET)
-    given = [reliability.speedup(tool, pair) for pair in runs.values()]
-    axes.vlines(list(runs), [i.low for i in given], [i.high for i in given])
-    axes.plot(list(runs), [i.value for i in given], "o", markersize=4)
+    answers[tool] = [reliability.speedup(tool, run) for run in runs.values()]
+    share = reliability.next_inside([answers[tool]])
+    contained.append(f"{tool} {share.hits} of {share.total}")
+finding = f"The next run was inside: {', '.join(contained)}"
+
+# %%
+figure, panels = plt.subplots(
+    1, len(TOOLS), figsize=(6, 3.4), sharex=True, sharey=True
+)
+for axes, (tool, given) in zip(panels, answers.items()):
+    runs = list(reliability.waves(audit, tool, QUIET))
+    axes.vlines(runs, [i.low for i in given], [i.high for i in given])
+    axes.plot(runs, [i.value for i in given], "o", markersize=4)
     axes.set_title(tool, fontsize=10)
+figures.headline(figure, finding)
 figure.supxlabel("run")
 _ = panels[0].set_ylabel("speed-up of the wave")
 
@@ -153,10 +161,10 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 
 # %%
 # Each dot outside the interval of the run before is a surprise for anybody who trusted that
-# interval. But if the panels show speed-ups of different sizes, that is no tool's fault. They don't
-# time quite the same thing, because this site :doc:`holds the memory allocator still </measuring>`.
-# Under the other tools, the memory of a large array may go back to the system after each call, to
-# be fetched again for the next.
+# interval. But if the panels show speed-ups of different sizes, that is no tool's fault. The tools
+# don't time quite the same thing, because this site
+# :doc:`holds the memory allocator still </measuring>`. Under the others, the memory of a large
+# array may go back to the system after each call, to be fetched again for the next.
 #
 # What no interval can promise
 # ----------------------------
@@ -167,11 +175,11 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 reliability.table_of_deviations(audit)
 
 # %%
-# However many processes a run has, it can't see how much it differs from other runs. So each
-# interval on this site is made wider, by the amount in the column *intervals allow for*. If the
-# runs on your machine differ by more than that, times will miss their intervals more often.
-# Speed-ups should miss theirs less often, because what slows down one side usually slows down the
-# other. (The last column tests another promise, about a single process of the next run.)
+# However many processes a run has, it can't see how much it differs from other runs. So we widen
+# each interval on this site by the amount in the column *intervals allow for*. If the runs on your
+# machine differ by more than that, times will miss their intervals more often. Speed-ups should
+# miss theirs less often, because what slows down one side usually slows down the other. (The last
+# column tests another promise, about a single process of the next run.)
 #
 # Nor does an interval say anything about another machine, another version of a library, or another
 # size. That is why each page tells you what it was measured on.

@@ -3,7 +3,7 @@ Has JAX become faster?
 ======================
 
 Time a program under an old release and under today's, and one of the two numbers will be larger.
-Did JAX change, or did you see noise? This page compares dozens of releases. It finds out how
+Did JAX change, or did you see noise? This page compares dozens of releases, and finds out how
 different a release can look from *itself*, why a long list of comparisons contains regressions that
 never happened, and which changes remain once both are accounted for.
 """
@@ -11,8 +11,8 @@ never happened, and which changes remain once both are accounted for.
 # %%
 # Two numbers don't answer it
 # ---------------------------
-# Measuring dozens of releases takes hours, so this page reads an earlier recording. Each of its
-# small programs ran in fresh processes, under every release that could still be installed. The
+# It takes hours to measure dozens of releases, so this page reads an earlier recording. Its small
+# programs ran in fresh processes, under every release that could still be installed, and the
 # releases took turns on one machine.
 from jaxcap.releases.recorded import recorded
 
@@ -23,8 +23,8 @@ print(f"{programs} programs under {len(releases.names)} releases")
 print(f"on {machine.device}, {machine.measured_at:%B %Y}")
 
 # %%
-# Take the oldest release, the newest, and a handful of the programs. Guess before you look at the
-# table: which of them got faster?
+# Take the oldest release, the newest, and a handful of the programs. Which of them got faster?
+# Guess before you look at the table:
 from jaxcap.results.tables import Table
 
 by_name = {series.benchmark: series for series in releases.of_jax()}
@@ -51,8 +51,8 @@ Table("The same programs", ("program", oldest, newest), rows)
 #
 # A release can differ from itself
 # --------------------------------
-# The newest release was installed a second time, and this twin was measured like any other release.
-# The two are identical, so every difference between them is noise. How many times as long did each
+# We installed the newest release a second time, and measured this twin like any other release. The
+# two are identical, so every difference between them is noise. How many times as long did each
 # program take under the twin?
 import matplotlib.pyplot as plt
 import numpy as np
@@ -77,9 +77,9 @@ axes.set_title(f"{off_by_tenth} of {len(ratios)} differ by more than 10 %")
 _ = axes.legend(loc="upper left")
 
 # %%
-# Suppose that you reported every difference of more than ten per cent. Then each point outside the
-# band would be in your report, about a release that didn't change at all, and the points at either
-# end would look the most convincing.
+# If you reported every difference of more than ten per cent, each point outside the band would be
+# in your report, about a release that didn't change at all, and the points at either end would look
+# the most convincing.
 #
 # A test, and what it promises
 # ----------------------------
@@ -101,13 +101,13 @@ for name in chosen:
     print(f"{name:36} p = {p:.2g}")
 
 # %%
-# Go back to your guesses. Where the p-value is large, the table gave you no reason to guess either
+# Return to your guesses. Where the p-value is large, the table gave you no reason to guess either
 # way. (The test compares logarithms because noise multiplies: a busy machine makes a program take
 # twice as long, not a second longer.)
 #
 # Does the test keep its promise? If nothing changed, a p-value of at most 0.05 should come up five
-# times in a hundred. To check that, we need many comparisons in which nothing changed. So take the
-# processes of a *single* release, and deal them into two groups at random:
+# times in a hundred. To check that, we need many comparisons in which nothing changed, so we deal
+# the processes of a *single* release into two groups at random:
 rng = np.random.default_rng(0)
 by_chance = []
 for series in by_name.values():
@@ -122,21 +122,25 @@ print(f"{alarms:,} false alarms in {len(by_chance):,} comparisons, {share}")
 
 # %%
 # The test keeps its promise if the share is five per cent or less. (In groups as small as these,
-# Welch's test tends to be cautious, and the share may be lower.) But the promise is only that
-# errors are rare, not that there are none. And each new release brings as many comparisons as there
-# are programs.
+# Welch's test tends to be cautious, and the share may be lower.) But the promise is that errors are
+# rare, not that there are none, and each new release brings as many comparisons as there are
+# programs.
 #
 # Many comparisons need a correction
 # ----------------------------------
-# Now compare each release with the one before it, for every program. In some of these pairs
-# something changed, and in others nothing did. The p-values tell roughly how many there are of each
-# kind. Without a change, p-values are spread evenly between 0 and 1, which is another way to state
-# the promise of the test. With a change, they pile up near 0. (For the releases, we take the larger
+# Now compare each release with the one before it, for every program. Something changed in some of
+# these pairs and nothing in others, and the p-values tell roughly how many there are of each kind.
+# Without a change, p-values are spread evenly between 0 and 1, which is another way to state the
+# promise of the test. With a change, they pile up near 0. (For the releases, we take the larger
 # p-value of two tests, as :doc:`the rules </releases/noise>` ask, so the even part of their line
 # rises a little to the right.)
 steps = [step for step in releases.steps if not step.series.is_exact]
 observed = [step.p for step in steps]
+p_values = np.nan_to_num(observed, nan=1.0)
+low = f"{np.mean(p_values <= 0.05):.1%}"
+finding = f"p-values up to 0.05: {share} by chance, {low} between releases"
 
+# %%
 figure, axes = plt.subplots(figsize=(6, 3.2))
 for values, label, colour in (
     (by_chance, "dealt at random", figures.COLOURS[0]),
@@ -146,31 +150,30 @@ for values, label, colour in (
     style = {"histtype": "step", "color": colour, "label": label}
     axes.hist(values, np.linspace(0, 1, 21), weights=weights, **style)
 axes.set(xlabel="p-value", ylabel="% of the comparisons", xlim=(0, 1))
-axes.set_title("p-values with and without a change of release")
+figures.headline(figure, finding)
 _ = axes.legend()
 
 # %%
-# The even part doesn't stop at 0.05. So if you list every pair with a p-value below 0.05, you list
-# the real changes that the test can see, along with up to a twentieth of all the pairs that didn't
-# change. Benjamini and Hochberg's correction looks at all p-values together, and lowers the limit
-# until at most one entry in twenty is expected to be on the list by chance:
+# The even part doesn't stop at 0.05. So a list of all pairs with a p-value below 0.05 has the real
+# changes that the test can see, along with up to a twentieth of the pairs that didn't change.
+# Benjamini and Hochberg's correction looks at all p-values together, and lowers the limit until at
+# most one entry in twenty is expected to be on the list by chance:
 from scipy.stats import false_discovery_control
 
-p_values = np.nan_to_num(observed, nan=1.0)
 corrected = false_discovery_control(p_values)
 print(f"{len(steps):,} comparisons")
 print(f"{np.sum(p_values <= 0.05):,} with a p-value up to 0.05")
 print(f"{np.sum(corrected <= 0.05):,} after the correction")
 
 # %%
-# The correction has a price: real changes that are small drop off the list together with the false
-# ones. A pair that isn't listed may have changed all the same, but by too little for a handful of
-# processes to show it.
+# The correction has a price, because small but real changes drop off the list together with the
+# false ones. A pair that isn't listed may have changed all the same, but by too little for a
+# handful of processes to show it.
 #
 # Two speeds under one release
 # ----------------------------
-# A test that compares means takes for granted that a release has *one* speed. Here is the program
-# whose processes differ the most, with a dot for each process:
+# A test that compares means takes for granted that each release has *one* speed. Here is the
+# program whose processes differ the most, with a dot for each process:
 from jaxcap.releases.figures import course
 
 
@@ -186,18 +189,18 @@ _ = course(restless, own, releases.names)
 
 # %%
 # Look for a release whose dots form two clusters. Under such a release, a process is either fast or
-# slow from start to end, and the release doesn't decide which. What does may be where the arrays
+# slow from start to end, and it isn't the release that decides which, but perhaps where the arrays
 # lie in memory, or which threads share a core. With bad luck, one release gets only slow processes
 # and the next only fast ones, and the test sees a change. So a change of such a program has to pass
 # one more check: every process of one release must be faster than all processes of the other.
 #
 # Measure the largest changes twice
 # ---------------------------------
-# A list of the *largest* changes has a bias of its own. To get to the top, a change has to be
-# large, and a little luck helps. Statisticians call this the winner's curse. The cure is to measure
-# the top of the list a second time, and to believe the second number, because nobody picked a
-# winner by it. The smaller a change is, the more of it may have been luck. In the table, each row
-# is a change from one release to the next. How far do the two recordings agree?
+# A list of the *largest* changes has a bias of its own, which statisticians call the winner's
+# curse. To get to the top, a change has to be large, and a little luck helps. The cure is to
+# measure the top of the list a second time, and to believe the second number, because nobody picked
+# a winner by it. In the table, each row is a change from one release to the next. How far do the
+# two recordings agree?
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
@@ -208,10 +211,11 @@ columns = ("program", "release", "first recording", "second recording")
 Table("The largest changes from one release to the next", columns, rows)
 
 # %%
-# If one release comes up again and again, look for a cause that its changes share. Two such causes
-# are known. In 0.11.1, `loops that write single elements rewrote their whole array
-# <https://github.com/jax-ml/jax/issues/40101>`__, and 0.11.2 mended that. And according to `JAX's
-# change log <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in
+# If one release comes up again and again, its changes may share a cause. Two such causes are known.
+# In 0.11.1,
+# `loops that write single elements rewrote their whole array <https://github.com/jax-ml/jax/issues/40101>`__,
+# and 0.11.2 mended that. And according to
+# `JAX's change log <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in
 # 0.4.32. That release was withdrawn, so its changes show up in 0.4.33. Here is the program at the
 # top of the table, under all releases:
 largest = changes[0].series if changes else timed[0]
@@ -221,8 +225,8 @@ _ = course(largest, own, releases.names)
 # %%
 # So, has it?
 # -----------
-# Back to the question in the title. Each dot is a program. If it lies left of the line, the program
-# takes less time under the newest release than under the oldest. The dot is grey if the difference
+# Back to the question in the title. Each dot is a program, which takes less time under the newest
+# release than under the oldest if the dot lies left of the line. The dot is grey if the difference
 # is uncertain or below ten per cent, or if NumPy's time changed as well, because that can't be
 # JAX's doing. (Programs whose memory was counted have no time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
@@ -250,10 +254,10 @@ axes.xaxis.set_major_formatter("{x:g}")
 # sphinx_gallery_thumbnail_number = 5
 
 # %%
-# Where a row has both blue dots and orange ones, not even one kind of program has a single answer.
-# So ask about your own program. ``jaxcap bisect`` takes a function and two releases, installs
-# releases in between, and finds the one that changed the function's speed. ``jaxcap releases
-# record`` repeats the recording behind this page on your machine.
+# Where a row has both blue dots and orange ones, not even programs of one kind agree. So ask about
+# your own program. ``jaxcap bisect`` takes a function and two releases, installs releases in
+# between, and finds the one that changed the function's speed. ``jaxcap releases record`` repeats
+# the recording behind this page on your machine.
 #
 # Takeaway
 # --------
@@ -262,15 +266,15 @@ less_time, more_time = str(len(faster)), str(len(slower))
 many = f"{len(steps):,}"
 
 # %%
-# It depends on your program. On the machine of this recording, :measured:`less_time` of
-# :measured:`count` take less time under the newest release than under the oldest, and
-# :measured:`more_time` take more. For the others, the difference is uncertain or below a tenth, or
-# NumPy's time changed as well.
+# Whether JAX has become faster depends on your program. On the machine of this recording,
+# :measured:`less_time` of :measured:`count` take less time under the newest release than under the
+# oldest, and :measured:`more_time` take more. For the others, the difference is uncertain or below
+# a tenth, or NumPy's time changed as well.
 #
 # A test that raises one false alarm in twenty has plenty of opportunity in the :measured:`many`
 # comparisons from one release to the next. So before you report a regression, measure each release
-# in several processes, and one release twice. Check that no program runs at two speeds under one
-# release, and then measure what you found once more.
+# in several processes, and one release twice. Check that the program doesn't run at two speeds
+# under one release, and then measure what you found once more.
 #
 # :doc:`/releases/index` has all programs under all releases, and :doc:`/releases/noise` the rules
 # for what counts as a change. :doc:`How far to trust these numbers

@@ -2,18 +2,18 @@
 How to time JAX, and how not to
 ===============================
 
-How would you notice that a timing is wrong? It doesn't crash. It prints a number with a unit, and
-the number looks fine. This page makes nine mistakes on purpose, next to the right measurement
-wherever there is one, so that you'll recognise them later. Most come from benchmarks that other
-people published, and you may find some in your own code. If nine are too many for one sitting, stop
-after the fifth. The rest are subtler.
+A wrong timing doesn't crash. It prints a number with a unit, and the number looks fine. So how
+would you notice? This page makes nine mistakes on purpose, beside the right measurement wherever
+there is one, so that you'll recognise them later. Most come from published benchmarks, and you may
+find some in your own code. If nine are too many for one sitting, stop after the fifth: the rest are
+subtler.
 """
 
 # %%
 # Nothing is wrong with the stopwatch
 # -----------------------------------
-# Most timings start out like the function below. Its clock does what it's told. What goes wrong is
-# what people tell it to time:
+# Most timings start out like the function below. Its clock works. What goes wrong is what people
+# tell it to time:
 import time
 
 import jax
@@ -29,10 +29,10 @@ def stopwatch(function, *args):
 
 
 # %%
-# To see how far off a timing is, you need one that you can trust. Ours come from an experiment that
-# runs in several fresh processes, which take turns. (Mistake 6 shows what a single process can't
-# see.) As we go, ``pairs`` collects the wrong and the right time of each mistake that has both, and
-# ``in_turns`` their ratio if the two took turns. The last section draws them.
+# To see how far off a timing is, you need another that you can trust. Ours come from an experiment
+# that runs in several fresh processes, which take turns. (Mistake 6 shows what a single process
+# can't see.) As we go, ``pairs`` collects the wrong and the right time of each mistake that has
+# both, and ``in_turns`` their ratio if they took turns, so that the last section can draw them.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.03)
@@ -42,8 +42,8 @@ pairs, in_turns = {}, {}
 # Mistake 1: stopping the clock too early
 # ---------------------------------------
 # A call to JAX may return before the work is done. What you get back is the promise of an array,
-# and a clock that stops there has timed the making of a promise. To time the whole computation,
-# wait for the result with :meth:`~jax.Array.block_until_ready` before you read the clock:
+# and a clock that stops there has timed the promise. To time the computation, wait for the result
+# with :meth:`~jax.Array.block_until_ready` before you read the clock:
 n = results.only(mistakes.JAX_32).parameters["size"]
 a, b = jax.random.normal(jax.random.key(0), (2, n, n))
 product = jax.jit(jnp.matmul)
@@ -54,8 +54,8 @@ ready_s = stopwatch(lambda: product(a, b).block_until_ready())
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# That was one call each. The experiment measured both times over and over. In its table, *time*
-# includes the waiting, and *until it returns* is what the impatient clock would have shown:
+# The stopwatch timed one call each. The experiment measured both times again and again. In its
+# table, *time* includes the waiting, and *until it returns* is what an impatient clock shows:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
 pairs["stopping too early"] = awaited.dispatch.value, awaited.time.value
@@ -69,15 +69,15 @@ for name, seconds in zip(("wrong", "right"), pairs["stopping too early"]):
 
 # %%
 # Look up what your processor can do at best. If your program beats that, you have timed something
-# else. But don't count on the arithmetic to catch every case: how early a call returns depends on
-# the device and on how much there is to compute, as :doc:`asynchronous dispatch
-# </tutorials/transformations/asynchronous_dispatch>` shows. So make it a habit to wait.
+# else. The arithmetic won't catch every case, because how early a call returns depends on the
+# device and on how much there is to compute, as
+# :doc:`asynchronous dispatch </tutorials/transformations/asynchronous_dispatch>` shows. So make it
+# a habit to wait.
 #
 # Mistake 2: averaging the compiler in
 # ------------------------------------
-# The first call of a compiled function also traces and compiles it. That cost is real, and if your
-# program makes the call once, you pay it once. But average it with nine calls that don't compile,
-# and the result describes neither:
+# The first call of a compiled function also traces and compiles it. You pay that cost once. Average
+# it with nine calls that don't compile, and the result describes neither kind:
 from jaxcap.kernels.elementwise import wave
 from jaxcap.report.source import Source
 
@@ -100,21 +100,22 @@ pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you. (The two needn't add
-# up. Our stopwatch ran once, after emptying all of JAX's caches, so its first call had more to
-# build than the first call in the table.)
+# The table keeps the *first call* in a column of its own, and so should you. (Our average needn't
+# follow from the table, because we had emptied all of JAX's caches, so that our first call had more
+# to build.)
 #
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
-# doesn't compile. JAX keeps each compiled program under the function it came from, whichever
-# wrapper compiled it, so wrapping the function again doesn't give you a fresh first call. Emptying
-# the caches with :func:`jax.clear_caches` does.
+# doesn't compile. JAX files each compiled program under the function it came from, whichever
+# wrapper compiled it, so to get a fresh first call, it isn't enough to wrap the function again.
+# Empty the caches with :func:`jax.clear_caches` instead.
 #
 # Mistake 3: sending the data with every call
 # -------------------------------------------
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
-# a NumPy array to a JAX function, and each call has to bring it over before it can start. On a CPU,
-# that means a copy, unless the array happens to begin at a multiple of 64 bytes, where JAX can read
-# it in place. (Ours begins elsewhere.) What does it cost to send a million numbers each time?
+# a NumPy array to a JAX function, and each call has to bring the data over before it can start. On
+# a CPU, that means a copy, unless the array happens to begin at a multiple of 64 bytes, where JAX
+# can read it in place. (Ours begins elsewhere.) What does it cost to send a million numbers each
+# time?
 sending = results.select(question=mistakes.SENDING)
 sent_s = sending.only(mistakes.SENT).time.value
 already_there_s = sending.only(mistakes.ON_DEVICE).time.value
@@ -136,16 +137,16 @@ sending_costs = claim(
 sending_costs
 
 # %%
-# Which of the two times is right? That depends on your program. If it sends its data once, call
-# :func:`jax.device_put` before the clock starts. If it really has new data for each call, leave the
+# Which of the two times is right depends on your program. If it sends its data once, call
+# :func:`jax.device_put` before the clock starts. If it has new data for each call, leave the
 # transfer in, and say so.
 #
 # Mistake 4: comparing different dtypes
 # -------------------------------------
 # NumPy computes in 64 bits unless you tell it otherwise, and JAX in 32. That alone gives JAX a head
-# start: its arrays are half as large, and one instruction of a CPU handles twice as many of their
-# numbers. So how much of a headline like "JAX beats NumPy" is JAX, and how much is the dtype? The
-# table of products above has NumPy in both:
+# start, because its arrays are half as large, and one instruction of a CPU handles twice as many of
+# their numbers. So how much of a headline like "JAX beats NumPy" is JAX, and how much is the dtype?
+# The table of products above has NumPy in both:
 different = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_64)
 alike = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_32)
 print("different dtypes:", different)
@@ -166,10 +167,10 @@ in_turns["an opponent of 64 bits"] = products.speedup(
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
 # ``jax.jit(f)`` returns an object that knows a short path to its compiled program. Throw the object
-# away, and you pay twice: to make another one, JAX inspects ``f``, and the next call takes the long
-# path, which looks ``f`` up among all the functions that JAX has compiled. If the function is new
-# as well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
-# compiles again. By what factor does each of the two slow down a call? Guess before you look.
+# away, and you pay twice: JAX has to inspect ``f`` to make another, and the next call takes the
+# long path, which looks ``f`` up among all the functions that JAX has compiled. If the function is
+# new as well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
+# compiles again. By what factor does each of these habits slow down a call? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
@@ -186,16 +187,15 @@ wrapping
 # %%
 # A call of a function that was wrapped once was
 # :measured:`over_wrapper than one with a new wrapper`, and
-# :measured:`over_lambda than one with a new lambda`. How near was your guess? A new wrapper has to
-# be made and then searched for, a new ``lambda`` has to be compiled, and every call pays for it
-# again.
+# :measured:`over_lambda than one with a new lambda`. How near was your guess? Behind a new wrapper,
+# JAX has to search for the program, and for a new ``lambda`` it has to compile one, and every call
+# pays for that again.
 #
 # Mistake 6: running it once
 # --------------------------
-# Other programs run, clock speeds drift, and caches hold somebody else's data. So a single run
-# tells you about its moment as much as about your code. Take many rounds instead, and give both
-# variants a turn in each. Every round then has a ratio of its own, here for ``wave`` op by op and
-# compiled:
+# Other programs run, clock speeds drift, and caches hold somebody else's data, so a single run says
+# as much about its moment as about your code. Take many rounds instead, and give both variants a
+# turn in each. Every round then has a ratio of its own, here for ``wave`` op by op and compiled:
 from jaxcap.results.statistics import Estimate
 
 slow = waves.only(mistakes.OP_BY_OP)
@@ -208,8 +208,8 @@ by_process = [Estimate.from_runs([ratios]) for ratios in rounds]
 all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
-# The figure has a column for each process. The dots are its rounds. The square is their median,
-# with the interval that the process would report if it were the only one.
+# The figure has a column for each process, with its rounds as dots. The square is their median,
+# with the interval that the process would report if it were alone.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -253,26 +253,26 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # %%
 # A process can judge itself only by how well its own rounds agree. But whatever was settled when
 # the process started, such as where in memory its code and its arrays lie, is the same in all of
-# its rounds. So a square's interval may be narrow and still miss its neighbours. How many of the
-# other processes lie outside the first one's interval?
+# them. So a square's interval may be narrow and still miss its neighbours. How many of the other
+# processes lie outside the first one's interval?
 single = np.concatenate(rounds)
 print(f"{outside} of {len(others)} {verb} outside")
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# If none do, these processes happened to agree, and any one of them would have told you the same.
-# But you know that only because there were several. The middle line is what running it once could
-# have told you, on a good day and on a bad one. The last line is what this site prints: the median
-# over several fresh processes, with the interval in which the number should lie if as many
-# processes measure it again.
+# If none of them lie outside, these processes happened to agree, and any of them would have told
+# you the same. But you know that only because there were several. The middle line is what a single
+# run could have told you, on a good day and on a bad one. The last line is what this site prints:
+# the median over several fresh processes, with the interval in which the number should lie if as
+# many processes measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
 # How much faster is JAX? That depends on whom it races. Take ``wave`` of a thousand numbers, which
-# JAX computes in one call. The first opponent goes through the numbers in a Python loop. It does
-# the same work in the same dtype, but in a way that nobody who cares about time would write. The
-# second is NumPy, used the way it is meant to be:
+# JAX computes in one call. The first opponent does the same work in the same dtype, but in a Python
+# loop over the numbers, which nobody who cares about time would write. The second is NumPy, used
+# the way it is meant to be:
 opponents = results.select(question=mistakes.OPPONENTS)
 opponents
 
@@ -292,10 +292,10 @@ in_turns["a weak opponent"] = opponents.speedup(
 )
 
 # %%
-# JAX did the same thing both times. Only the opponents differ. And don't make a headline of the
+# JAX did the same thing both times, so only the opponents differ. Don't make a headline of the
 # second line, either: a thousand numbers are so few that JAX may spend most of its time on
-# :doc:`the call itself </tutorials/performance/dispatch_overhead>`. So compare the opponents with
-# each other:
+# :doc:`the call itself </tutorials/performance/dispatch_overhead>`. How far apart are the opponents
+# themselves?
 loop_is_weak = claim(
     "NumPy computes a thousand numbers faster at once than in a loop",
     results,
@@ -307,8 +307,8 @@ loop_is_weak
 # Mistake 8: believing the label
 # ------------------------------
 # Suppose a benchmark has a line for the CPU and a line for the GPU, and switches between them by a
-# setting such as ``jax_platforms``. JAX reads that setting when it first needs a device. After
-# that, you can change the setting without any error, and without any effect:
+# setting such as ``jax_platforms``. JAX reads that setting when it first needs a device.
+# Afterwards, you can change it without any error, and without any effect:
 on_cpu = jax.default_backend() == "cpu"
 before = jax.config.jax_platforms
 jax.config.update("jax_platforms", "cpu" if not on_cpu else "cuda")
@@ -320,7 +320,7 @@ print(f"asked for {asked}, computed on {got}")
 # %%
 # Both lines of that benchmark would have come from one device. To switch while the program runs,
 # put the arrays where you want them with :func:`jax.device_put`, or use :func:`jax.default_device`.
-# Either way, ask the result where it is rather than the settings where it should be:
+# Either way, ask the result where it is, and not the settings where it should be:
 with jax.default_device(jax.devices("cpu")[0]):
     print(jnp.ones(3).device)
 
@@ -329,10 +329,10 @@ with jax.default_device(jax.devices("cpu")[0]):
 # --------------------------------------
 # Op by op, every intermediate result of ``wave`` needs memory of its own. When an array is dropped,
 # the C library may keep its memory for the next one, or return it to the operating system and ask
-# for it again, page by page. By default, which of the two happens depends on the size of the array,
-# on what the program did before, and on luck. Our experiments tell the library to keep its memory,
-# so that luck stays out of the numbers. This is what happens on the CPU when we leave the decision
-# to the library:
+# for it again, page by page. By default, the size of the array, what the program did before, and
+# luck decide which of the two happens. Our experiments tell the library to keep its memory, so that
+# luck stays out of the numbers. On the CPU, this is what happens when we leave the decision to the
+# library:
 from jaxcap.experiments.jit import ALLOCATOR, KEPT
 
 by_default = ALLOCATOR.run(budget_s=0.05)
@@ -365,8 +365,8 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
-# mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row. A
-# single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
+# mistake makes the code look too fast; if to the right, too slow. Two mistakes have no row, because
+# a single run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8)
 # isn't a time. The title says how far off the worst of the others is:
 over_right = {
     mistake: in_turns.get(mistake, Estimate.from_runs([[wrong_s / right_s]]))
@@ -390,8 +390,8 @@ _ = figures.dumbbell(
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# And as numbers. Where two calls took turns, their ratio is the median of the ratios within rounds,
-# so it may differ from the quotient of the two times:
+# Here are the same times as numbers. Where two calls took turns, their ratio is the median of the
+# ratios within rounds, so it may differ from the quotient of the times:
 from jaxcap.results.tables import Table
 
 
@@ -427,8 +427,8 @@ Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 # Takeaway
 # --------
 # A wrong time looks like any other time. The worst mistake on this page, :measured:`worst`, put a
-# time off by a factor of :measured:`off_by`. And you can mislead with a clock that is right, by
-# choosing your opponent: the same compiled function was :measured:`against_strong than NumPy`, and
+# time off by a factor of :measured:`off_by`. Even with a clock that is right, you can mislead by
+# your choice of opponent: the same compiled function was :measured:`against_strong than NumPy`, and
 # :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the
 # checklist, and do the arithmetic.
 #
