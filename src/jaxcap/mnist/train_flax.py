@@ -119,7 +119,7 @@ class FlaxTrainer(Trainer):
         if steps_per_program is None and on_cpu:
             steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
         self._steps_per_program = steps_per_program
-        layers = _layers(convolution or ("winograd" if on_cpu else "xla"), self._mesh.size)
+        layers = layer_options(convolution or ("winograd" if on_cpu else "xla"), self._mesh.size)
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
@@ -171,7 +171,7 @@ class FlaxTrainer(Trainer):
 
 
 @cache  # networks are equal, and share a compiled program, only if their functions are identical
-def _layers(convolution: Convolution, devices: int) -> Any:
+def layer_options(convolution: Convolution, devices: int = 1) -> Any:
     """Return the arguments of the network that decide how it convolves."""
     ways: dict[Convolution, Any] = {
         "xla": {},
