@@ -200,8 +200,8 @@ from jaxcap.kernels import convolution
 Source(convolution.by_patches)
 
 # %%
-# (This way to train also pools by ``convolution.max_pool``, whose gradient is a comparison, so the
-# times of *patches* below are those of both changes together.)
+# (This way to train also pools by ``convolution.max_pool``, which remembers where the largest pixel
+# was. So the times of *patches* below are those of both changes together.)
 #
 # *Winograd.* Does a convolution need all these multiplications? By its definition, four neighbouring
 # outputs of a kernel with three weights take twelve. Shmuel Winograd found a way with six: multiply
@@ -222,10 +222,11 @@ print(
 # all their channels, and the additions are few beside the multiplications that they save. Both
 # gradients use the same matrices, transposed, by :func:`jax.custom_vjp`. The saving has limits:
 # with more outputs at a time, the factors grow, and rounding with them. And the additions have to
-# read and write memory. So this way to train makes two more changes, which keep data in the cache.
-# It convolves and pools a few images at a time. And it computes the first convolution without a
-# product, because a sum of nine terms is something that XLA can turn into one loop:
-Source(convolution.in_parts, convolution.by_shifts)
+# read and write memory. So this way to train makes three more changes. It convolves and pools a few
+# images at a time, so that they stay in the cache. It computes the first convolution without a
+# product, because a sum of nine terms is something that XLA can turn into one loop. And for dropout,
+# it cuts each random number into four bytes, which decide on four activations:
+Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
 
 # %%
 # Are patches worth the trouble? Here is a test that you may skip if you don't write kernels. It
@@ -361,7 +362,7 @@ winograd_pays
 # Two warnings. The first idea changes three things at once: where the images are, when losses are
 # read, and how the step is written. These measurements can't tell which of the three did it. And
 # what patches save may depend on the batch, which is small on a CPU, so that the page builds sooner.
-# (The other ideas change several things, too, which the next section takes apart.)
+# (The last two ideas change several things, too. The next section takes them apart.)
 #
 # Where does a step's time go?
 # ----------------------------
