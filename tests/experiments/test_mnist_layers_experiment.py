@@ -13,11 +13,11 @@ from flax import nnx
 torch = pytest.importorskip("torch", reason="needs PyTorch")
 
 from jaxcap.experiments import mnist_layers as experiment
+from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_layers import (
     ALL,
     BACKWARD,
     CONVOLUTIONS,
-    DEVICE,
     FORWARD,
     LAYERS,
     UPDATE,
@@ -45,9 +45,10 @@ def by_definition(layer: str, x: np.ndarray) -> np.ndarray:
     if layer.startswith("conv"):
         patches = np.lib.stride_tricks.sliding_window_view(np.float64(x), (3, 3), axis=(1, 2))
         kernel, bias = weights[layer]["kernel"], weights[layer]["bias"]
-        return np.maximum(np.einsum("nrcfij,ijfo->nrco", patches, kernel) + bias, 0)
+        output = np.einsum("nrcfij,ijfo->nrco", patches, kernel) + bias
+        return np.asarray(np.maximum(output, 0))
     if layer.startswith("pool"):
-        return x.reshape(len(x), 12, 2, 12, 2, 64).max(axis=(2, 4))
+        return np.asarray(x.reshape(len(x), 12, 2, 12, 2, 64).max(axis=(2, 4)))
     first, second = weights["dense1"], weights["dense2"]
     hidden = np.maximum(x.reshape(len(x), -1) @ first["kernel"] + first["bias"], 0)
     result: np.ndarray = hidden @ second["kernel"] + second["bias"]

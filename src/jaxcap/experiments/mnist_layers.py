@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import cache, partial
 from typing import Any
@@ -34,6 +34,7 @@ _SHAPES = {
     "dense layers": ((12, 12, 64), (10,)),
 }
 _SETTINGS = Settings()
+_DESCENT = optax.sgd(_SETTINGS.learning_rate, _SETTINGS.momentum)
 
 
 def prepare(layer: str, task: str, batch: int) -> Variants:
@@ -131,18 +132,17 @@ def _torch_device() -> str:
 
 @partial(jax.jit, donate_argnames="state")
 def _descend(state: State, gradient: Any) -> State:
-    descent = optax.sgd(_SETTINGS.learning_rate, _SETTINGS.momentum)
-    updates, momentum = descent.update(gradient, state.optimizer)
+    updates, momentum = _DESCENT.update(gradient, state.optimizer)
     return State(optax.apply_updates(state.params, updates), momentum)
 
 
-def _flax_update() -> Callable[[], State]:
+def _flax_update() -> Callable[[], Any]:
     """Return a function that updates the weights again and again, in place as a training does."""
     gradient = _weights()
     params = jax.tree.map(jnp.copy, gradient)
-    state = State(params, optax.sgd(_SETTINGS.learning_rate, _SETTINGS.momentum).init(params))
+    state = State(params, _DESCENT.init(params))
 
-    def update() -> State:
+    def update() -> Any:
         nonlocal state
         state = _descend(state, gradient)
         return state
@@ -151,12 +151,13 @@ def _flax_update() -> Callable[[], State]:
 
 
 def _torch_update() -> Callable[[], Any]:
+    """Return the same for PyTorch."""
     parameters = list(deepcopy(_torch_network()).parameters())
     for parameter in parameters:
         parameter.grad = parameter.detach().clone()
     descent = torch.optim.SGD(parameters, _SETTINGS.learning_rate, _SETTINGS.momentum)
 
-    def update() -> list[torch.Tensor]:
+    def update() -> Sequence[torch.Tensor]:
         descent.step()
         return parameters
 

@@ -44,12 +44,14 @@ def _conv2(network: CNN, pixels: Array, _: Any) -> Array:
 
 
 def _pool(network: CNN, pixels: Array, dropout: Any) -> Array:
-    return network.dropout1(network.apply(network.pool, pixels), **dropout)
+    dropped: Array = network.dropout1(network.apply(network.pool, pixels), **dropout)
+    return dropped
 
 
 def _dense(network: CNN, pixels: Array, dropout: Any) -> Array:
     x = nnx.relu(network.dense1(pixels.reshape(len(pixels), -1)))
-    return network.dense2(network.dropout2(x, **dropout))
+    logits: Array = network.dense2(network.dropout2(x, **dropout))
+    return logits
 
 
 FIRST = "conv1"
