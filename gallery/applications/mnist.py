@@ -429,8 +429,9 @@ by_convolutions = change("conv1", "conv2")
 # the waterfall shows as one change: from XLA to patches, the time of the two convolutions changed by
 # :measured:`by_convolutions`, and that of the pool with dropout by :measured:`by_pool`.
 #
-# Don't expect the sum to be the time of a whole step. Inside one program, XLA can fuse what belongs
-# to two layers. A whole step also fetches its images and computes the loss.
+# These are medians of a few processes, so compare only numbers that are far apart. And don't expect
+# the sum to be the time of a whole step. Inside one program, XLA can fuse what belongs to two layers.
+# A whole step also fetches its images and computes the loss.
 #
 # How much of the machine is that?
 # --------------------------------
