@@ -200,8 +200,8 @@ from jaxcap.kernels import convolution
 Source(convolution.by_patches)
 
 # %%
-# (This way to train also pools by ``convolution.max_pool``, whose gradient is a comparison, so the
-# times of *patches* below are those of both changes together.)
+# (This way to train also pools by ``convolution.max_pool``, which remembers where the largest pixel
+# was. So the times of *patches* below are those of both changes together.)
 #
 # *Winograd.* Does a convolution need all these multiplications? By its definition, four neighbouring
 # outputs of a kernel with three weights take twelve. Shmuel Winograd found a way with six: multiply
@@ -222,10 +222,11 @@ print(
 # all their channels, and the additions are few beside the multiplications that they save. Both
 # gradients use the same matrices, transposed, by :func:`jax.custom_vjp`. The saving has limits:
 # with more outputs at a time, the factors grow, and rounding with them. And the additions have to
-# read and write memory. So this way to train makes two more changes, which keep data in the cache.
-# It convolves and pools a few images at a time. And it computes the first convolution without a
-# product, because a sum of nine terms is something that XLA can turn into one loop:
-Source(convolution.in_parts, convolution.by_shifts)
+# read and write memory. So this way to train makes three more changes. It convolves and pools a few
+# images at a time, so that they stay in the cache. It computes the first convolution without a
+# product, because a sum of nine terms is something that XLA can turn into one loop. And for dropout,
+# it cuts each random number into four bytes, which decide on four activations:
+Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
 
 # %%
 # Are patches worth the trouble? Here is a test that you may skip if you don't write kernels. It
@@ -359,9 +360,78 @@ winograd_pays
 # find out where your time goes.
 #
 # Two warnings. The first idea changes three things at once: where the images are, when losses are
-# read, and how the step is written. So does the last: the products, the parts of a batch, and the
-# first convolution. These measurements can't tell which of the three did it. And what patches save
-# may depend on the batch, which is small on a CPU, so that the page builds sooner.
+# read, and how the step is written. These measurements can't tell which of the three did it. And
+# what patches save may depend on the batch, which is small on a CPU, so that the page builds sooner.
+# (The last two ideas change several things, too. The next section takes them apart.)
+#
+# Where does a step's time go?
+# ----------------------------
+# The waterfall shows what each change saved, but not where. So cut the step into its layers. Each
+# becomes a program of its own, forward and backward, and so does the update of the weights. The
+# ways to train compute all of them in turns:
+from jaxcap.experiments.mnist import DEVICE
+from jaxcap.experiments.mnist_layers import LAYERS
+
+parts = LAYERS.run(processes=3, budget_s=0.05)
+
+# %%
+columns = {
+    "XLA": STEPS,
+    "patches": PATCHES,
+    "Winograd": WINOGRAD,
+    "PyTorch": DEVICE,
+}
+
+
+def spent(way, **part):
+    """Return the milliseconds that a way to train spends in parts of a step."""
+    chosen = parts.select(variant=columns[way], **part)
+    return 1000 * sum(result.time.value for result in chosen)
+
+
+# %%
+rows = []
+for part in LAYERS.points:
+    times = [f"{spent(way, **part):.2f}" for way in columns]
+    rows.append((f"{part['layer']}, {part['task']}", *times))
+rows.append(("sum", *(f"{spent(way):.1f}" for way in columns)))
+whole = [
+    1000 * speeds.only(way).time.value / point["steps"]
+    for way in columns.values()
+]
+rows.append(("a whole step", *(f"{time_ms:.1f}" for time_ms in whole)))
+
+# %%
+batch = LAYERS.points[0]["batch"]
+title = f"Milliseconds for a batch of {batch} images"
+Table(title, ("part of a step", *columns), rows)
+
+# %%
+longest = max(LAYERS.points, key=lambda part: spent("Winograd", **part))
+longest_part = f"{longest['layer']}, {longest['task']}"
+its_share = f"{spent('Winograd', **longest) / spent('Winograd'):.0%}"
+
+
+def change(*layers):
+    """Return what patches, with their pool, changed in some layers."""
+    difference = sum(
+        spent("patches", layer=x) - spent("XLA", layer=x) for x in layers
+    )
+    return f"{difference:+.1f} ms"
+
+
+by_pool = change("pool, dropout")
+by_convolutions = change("conv1", "conv2")
+
+# %%
+# Much can be saved only where much is spent. With Winograd's algorithm, the longest part here was
+# :measured:`longest_part`, with :measured:`its_share` of the sum. The table also takes apart what
+# the waterfall shows as one change: from XLA to patches, the time of the two convolutions changed by
+# :measured:`by_convolutions`, and that of the pool with dropout by :measured:`by_pool`.
+#
+# These are medians of a few processes, so compare only numbers that are far apart. And don't expect
+# the sum to be the time of a whole step. Inside one program, XLA can fuse what belongs to two layers.
+# A whole step also fetches its images and computes the loss.
 #
 # How much of the machine is that?
 # --------------------------------

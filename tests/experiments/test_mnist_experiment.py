@@ -17,11 +17,12 @@ from jaxcap.experiments.mnist import DEVICE, LOADER, NAIVE, prepare, throughput
 
 
 def test_all_trainers_have_the_same_loss_but_for_dropout() -> None:
-    losses = {name: float(train()) for name, train in prepare(16, 1, compiled=False).items()}
+    losses = {name: float(train()) for name, train in prepare(128, 1, compiled=False).items()}
     in_torch = {name: loss for name, loss in losses.items() if name.startswith("PyTorch")}
     assert in_torch.keys() == {LOADER, DEVICE}
     assert NAIVE in losses
-    # The same images and weights: what differs is which activations are dropped.
+    # The same images and weights: what differs is which activations are dropped. In as many images,
+    # that changes the loss by some 0.06.
     assert max(losses.values()) - min(losses.values()) < 0.3
     assert len(set(in_torch.values())) == 1
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.signal
-from jax import Array
+from jax import Array, lax
 
 from jaxcap.kernels.convolution import (
     by_patches,
@@ -112,9 +112,21 @@ def test_gradient_of_a_pool_goes_to_the_largest() -> None:
     assert (np.asarray(gradient)[np.asarray(images) < _spread(largest)] == 0).all()
 
 
-def test_equal_pixels_share_the_gradient_of_a_pool() -> None:
-    gradient = jax.grad(lambda images: max_pool(images).sum())(jnp.ones((1, 2, 2, 1)))
-    np.testing.assert_array_equal(gradient, np.full((1, 2, 2, 1), 0.25))
+def xla_max_pool(images: Array) -> Array:
+    pooled: Array = lax.reduce_window(
+        images, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"
+    )
+    return pooled
+
+
+def test_the_first_of_equal_pixels_gets_the_gradient_of_a_pool_as_in_xla() -> None:
+    images = jnp.asarray(RNG.integers(0, 3, (4, 6, 8, 5)).astype(np.float32))
+    weights = jnp.asarray(RNG.standard_normal((4, 3, 4, 5), np.float32))
+    ours, xlas = (
+        jax.grad(lambda images, pool=pool: (weights * pool(images)).sum())(images)
+        for pool in (max_pool, xla_max_pool)
+    )
+    np.testing.assert_array_equal(ours, xlas)
 
 
 @pytest.mark.parametrize(("number", "devices"), [(1, 1), (5, 1), (16, 1), (24, 3), (20, 2)])

@@ -14,7 +14,7 @@ from libraries import needs_torch
 from jaxcap.kernels.convolution import convolve, in_parts, max_pool
 from jaxcap.measure import compilation
 from jaxcap.mnist import model
-from jaxcap.mnist.model import CNN
+from jaxcap.mnist.model import CNN, Dropout
 from jaxcap.mnist.train_flax import initial_weights
 
 RNG = np.random.default_rng(0)
@@ -57,6 +57,31 @@ def test_dropout_needs_a_key_and_depends_on_it() -> None:
     one, other = (cnn(IMAGES, jax.random.key(seed)) for seed in (1, 2))
     assert not np.array_equal(one, other)
     assert not np.array_equal(one, cnn(IMAGES))
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.5])
+@pytest.mark.parametrize("channels", [64, 10])
+def test_dropout_by_bytes_drops_its_share_of_each_byte_and_keeps_the_mean(
+    rate: float, channels: int
+) -> None:
+    x = jnp.ones((100, 40, channels))
+    dropped = np.asarray(Dropout(rate)(x, rngs=nnx.Rngs(dropout=1)))
+    assert set(np.unique(dropped)) == {0, np.float32(1 / (1 - rate))}
+    # Each of a word's four bytes, and each image: five standard deviations of what chance allows.
+    for part in (dropped[..., byte::4] for byte in range(4)):
+        reach = 5 * (rate * (1 - rate) / part.size) ** 0.5
+        assert (part == 0).mean() == pytest.approx(rate, abs=reach)
+    kept = (dropped > 0).reshape(-1, channels).astype(float)
+    correlations = np.corrcoef(kept.T) - np.eye(channels)
+    assert abs(correlations).max() < 6 / len(kept) ** 0.5
+
+
+def test_dropout_by_bytes_is_off_without_random_numbers_or_if_deterministic() -> None:
+    x = jnp.ones((2, 8))
+    assert Dropout(0.5)(x) is x
+    assert Dropout(0.5)(x, deterministic=True, rngs=nnx.Rngs(0)) is x
+    one, other = (Dropout(0.5)(x, rngs=nnx.Rngs(dropout=seed)) for seed in (1, 2))
+    assert not np.array_equal(one, other)
 
 
 def test_reduced_precision_keeps_weights_and_logits_in_float32() -> None:

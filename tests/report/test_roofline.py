@@ -126,6 +126,32 @@ def test_what_was_not_measured_limits_nothing() -> None:
     assert bottleneck(in_numpy, CEILINGS) == "neither"
 
 
+@pytest.mark.parametrize(
+    ("expected", "smaller_s", "smaller_cost"),
+    [
+        # The roof allows 10 s and the call takes 100 s. Without work, a line leaves 60 s, or 40 s.
+        ("fixed", 80.0, Cost(500, 5)),
+        ("neither", 70.0, Cost(500, 5)),
+        ("neither", 99.0, Cost(600, 6)),  # too close for a line
+        ("neither", 120.0, Cost(2000, 20)),  # more work
+    ],
+)
+def test_time_that_does_not_grow_with_the_work_is_told_by_less_work(
+    expected: str, smaller_s: float, smaller_cost: Cost
+) -> None:
+    result = make_result("jit", make_run((100.0,) * 6))
+    smaller = [(make_result("jit", make_run((smaller_s,) * 6)), smaller_cost)]
+    assert bottleneck(result, CEILINGS, cost=Cost(1000, 10), smaller=smaller) == expected
+
+
+@pytest.mark.parametrize(("expected", "rival_s"), [("way", 49.0), ("neither", 51.0)])
+def test_a_way_that_takes_half_of_the_time_shows_that_the_way_limits(
+    expected: str, rival_s: float
+) -> None:
+    result, rival = (make_result("way", make_run((time_s,) * 6)) for time_s in (100.0, rival_s))
+    assert bottleneck(result, CEILINGS, cost=Cost(1000, 10), rivals=[result, rival]) == expected
+
+
 def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
     results_and_costs = [
         (make_result("jit", make_run((20.0,) * 6)), Cost(1000, 10)),

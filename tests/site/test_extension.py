@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from fakes import CPU, GPU, make_result, make_set
+from fakes import CPU, GPU, make_result, make_run, make_set
 from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import commands
@@ -301,6 +301,30 @@ def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
     ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0})
     costed = rooflines._costed_results(Recording(sets), ceilings)
     assert [kernel.result.variant for kernel in costed] == ["steady"]
+
+
+def test_a_roofline_finds_rivals_and_calls_with_less_to_do_among_the_results() -> None:
+    def call(variant: str, size: int, time_s: float, **known: Any) -> Result:
+        run = make_run([time_s] * 6)
+        return make_result(variant, run, experiment="test", parameters={"size": size}, **known)
+
+    def limits(*others: Result, experiment: str = "test") -> str:
+        kernel = call("jit", 100, 1000.0, flops=100.0, bytes_moved=1.0)
+        results = [r.model_copy(update={"experiment": experiment}) for r in (kernel, *others)]
+        sets = {"ceilings": ceiling_results, experiment: make_set(*results)}
+        kernels = list(rooflines._costed_results(Recording(sets), ceilings))
+        return rooflines._limit(kernels[0], ceilings, kernels)
+
+    known: dict[str, Any] = {"flops": 10.0, "bytes_moved": 10.0}
+    ceiling_results = make_set(make_result(experiment="ceilings", **known))
+    ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0})
+    rival = call("NumPy", 100, 400.0)  # its cost is unknown
+    assert limits() == "neither"
+    assert limits(rival) == "way"
+    assert limits(rival, experiment="ordering") == "neither"
+    assert limits(call("NumPy", 10, 400.0)) == "neither"
+    assert limits(call("jit", 10, 900.0, flops=10.0, bytes_moved=1.0)) == "fixed"
+    assert limits(call("another", 10, 900.0, flops=10.0, bytes_moved=1.0)) == "neither"
 
 
 def test_a_share_is_that_of_a_roof_of_its_own_number_type() -> None:

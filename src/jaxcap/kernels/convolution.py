@@ -20,6 +20,8 @@ Convolve = Callable[[Array, Array], Array]
 
 # What a convolution makes of this many images fits into a CPU's cache.
 _IMAGES_PER_PART = 8
+# The numbers of the four pixels in a block.
+_PLACES = np.arange(4, dtype=np.uint8)
 
 #: Winograd's matrices for four rows of output: the kernel's three rows and six rows of the image are
 #: each multiplied by one, and so are their six products.
@@ -253,28 +255,25 @@ def _quarters(images: Array) -> list[Array]:
     return [images[:, i::2, j::2] for i in range(2) for j in range(2)]
 
 
-def _pool_backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array]:
-    images, largest = residuals
-    # Pixels that are equally large, as in a blank background, share the gradient.
-    share = cotangent / reduce(
-        add, ((quarter == largest).astype(cotangent.dtype) for quarter in _quarters(images))
-    )
-    return (jnp.where(images == _repeat(largest), _repeat(share), 0),)
-
-
-def _pool_forward(images: Array) -> tuple[Array, tuple[Array, Array]]:
+def _pool_forward(images: Array) -> tuple[Array, Array]:
     largest = max_pool(images)
-    return largest, (images, largest)
+    # A byte for each block is far less to keep and to read again than the pixels. Of equally large
+    # ones, as in a blank background, the first is taken, as XLA and PyTorch do.
+    place = jnp.select([quarter == largest for quarter in _quarters(images)], list(_PLACES))
+    return largest, place
+
+
+def _pool_backward(place: Array, cotangent: Array) -> tuple[Array]:
+    n, rows, columns, channels = place.shape
+    blocks = jnp.where(
+        place[:, :, None, :, None] == _PLACES.reshape(2, 1, 2, 1),
+        cotangent[:, :, None, :, None],
+        0,
+    )
+    return (blocks.reshape(n, 2 * rows, 2 * columns, channels),)
 
 
 max_pool.defvjp(_pool_forward, _pool_backward)
-
-
-def _repeat(pixels: Array) -> Array:
-    """Make a 2 × 2 block of each pixel."""
-    n, rows, columns, channels = pixels.shape
-    blocks = jnp.broadcast_to(pixels[:, :, None, :, None], (n, rows, 2, columns, 2, channels))
-    return blocks.reshape(n, 2 * rows, 2 * columns, channels)
 
 
 def in_parts(function: Callable[[Array], Array], images: Array, devices: int = 1) -> Array:

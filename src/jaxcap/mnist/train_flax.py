@@ -22,7 +22,7 @@ from jaxcap.kernels.convolution import by_patches, convolve, in_parts, max_pool
 from jaxcap.mnist.checkpoints import Arrays
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Bytes, Split
-from jaxcap.mnist.model import CNN
+from jaxcap.mnist.model import CNN, Dropout
 from jaxcap.mnist.training import Logits, OnStep, Order, Trainer, Weights, ignore, shuffled
 
 Convolution = Literal["xla", "patches", "winograd"]
@@ -87,8 +87,8 @@ class FlaxTrainer(Trainer):
         all steps of an epoch, but on a CPU so few that a progress bar can move.
     convolution
         ``"xla"`` convolves and pools by XLA's own operations; ``"patches"`` by a product with all
-        patches; ``"winograd"`` with half as many multiplications, on a few images at a time. By
-        default the last on a CPU only, where XLA's convolutions are slow, and slower still in a scan.
+        patches; ``"winograd"`` with half as many multiplications, on a few images at a time, and
+        with fewer random numbers for dropout. By default the last on a CPU only, where XLA's convolutions are slow, and slower still in a scan.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
     mesh
@@ -119,7 +119,7 @@ class FlaxTrainer(Trainer):
         if steps_per_program is None and on_cpu:
             steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
         self._steps_per_program = steps_per_program
-        layers = _layers(convolution or ("winograd" if on_cpu else "xla"), self._mesh.size)
+        layers = layer_options(convolution or ("winograd" if on_cpu else "xla"), self._mesh.size)
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
@@ -171,7 +171,7 @@ class FlaxTrainer(Trainer):
 
 
 @cache  # networks are equal, and share a compiled program, only if their functions are identical
-def _layers(convolution: Convolution, devices: int) -> Any:
+def layer_options(convolution: Convolution, devices: int = 1) -> Any:
     """Return the arguments of the network that decide how it convolves."""
     ways: dict[Convolution, Any] = {
         "xla": {},
@@ -180,6 +180,7 @@ def _layers(convolution: Convolution, devices: int) -> Any:
             "convolve": convolve,
             "pool": max_pool,
             "apply": partial(in_parts, devices=devices),
+            "dropout": Dropout,
         },
     }
     return ways[convolution]

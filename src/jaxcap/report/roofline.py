@@ -16,6 +16,8 @@ multicore architectures", Communications of the ACM 52 (2009), no. 4, 65-76.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from jaxcap.results import Cost, Result
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.statistics import Estimate
@@ -26,6 +28,10 @@ LIMITED_SHARE = 0.5
 LAUNCH_BOUND = 3.0
 # A call is limited by a transfer that would take at least this share of its time.
 TRANSFER_SHARE = 0.5
+# A call is limited by what doesn't grow with its work if that takes at least this share of its time.
+FIXED_SHARE = 0.5
+# A call is limited by its way of computing if another way takes at most this share of its time.
+RIVAL_SHARE = 0.5
 
 
 def roofline_fraction(
@@ -58,14 +64,24 @@ def roofline_fraction(
 
 
 def bottleneck(
-    result: Result, ceilings: Ceilings, *, dtype: str = "float32", cost: Cost | None = None
+    result: Result,
+    ceilings: Ceilings,
+    *,
+    dtype: str = "float32",
+    cost: Cost | None = None,
+    smaller: Iterable[tuple[Result, Cost]] = (),
+    rivals: Sequence[Result] = (),
 ) -> str:
-    """Name what limits a result, as far as the ceilings show.
+    """Name what limits a result, as far as the ceilings and other results show.
 
     Parameters
     ----------
     result, ceilings, dtype, cost
         See `roofline_fraction`.
+    smaller
+        The same call with less to do, and what it costs at least.
+    rivals
+        Other ways to do the same work.
 
     Returns
     -------
@@ -73,21 +89,32 @@ def bottleneck(
         ``"memory"`` or ``"arithmetic"`` if that limit explains at least half of the time. Otherwise
         ``"launch"`` if the call takes less than three times one that computes next to nothing.
         ``"transfer"`` if it was given NumPy's arrays and copying the working set to the device would
-        take at least half of the time. In all other cases ``"neither"``. The working set includes the outputs,
-        which stay on the device, so this overstates the transfer.
+        take at least half of the time. The working set includes the outputs, which stay on the device,
+        so this overstates the transfer. ``"fixed"`` if, by a line through the times for less work and
+        for this, at least half of the time would be left without any. ``"way"`` if a rival takes at
+        most half of the time. In all other cases ``"neither"``.
     """
     cost = cost or _estimated_cost(result)
     reached = roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
+    time_s, least_s = result.time.value, ceilings.least_time_s(cost, dtype)
     if reached.value >= LIMITED_SHARE:
         memory_s = cost.bytes_moved / ceilings.bytes_per_s
         return "memory" if memory_s > cost.flops / ceilings.flops_per_s[dtype] else "arithmetic"
-    if ceilings.call_s and result.time.value < LAUNCH_BOUND * ceilings.call_s:
+    if ceilings.call_s and time_s < LAUNCH_BOUND * ceilings.call_s:
         return "launch"
     in_numpy = "NumPy" in {result.parameters.get("arrays"), *result.variant.split()}
     if ceilings.transfer_bytes_per_s and in_numpy:
         transfer_s = result.working_set_bytes / ceilings.transfer_bytes_per_s
-        if transfer_s >= TRANSFER_SHARE * result.time.value:
+        if transfer_s >= TRANSFER_SHARE * time_s:
             return "transfer"
+    for other, other_cost in smaller:
+        less_s = ceilings.least_time_s(other_cost, dtype)
+        if less_s <= least_s / 2:  # closer together, noise would tilt the line
+            slope = (time_s - other.time.value) / (least_s - less_s)
+            if time_s - slope * least_s >= FIXED_SHARE * time_s:
+                return "fixed"
+    if any(rival.time.value <= RIVAL_SHARE * time_s for rival in rivals):
+        return "way"
     return "neither"
 
 

@@ -67,6 +67,7 @@ RELEASE_TOPICS = {
     "keys": "random numbers",
     "linear algebra": "linear algebra",
     "mistakes": "calls",
+    "mnist layers": "gradients",
     "mnist throughput": "gradients",
     "product": "linear algebra",
     "published matrices": "linear algebra",

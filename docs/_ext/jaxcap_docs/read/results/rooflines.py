@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from html import escape
 from textwrap import fill
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.experiments import bits, catalogue, linear_algebra
+from jaxcap.experiments import asynchronous, bits, catalogue, linear_algebra, updates
 from jaxcap.experiments.ceilings import CEILINGS, TF32
 from jaxcap.report import figures
 from jaxcap.report.roofline import bottleneck, roofline_fraction
-from jaxcap.results import Cost, Result
+from jaxcap.results import Cost, Result, ResultSet
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import Recording
@@ -33,6 +33,8 @@ REASONS = {
     "arithmetic": "rate of arithmetic",
     "launch": "starting the call",
     "transfer": "transfer from NumPy's memory",
+    "fixed": "what doesn't grow with the work",
+    "way": "the way it is computed",
     "neither": "none of these",
 }
 IN_SENTENCE = {
@@ -40,16 +42,21 @@ IN_SENTENCE = {
     "arithmetic": "arithmetic",
     "launch": "their start",
     "transfer": "a transfer",
+    "fixed": "fixed costs",
+    "way": "their way of computing",
     "neither": "something else",
 }
+# The variants of these do different work, so they are no rivals.
+DIFFERENT_WORK = {updates.ORDERING.name, asynchronous.ASYNCHRONOUS.name}
 
 
 class CostedResult(NamedTuple):
-    """A result with the cost of a call, and the type of numbers that it computes with."""
+    """A result with the cost of a call, the type of its numbers, and other ways to do the same work."""
 
     result: Result
     cost: Cost
     dtype: str
+    rivals: Sequence[Result] = ()
 
 
 class Rooflines(SphinxDirective):
@@ -92,12 +99,10 @@ class Rooflines(SphinxDirective):
     ) -> Iterator[nodes.Node]:
         costs = [(kernel.result, kernel.cost) for kernel in kernels]
         dtypes = {kernel.result.key: kernel.dtype for kernel in kernels}
-        limits = [
-            bottleneck(result, ceilings, dtype=dtype, cost=cost) for result, cost, dtype in kernels
-        ]
+        limits = [_limit(kernel, ceilings, kernels) for kernel in kernels]
         shares = [
             roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
-            for result, cost, dtype in kernels
+            for result, cost, dtype, _ in kernels
         ]
         figure = figures.roofline(
             ceilings,
@@ -129,7 +134,30 @@ def _costed_results(machine: Recording, ceilings: Ceilings) -> Iterator[CostedRe
             for result in part.results.select(allocator=part.results[0].allocator):
                 kernel = _costed(result, ceilings)
                 if kernel.cost.flops >= 0 and kernel.cost.bytes_moved > 0:
-                    yield kernel
+                    yield kernel._replace(rivals=_rivals(result, part.results))
+
+
+def _rivals(result: Result, results: ResultSet) -> Sequence[Result]:
+    """Find the other ways to do the same work."""
+    if result.experiment in DIFFERENT_WORK:
+        return ()
+    return results.select(allocator=result.allocator, **result.parameters).results
+
+
+def _limit(kernel: CostedResult, ceilings: Ceilings, kernels: Iterable[CostedResult]) -> str:
+    """Find what limits a kernel, among all of its device."""
+    result, cost, dtype, rivals = kernel
+    smaller = [(k.result, k.cost) for k in kernels if _differ_in_size(k.result, result)]
+    return bottleneck(result, ceilings, dtype=dtype, cost=cost, smaller=smaller, rivals=rivals)
+
+
+def _differ_in_size(one: Result, other: Result) -> bool:
+    """Whether two results are of one call, with another value for one numerical parameter."""
+    if (one.experiment, one.variant) != (other.experiment, other.variant):
+        return False
+    pairs = zip(one.parameters.items(), other.parameters.items(), strict=False)
+    different = [value for (name, value), pair in pairs if (name, value) != pair]
+    return len(different) == 1 and isinstance(different[0], (int, float))
 
 
 def _title(result: Result) -> str:
