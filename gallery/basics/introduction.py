@@ -162,16 +162,18 @@ speedup = jit_pays.estimate
 jit_pays
 
 # %%
-# So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number:
-# calls from Python, trips through memory, and arithmetic. Compiling saves calls and trips, but
-# leaves most of the arithmetic. :doc:`The page on jit </tutorials/transformations/jit>` takes the
-# three apart.
+# So the compiled ``wave`` was :measured:`speedup than op by op`. (The factor is the median of the
+# ratios within rounds of turns, so it may differ from the quotient of the two times.) Three things
+# decide such a number: calls from Python, trips through memory, and arithmetic. Compiling saves
+# calls and trips, but leaves most of the arithmetic.
+# :doc:`The page on jit </tutorials/transformations/jit>` takes the three apart.
 #
 # Takeaway
 # --------
 # JAX is NumPy's interface plus functions that transform yours: ``grad`` differentiates a function,
 # ``vmap`` maps it over arrays, and ``jit`` compiles it. You write a plain Python function, and wrap
-# it in one more call for each of the three. What compiling gains, you have to measure. On a hundred
-# thousand numbers, our compiled function was :measured:`speedup than op by op`.
+# it in one more call for each of the three. How much compiling gains depends on the function and
+# the machine, so measure it. On a hundred thousand numbers, our compiled function was
+# :measured:`speedup than op by op`.
 #
 # Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`

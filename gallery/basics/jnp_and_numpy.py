@@ -293,8 +293,8 @@ _ = figures.scaling(
 )
 
 # %%
-# How do both of JAX's ways compare with NumPy? (A ratio is the median of the ratios within rounds
-# of turns, so it may differ from the ratio of two times above.) Where an interval includes 1, the
+# How do JAX's two ways compare with NumPy? (A ratio is the median of the ratios within rounds of
+# turns, so it may differ from the ratio of two times above.) Where an interval includes 1, the
 # measurement can't tell the two apart:
 verdicts = {
     size: results.speedup(
@@ -320,8 +320,8 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# The transfer cost measurable time at :measured:`noticed_at`. Wherever it doesn't show, it is lost
-# in the work, or in the noise of the machine.
+# The transfer cost measurable time at :measured:`noticed_at`. Where it doesn't show, it is small
+# beside the work, or beside the noise of the machine.
 #
 # Second, how does JAX do against NumPy?
 jax_is_faster = claim(
@@ -335,9 +335,9 @@ jax_is_faster
 # %%
 # So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
 # CPU, neither library multiplies with code made from your Python. NumPy calls a BLAS library, JAX
-# the routines of its compiler, and both were tuned by hand for years. Which of them suits a
-# processor better depends on the processor and on the size. If JAX uses a GPU, you are comparing
-# two kinds of hardware.
+# the routines that come with its compiler, and both were tuned by hand for years. Which of them
+# suits a processor better depends on the processor and on the size. If JAX uses a GPU, you are
+# comparing two kinds of hardware.
 #
 # Takeaway
 # --------
@@ -350,10 +350,10 @@ print("JAX instead of NumPy:", against_numpy)
 # %%
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
-# leave them on the device. How much that saves depends on how much work each call does. Here, the
-# saving was measurable at :measured:`noticed_at`. At the largest size, JAX was
-# :measured:`against_numpy than NumPy`. But most of this page ran one operation at a time, as NumPy
-# does, while JAX's strength is what it does to whole functions.
+# leave them on the device. How much that saves depends on how much work each call does. When we
+# multiplied square matrices, the saving was measurable at :measured:`noticed_at`. On the largest of
+# them, JAX was :measured:`against_numpy than NumPy`. But most of this page ran one operation at a
+# time, as NumPy does, while JAX's strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

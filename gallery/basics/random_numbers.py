@@ -82,8 +82,8 @@ print(foo1(first, second), foo2(first, second))
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
 # This example comes from the exercises of a 2023 course, which promise another number for the same
-# seed. Since then, JAX 0.5 has changed the default of a setting called
-# ``jax_threefry_partitionable``. You can still run the example both ways:
+# seed. In between, JAX 0.5 changed the default of a setting called ``jax_threefry_partitionable``.
+# You can still run the example both ways:
 
 
 def both_orders(partitionable):
@@ -218,10 +218,10 @@ for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
 # %%
-# With one key, each number is added to itself, which doubles the deviation. JAX can look for keys
-# that are used twice, if you ask it to. The `check for reused keys
-# <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by
-# default. Your tests are a good place to switch it on:
+# With one key, each number is added to itself, so the sum has a deviation of about 2. JAX can look
+# for keys that are used twice, if you ask it to. The
+# `check for reused keys <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is
+# experimental and off by default. Your tests are a good place to switch it on:
 with jax.debug_key_reuse(True):
     try:
         jax.random.normal(x_key) + jax.random.normal(x_key)
@@ -296,7 +296,7 @@ for call in range(3):
 # The price is that a ref can't go everywhere. For example, the rows of a batch that you map with
 # ``vmap`` can't share such a generator, and under JAX 0.10 it can't draw while ``grad``
 # differentiates, which is where dropout would need it. A key from ``rng.key()``, passed in as an
-# argument, works in both places.
+# argument, works under ``grad``, and under ``vmap`` as well if you split it into one for each row.
 #
 # This site's :class:`~jaxcap.tools.prng.KeyStream` hands out keys and nothing else. It folds a
 # counter into the key of its seed, and refuses to be used while JAX traces, where the counter would
@@ -316,9 +316,9 @@ print("all equal:", bool((weights == biases).all()))
 # which return an array of keys to map over with :func:`jax.vmap`. How do these four compare?
 #
 # Count the calls to JAX. Splitting takes two for each key: one to split, and one to take the result
-# apart. A stream takes one for each key, and a batch takes one in all, however many keys it has. If
-# nothing but calls took time, a stream would need half as long as splitting, and a batch of a
-# hundred a two-hundredth.
+# apart. A stream takes one for each key, because its ``fold_in`` is compiled, and a batch takes one
+# in all, however many keys it has. If nothing but calls took time, a stream would need half as long
+# as splitting, and a batch of a hundred a two-hundredth.
 from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
 
 results = KEYS.run(budget_s=0.03)
@@ -360,8 +360,9 @@ batch_pays
 # %%
 # For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
 # :measured:`batch than a hundred splits`, where the count of calls predicts factors of two and two
-# hundred. The work inside the calls, and what Python does between them, can move a factor either
-# way. For a single key, a draw from the stream was :measured:`single than a split`.
+# hundred. But the count treats all calls alike, and the rows for a single key show how much they
+# differ. For a single key, a draw from the stream was :measured:`single than a split` that is then
+# taken apart.
 #
 # The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
 # way that is easiest to get right.

@@ -96,7 +96,8 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # returned while the device was still at the first product. In the lower panel, Python couldn't make
 # a call until the previous product was done. Each panel shows a single run of the same products, so
 # which of the two ends first may be chance. To put a number on Python's lead, take the share of the
-# whole time that had passed when the last call returned:
+# whole time that had passed when the last call returned. In step, expect about five sixths, because
+# five of the six products have to be done before the last call is made:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
     print(f"{name}: {100 * last.returned_s / last.ready_s:.2g} %")
@@ -224,16 +225,16 @@ for name, lowered in programs.items():
 # -----------------------------------------------------
 # A lead is worth something while the device has more to do than Python. In a loop of small calls it
 # may be the other way round: the device is done before Python has prepared the next call. The
-# exercise sheet of a course of 2023 has such a loop. It evaluates a model that draws two normal
+# exercise sheet of a 2023 course has such a loop. It evaluates a model that draws two normal
 # numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`, with new keys each time:
 from jaxcap.kernels import random_model
 
 Source(random_model.my_model, random_model.looped)
 
 # %%
-# If the results are what takes long, then waiting for each of them (``awaited``) should cost a good
-# deal, because it stops Python from running ahead. If the calls take long, the remedy is to make
-# fewer of them. *jit with split* compiles a whole step of the loop, so that splitting the key no
+# If computing the values takes long, then waiting for each of them (``awaited``) should cost a good
+# deal, because it stops Python from running ahead. If making the calls takes long, the remedy is to
+# make fewer. *jit with split* compiles a whole step of the loop, so that splitting the key no
 # longer needs calls of its own. *scan* compiles the loop itself, with :func:`jax.lax.scan`, and
 # *vmap* has no loop at all, so both make a single call:
 Source(
@@ -299,7 +300,7 @@ last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
 
 # %%
-# A JAX call returns a promise: in the chain of six products, the last call had returned after
+# A JAX call returns a promise: in a chain of six products, the last call had returned after
 # :measured:`returned_after` of the time that all results took. So wait for the result before you
 # read a clock. Otherwise, wait only when you need the numbers: doing something else in the meantime
 # was :measured:`lead than waiting first`. If a loop of small calls takes long, try moving it into

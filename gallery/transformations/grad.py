@@ -121,8 +121,8 @@ sums, backwards = jax.vjp(jnp.cumsum, jnp.array([1.0, 2.0, 3.0]))
 backwards(jnp.ones(3))
 
 # %%
-# For second derivatives, :func:`jax.hessian` goes forwards through the way back, and returns all of
-# them:
+# For second derivatives, :func:`jax.hessian` applies forward differentiation to the backward pass,
+# and returns all of them:
 second = jax.hessian(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
 jax.tree.map(float, second)
 
@@ -143,7 +143,7 @@ slopes = jax.vmap(jax.grad(wave))(x)
 print(slopes)
 
 # %%
-# The notes of a course of 2023 list the same twenty slopes, as an older JAX computed them on a GPU.
+# The notes of a 2023 course list the same twenty slopes, as an older JAX computed them on a GPU.
 # How far are they from ours?
 from jaxcap.published.values import load_wave
 
@@ -188,9 +188,9 @@ def central_difference(function, x, step):
 
 # %%
 # How small should the step be? If the step is too long, it misses how the curve bends. If it is too
-# short, you subtract two nearly equal numbers, and divide their rounding error by a tiny one.
-# Somewhere in between there should be a best step. To find it, try powers of two, because they can
-# be added to 3 without rounding, as long as they aren't too small:
+# short, you subtract two nearly equal numbers, and dividing by the tiny step magnifies their
+# rounding error. Somewhere in between there should be a best step. To find it, try powers of two,
+# because they can be added to 3 without rounding, as long as they aren't too small:
 steps = 2.0 ** -np.arange(1, 46)
 
 
@@ -275,8 +275,9 @@ for name, (function, place) in kinks.items():
 
 # %%
 # Each rule is a choice of JAX's authors. :func:`jax.nn.relu` brings one of its own, and
-# :func:`jax.numpy.maximum` shares the slope between two equal numbers. A rounded number doesn't
-# move when x moves a little, so its slope is 0 wherever you ask, and a model can't learn through it.
+# :func:`jax.numpy.maximum` shares the slope between two equal numbers. Between its jumps, a rounded
+# number doesn't move with x, so JAX says 0 wherever you ask, even at a jump, and a model can't
+# learn through it.
 #
 # If a rule doesn't suit you, change it. :func:`jax.lax.stop_gradient` makes ``grad`` take a part of
 # a formula for a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. Both of
@@ -401,9 +402,9 @@ Table("What is left for Python", headers, rows)
 # %%
 # Without ``jit``, every call runs your Python function again, with ``grad`` and ``vmap`` following
 # each step, and dispatches each operation by itself. With ``jit`` inside, a single operation is
-# left, but ``vmap`` is still Python, and has to work out in each call what that operation becomes
-# for a whole array. With ``jit`` around everything, a call goes straight to the compiled program,
-# which is why the usual advice is to put ``jit`` on the outside.
+# left, but ``vmap`` is still Python, which wraps the arguments in each call and looks up what that
+# operation becomes for a whole array. With ``jit`` around everything, a call goes straight to the
+# compiled program, which is why the usual advice is to put ``jit`` on the outside.
 #
 # Six ways to a thousand gradients
 # --------------------------------
@@ -497,8 +498,8 @@ jax_is_faster
 
 # %%
 # So without PyTorch's loop, on a CPU, JAX was :measured:`fair than PyTorch without torch.compile`.
-# This is the number to quote, with both of its conditions, because it says something about both
-# libraries.
+# This is the number to quote, with its conditions (a thousand points, a CPU, PyTorch uncompiled),
+# because it says something about both libraries.
 #
 # A GPU needs more than a thousand points
 # ---------------------------------------

@@ -159,7 +159,7 @@ on_device.speedups(over=OP_BY_OP)
 
 # %%
 # On a GPU, data move faster than on the CPU beside it and a call takes longer, so ``jit`` may pay
-# at other sizes. There is a figure for each device that measured:
+# at other sizes. There is a figure for each device that was measured:
 for device in dict.fromkeys((best_device, "cpu")):
     _ = figures.speedups(
         results.select(device=device),
@@ -234,9 +234,10 @@ for name, times in times_ms.items():
 # %%
 # If moving numbers were all the work, the four times would be alike. What a function takes beyond
 # ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
-# are. So the larger it is, the less is left for ``jit`` to save. As a check, add the times of the
-# sine and the cosine, and subtract that of ``x + 1``, because ``wave`` goes through memory only
-# once:
+# are. So the larger it is, the less is left for ``jit`` to save. (``wave`` computes a sine and a
+# cosine of each number, and each of the other three functions a single exponential.) As a check,
+# add the times of the sine and the cosine, and subtract that of ``x + 1``, because ``wave`` goes
+# through memory only once:
 shortest = {name: min(times) for name, times in times_ms.items()}
 parts = shortest["sin x"] + shortest["cos 2x"] - shortest["x + 1"]
 print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
@@ -254,7 +255,7 @@ print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
 # The first call pays for the later ones
 # --------------------------------------
 # The first call of a compiled function takes longer, because it traces and compiles. Op by op, the
-# first call isn't free either, since JAX compiles a small kernel for each operation. In a real
+# first call may take even longer, since JAX compiles a small kernel for each operation. In a real
 # program, though, some earlier line has probably compiled those kernels already.
 million = on_device.select(function="wave", size=1_000_000)
 compiled, eager = million.only(COMPILED), million.only(OP_BY_OP)
@@ -281,7 +282,7 @@ first_call_in_calls = int(
 # %%
 # You can also read the bill in calls: the first call took as long as
 # :measured:`first_call_in_calls` later ones. You pay it again for every new shape or type of the
-# arguments, and a Python number is of another type than an array that holds the same number.
+# arguments, and to JAX, the Python number ``2.0`` is of another type than ``jnp.float32(2.0)``.
 #
 # Compiling may change the last digit
 # -----------------------------------
@@ -335,12 +336,13 @@ Table("Largest error, in units in the last place", headers, rows)
 #
 # Takeaway
 # --------
-# ``jit`` traces a function once for each shape and type, fuses the operations that it recorded, and
-# from then on runs the result without going through your Python code. That can save memory traffic
-# and calls, but seldom arithmetic, and it may change the last digit. On a million numbers, the
-# compiled ``wave`` was :measured:`wave_speedup than op by op` on this page's device. Weigh such a
-# number against the first call, which took as long as :measured:`first_call_in_calls` later ones:
-# compiling is for pure functions that you call often with the same shapes.
+# ``jit`` traces a function once for each shape and type, lets XLA fuse the recorded operations
+# where it can, and from then on runs the result without going through your Python code. That can
+# save memory traffic and calls, but seldom arithmetic, and it may change the last digit. On a
+# million numbers, the compiled ``wave`` was :measured:`wave_speedup than op by op` on this page's
+# device. Weigh such a number against the first call, which took as long as
+# :measured:`first_call_in_calls` later ones. So compile pure functions that you call often with the
+# same shapes.
 #
 # Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
 # need to know before you time anything yourself. After that, :doc:`exercise 4 </exercises/4_jit>`

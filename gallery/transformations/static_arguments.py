@@ -101,9 +101,9 @@ print(leaky_where(-2.0), leaky_cond(-2.0))
 # A static argument keeps its value
 # ---------------------------------
 # Shapes can't be chosen inside a program, so they need another remedy, which also helps our loop.
-# The message about shapes names it in its last line: make the argument *static*. JAX doesn't
-# replace a static argument by a tracer, so the function sees its value while it is traced. You name
-# the argument by its position or, more safely, by its name:
+# The message about shapes hints at it: make the argument *static*. JAX doesn't replace a static
+# argument with a tracer, so the function sees its value while it is traced. You name the argument
+# by its position or, more safely, by its name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
 
 
@@ -430,7 +430,7 @@ except ValueError as error:
     say(error)
 
 # %%
-# A tuple does:
+# A tuple has one:
 total(matrix, axis=(0, 1))
 
 # %%
@@ -478,9 +478,9 @@ for kind in (Frozen, Plain):
 # let new values be rare.
 #
 # Often you needn't make an argument static at all. Choose between two values with ``where`` or
-# ``cond``, let ``fori_loop`` or ``while_loop`` take the number of steps, and pad lengths that keep
-# changing to a few. That took :measured:`compiled_padded` compilations instead of
-# :measured:`compiled_exact`.
+# ``cond``, let ``fori_loop`` or ``while_loop`` take the number of steps, and if lengths keep
+# changing, pad them to a few. Here, padding took :measured:`compiled_padded` compilations instead
+# of :measured:`compiled_exact`.
 #
 # Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
 # :doc:`what grad computes </tutorials/transformations/grad>`.

@@ -191,9 +191,9 @@ from jaxcap.report.source import Source
 Source(batching.distance, batching.distances)
 
 # %%
-# The second function says the same as the first, but you have to decode it. With ``vmap``, you map
-# the first function twice instead: the inner map goes through the second points, and the outer map
-# through the first.
+# The second function computes the same for all pairs, but you have to decode it. With ``vmap``, you
+# map the first function twice instead: the inner map goes through the points of ``b``, and the
+# outer map through those of ``a``.
 to_each = jax.vmap(batching.distance, in_axes=(None, 0))
 table = jax.vmap(to_each, in_axes=(0, None))
 
@@ -255,11 +255,12 @@ for name, program in programs.items():
 #
 # What do you save, and over what?
 # --------------------------------
-# Now for the clock. Examples get 64 features, batches grow, and everything is compiled. The Python
-# loop calls a compiled function for each example. ``vmap`` differs from that loop in two ways: it
-# makes a single call, and each of its operations takes the whole batch. To tell the two apart, we
-# add a version that has only the first. It compiles the loop as well, with :func:`jax.lax.map`, so
-# that the loop runs on the device but still takes one example after another:
+# Now for the clock. Each example now has 64 features, the batches grow, and everything is compiled.
+# The Python loop calls a compiled function for each example. ``vmap`` differs from that loop in two
+# ways: it makes a single call, and each of its operations takes the whole batch. To tell the two
+# apart, we add a version that has only the first. It compiles the loop as well, with
+# :func:`jax.lax.map`, so that the loop runs on the device but still takes one example after
+# another:
 Source(batching.losses_by_loop, batching.logistic_losses_in_turn)
 
 # %%
@@ -445,7 +446,7 @@ gradients_by_hand = gradients.speedup(
 # %%
 # Mapping a thousand gradients was :measured:`gradient_speedup than a loop in Python`, and
 # :measured:`gradients_by_hand than the formula derived by hand`. Weigh the second number against
-# the work: the formula had to be derived, and ``vmap(grad(loss))`` is a line.
+# the work: the formula had to be derived, and ``vmap(grad(loss))`` is a single line.
 #
 # Takeaway
 # --------
@@ -457,9 +458,9 @@ speedup = vmap_pays.estimate
 # with ``None`` what all examples share, and look at the shape that comes out.
 #
 # For a thousand losses on this page's device, ``vmap`` was
-# :measured:`speedup than a loop in Python` and :measured:`against_hand than batching by hand`. If
-# the whole batch doesn't fit into memory, :func:`jax.lax.map` with a ``batch_size`` takes it in
-# pieces.
+# :measured:`speedup than a loop of compiled calls` and
+# :measured:`against_hand than batching by hand`. If the whole batch doesn't fit into memory,
+# :func:`jax.lax.map` with a ``batch_size`` takes it in pieces.
 #
 # Try it yourself in :doc:`exercise 14 </exercises/14_vmap>`. Next: :doc:`what a loop costs
 # </tutorials/transformations/loops>`, for steps that build on one another.
