@@ -44,9 +44,9 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # law would. Our correction divides by the slope, so a smaller factor means a steeper slope.
 # Statisticians say that noise *attenuates*, or weakens, the factor.
 #
-# More data won't help. Even with infinitely many readings, the fit would be too steep, and the more
-# so, the larger the noise of a reading (its variance is ``_reading_variance``) is beside the spread
-# of the truth:
+# More data won't help. Even with infinitely many readings, the fit would be too steep. The larger
+# the noise of a reading (its variance is ``_reading_variance``) is beside the spread of the truth,
+# the steeper it gets:
 Source(calibration.least_squares_limit)
 
 # %%
@@ -55,11 +55,12 @@ print("limit of slope and offset:", calibration.least_squares_limit())
 # %%
 # An estimator that knows about the noise
 # ----------------------------------------
-# To get at the law itself, an estimator needs to know something that isn't in these data. Deming's
-# estimator asks in which proportion the two sensors err. It then looks for the line that is nearest
-# to the points, with distances measured in units of each sensor's noise. (With equal noise this is
-# orthogonal distance regression.) You find the proportion in data sheets, or by showing both
-# sensors the same thing many times. Here, the simulation knows it:
+# To get at the law itself, an estimator needs to know something that the means, variances and
+# covariance of these data don't tell it. Deming's estimator asks in which proportion the two
+# sensors err. It then looks for the line that is nearest to the points, with distances measured in
+# units of each sensor's noise. (With equal noise this is orthogonal distance regression.) You find
+# the proportion in data sheets, or by showing both sensors the same thing many times. Here, the
+# simulation knows it:
 Source(calibration.noise_ratio, calibration.deming)
 
 # %%

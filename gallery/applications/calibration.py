@@ -99,8 +99,8 @@ jit_pays = claim(
 jit_pays
 
 # %%
-# Of the sizes that we tried, compiling certainly pays off at these: :measured:`break_even`. Was
-# your guess near? If ``jit`` is behind at few readings, that is the price of a call, which on a CPU
+# Of the sizes that we tried, compiling measurably pays off at :measured:`break_even`. Was your
+# guess near? If ``jit`` is behind at few readings, that is the price of a call, which on a CPU
 # includes the time to wake another thread and hand it the work. And look at the loop: if somebody
 # tells you what JAX gained over a loop, ask how much NumPy would have gained.
 #
@@ -355,10 +355,10 @@ fit_pays
 
 # %%
 # If your prediction was off, you may have left out what happens *between* evaluations. SciPy's loop
-# is Python, and inside JAX there is none, which counts as long as evaluations are short. And with
-# more parameters, differences cost more: a hundred parameters take a hundred more evaluations for
-# each gradient, where :func:`jax.grad` still needs a single pass backwards. In return, the first
-# fit inside JAX has to compile:
+# runs in Python and JAX's doesn't, which matters as long as evaluations are short. And with more
+# parameters, differences cost more: a hundred parameters take a hundred more evaluations for each
+# gradient, where :func:`jax.grad` still needs a single pass backwards. The price of JAX's loop is
+# that the first fit has to compile:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
@@ -372,14 +372,14 @@ print("evaluation:", evaluation)
 
 # %%
 # Which optimiser should you take? Begin with SciPy and JAX's gradient, which is exact but for
-# rounding, and needs no evaluations of its own, however many parameters you have. If you make many
-# fits of one shape, time a whole fit inside JAX, too: with two parameters and ten thousand
-# readings, it was :measured:`whole_fit than SciPy's with differences`, once it was compiled. It has
-# to be compiled for each shape of the parameters and the data. (JAX no longer develops its own
+# rounding, and needs no further evaluations, however many parameters you have. If you make many
+# fits of one shape, time a whole fit inside JAX, too: with two parameters and ten thousand readings
+# in 64 bits, it was :measured:`whole_fit than SciPy's with differences`, once it was compiled. It
+# has to be compiled for each shape of the parameters and the data. (JAX no longer develops its own
 # optimiser, and the next page names a successor.)
 #
-# The cost of one evaluation is a poor guide: on ten thousand readings, a compiled one was
-# :measured:`evaluation than NumPy's`. What a fit costs also depends on how many evaluations it
+# The cost of one evaluation is a poor guide: on ten thousand readings in 32 bits, a compiled one
+# was :measured:`evaluation than NumPy's`. What a fit costs also depends on how many evaluations it
 # takes, and on what happens between them.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

@@ -3,9 +3,9 @@ Can you believe an optimiser?
 =============================
 
 An optimiser's last word is "success" or "failure". It is tempting to keep the fits that succeeded,
-and to throw the others away. What would you keep then, and what would you lose? This page gives a
-search data that it can't handle, and reads its report. It compares a hundred reports with where the
-searches ended, and finds the sign that sets a harmless failure apart from a serious one.
+and to throw the others away. What would you keep then, and what would you lose? This page gives an
+optimiser data that it can't handle, and reads its report. It compares a hundred reports with where
+the searches ended, and finds the sign that sets a harmless failure apart from a serious one.
 """
 
 # %%
@@ -93,10 +93,11 @@ Table("A hundred calibrations by JAX", headers, rows)
 print("standard deviation of slope and offset:", many_exact.std(axis=0))
 
 # %%
-# If the distances are far below that scale, the fits that "failed" are as good as the others. So
-# why does such a search report failure? BFGS looks along its direction for a step on which the
-# error falls, and fails if it finds none. Let us follow the first sensor whose search failed (or
-# sensor 0, if none did), and walk along the last step of its search:
+# If the distances are far below that scale, the fits that "failed" are good enough. So why does
+# such a search report failure? BFGS looks along its direction for a step on which the error falls,
+# and fails if it finds none. Let us follow the first sensor whose search failed (or sensor 0, if
+# none did), and walk along the last step of its search. That step began where the search ends if it
+# may take one step less:
 found = many_fits["float32"]
 failed = np.flatnonzero(~found.success)
 sensor = failed[0] if len(failed) else 0
@@ -143,8 +144,8 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 # Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
 # If it doesn't, the search tries shorter and shorter steps, and gives up. But it gives up at a good
 # place. Close to a minimum, the error hardly changes, which is why the search can't see it fall,
-# and why you lose nothing when it stops. In 64 bits, rounding is so much smaller that the gradient
-# comes near zero first.
+# and why you lose so little when it stops. In 64 bits, rounding is so much smaller that the
+# gradient comes near zero first.
 #
 # A failure to take seriously
 # ---------------------------

@@ -50,7 +50,8 @@ Source(sharding.loss, sharding.by_compiler)
 # %%
 # In ``by_compiler``, no line sends anything. If you want to see where the devices talk, use
 # :func:`jax.shard_map`. You take the view of a single device, and write down what it does with its
-# part and which message it sends. Here, :func:`jax.lax.pmean` takes the mean over the devices:
+# part and which message it sends. Here, :func:`jax.lax.pmean` takes the mean of their losses. The
+# gradients have to be added up as well, and JAX derives that message from this one:
 Source(sharding.by_shard_map)
 
 # %%
@@ -72,8 +73,7 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 # ``by_compiler``, XLA put the all-reduce in. The batch is split and the gradient is a mean over the
 # batch, so adding up is the step in which a device needs the others.
 #
-# Which of the three should you write? That depends on who should decide about the messages, you or
-# XLA.
+# Which of them should you write? That depends on who should decide about the messages, you or XLA.
 #
 # - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here.
 # - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split is part of

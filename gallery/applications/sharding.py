@@ -3,10 +3,10 @@ How much do devices have to send?
 =================================
 
 Here are two ways for devices to share a training step: each takes a part of the batch, or each
-takes a part of the units in every layer. Either way, they have to send each other numbers, and wait
-for them. Which way sends more? Make a guess. We work out the answer on paper, and then read it off
-the compiled program. On the way, you will see how JAX's types keep track of what is split. At the
-end, we time the messages.
+takes a part of the hidden units. Either way, they have to send each other numbers, and wait for
+them. Which way sends more? Make a guess. We work out the answer on paper, and then read it off the
+compiled program. On the way, you will see how JAX's types keep track of what is split. At the end,
+we time the messages.
 """
 
 # %%
@@ -364,8 +364,8 @@ by_batch = less_is_faster.estimate
 # A split batch sends the gradients of all weights, and split units send results for the whole
 # batch. So to send few bytes, split the batch if it is large compared with the network, and the
 # units if the network is large compared with the batch. If the weights don't fit on a device, you
-# have to split them in any case. Explicit types make you choose how a result is split, wherever
-# there is a choice.
+# have to split them in any case. Explicit types make you choose how a result is split, wherever JAX
+# has no rule for it.
 #
 # Where XLA chooses the messages, only the compiled program tells how much is sent. With the same
 # split of the weights, each device had to send :measured:`types_sent` when XLA chose the messages,

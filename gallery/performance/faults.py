@@ -4,9 +4,9 @@ Why is it slow, and why is it NaN?
 
 A debugger can't step through a compiled function, and Python's ``print`` sees none of its numbers.
 But JAX has `tools that look inside <https://docs.jax.dev/en/latest/201/debugging.html>`__. This
-page takes a step of an optimisation that is slow, returns NaN, and is compiled too often, and finds
-each fault with a tool made for it. Then it measures what the tools cost. Which of them could you
-leave on?
+page takes a step of an optimisation that is slow and returns NaN, and finds each fault with a tool
+made for it. Another tool says why JAX compiles a function again. Then it measures what the tools
+cost. Which of them could you leave on?
 """
 
 # %%
@@ -93,10 +93,10 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 # %%
 # On a CPU, each line is a thread. The line named after the program that you started belongs to
 # Python: it has our notes, calls of functions, and the waiting. Other threads run the operations of
-# compiled programs. Still others may help with a large operation, but don't note which one. (On a
-# GPU, there are lines for the device as well, and the code below reads them. Operations that XLA
-# submits together, as a *command buffer*, `may be missing
-# <https://github.com/openxla/xprof/issues/3070>`__ from those.)
+# compiled programs, and may share the ten steps between them. Still others may help with a large
+# operation, but don't note which one. (On a GPU, there are lines for the device as well, and the
+# code below reads them. Operations that XLA submits together, as a *command buffer*,
+# `may be missing <https://github.com/openxla/xprof/issues/3070>`__ from those.)
 #
 # Names lead back to the code
 # ---------------------------
@@ -301,8 +301,9 @@ for number in range(301):
 # %%
 # JAX says why it compiles again
 # ------------------------------
-# The third fault isn't in the step but around it. JAX compiles a function again when the types of
-# its arguments change, and compiles every new function. Which of these calls compile?
+# A third kind of fault lies not in a function but in how you call it. JAX compiles a function again
+# when the types of its arguments change, and compiles every new function. Which of these calls
+# compile?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 calls = {
@@ -409,13 +410,14 @@ _ = figures.scaling(
 )
 
 # %%
-# To print, a program `calls back into Python
-# <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which costs about the same however much
-# the step computes. So the longer a step takes anyway, the less it should feel a print, and the
-# lines should approach each other to the right. (A print also `changes what is compiled
-# <https://docs.jax.dev/en/latest/201/debugging.html#sharp-bits-of-jax-debug-print>`__: a number
-# that would have stayed inside a fusion has to be stored, and may even be rounded differently.) For
-# the shortest step, at the left end, the table also has the step with ``checkify``:
+# To print, a program
+# `calls back into Python <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time
+# even if the step computes very little. So the longer a step takes anyway, the less it should feel
+# a print, and the lines should approach each other to the right. (A print also
+# `changes what is compiled <https://docs.jax.dev/en/latest/201/debugging.html#sharp-bits-of-jax-debug-print>`__:
+# a number that would have stayed inside a fusion has to be stored, and may even be rounded
+# differently.) For the shortest step, at the left end, the table also has the step with
+# ``checkify``:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -469,7 +471,7 @@ once = results.select(tools=experiments.ONCE)
 once
 
 # %%
-# However many steps a trace has, it is opened, closed and written once. So record several steps in
+# A trace is opened, closed and written once, however many steps it has. So record several steps in
 # one.
 #
 # Takeaway

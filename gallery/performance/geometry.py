@@ -68,9 +68,8 @@ Table(title, ("dot of five numbers by", "then", "now"), rows)
 # %%
 # The sentence isn't quite right. In the notebook's own tables, NumPy's ratio lies in that range,
 # but autograd's lies below it. Of JAX's two ratios, one is near a third and the other near two
-# thirds. It happens to all of us that we sum up a table by the number that pleased us most, so
-# publish the table with the sentence. (The column *now* shows whether the sentence would be right
-# today.)
+# thirds. We all tend to sum up a table by the number that pleased us most, so publish the table
+# along with the sentence. (The column *now* shows whether the sentence would be right today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
@@ -84,8 +83,8 @@ except TypeError as error:
 
 # %%
 # The arguments of a compiled function are arrays, or trees of arrays, and a string is neither.
-# There are two other ways to pass it. You can bind it before you compile, as ``partial`` does here.
-# Or you can declare it static, and then each new string compiles another program, as
+# There are two ways to get one past ``jit``. You can bind it before you compile, as ``partial``
+# does here. Or you can declare it static, and then each new string compiles another program, as
 # :doc:`the page on static arguments </tutorials/transformations/static_arguments>` shows. Both give
 # what NumPy gives:
 from functools import partial
@@ -138,8 +137,9 @@ print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
 experiments.tabulate(results, "eig")
 
 # %%
-# Compare the columns in the first row of *its own* arrays, and then in the last. If they have come
-# closer, the work of LAPACK outweighs dispatch. The figure shows the same for JAX's arrays:
+# Among the rows of *its own* arrays, compare the columns of the first, and then those of the last.
+# If they have come closer, the work of LAPACK outweighs dispatch. The figure shows the same for
+# JAX's arrays:
 from jaxcap.report import figures
 
 eig = results.select(operation="eig", arrays="JAX")
@@ -230,7 +230,7 @@ Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
 # Counting each size separately, this page compiled :measured:`compared` operations. After the move,
-# :measured:`gained` of them would gain for certain, and :measured:`lost` would lose for certain.
+# :measured:`gained` of them would be measurably faster, and :measured:`lost` measurably slower.
 # Wherever one loses, the authors were right to hesitate, because the library would pay for dispatch
 # in every operation. But a single operation is the worst case for JAX, with nothing to fuse.
 # Algorithms are chains of operations, and if a whole chain is compiled, there is one call to pay
@@ -294,12 +294,12 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would gain for
-# certain by the move, and :measured:`lost` would lose for certain. But don't judge JAX by single
-# operations if your program chains them: time the longest function that you can compile as a whole,
-# and test its gradients where your data lie. And ask for the table behind a promise. The notebook
-# gave a factor of four without one; on this page's machine, ``svd`` of two hundred rows was
-# :measured:`svd_compiled than NumPy's`.
+# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would become
+# measurably faster by the move, and :measured:`lost` measurably slower. But don't judge JAX by
+# single operations if your program chains them: time the longest function that you can compile as a
+# whole, and test its gradients where your data lie. And ask for the table behind a promise. The
+# notebook gave a factor of four without one; on this page's machine, ``svd`` of two hundred rows
+# was :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

@@ -5,8 +5,8 @@ How fast is linear algebra?
 A large matrix product takes half a second. Is that good? A second library will tell you which of
 the two is ahead, but not whether either leaves anything to gain. To know that, ask the device. This
 page compares NumPy, PyTorch and JAX with each other, and then with the most that the device can do.
-A fast answer is no use if it is wrong, so we test the answers as well. And we see what fewer bits
-buy, and what they cost.
+A fast answer is no use if it is wrong, so we test the answers as well. Finally, we see what fewer
+bits buy and what they cost.
 """
 
 # %%
@@ -169,13 +169,13 @@ for name in names:
 Table("The product again", ("library", "typical call", "best call"), rows)
 
 # %%
-# The step from the typical call to the best is what good and bad moments of the machine account
-# for. A best call above 1 had a better moment than the calls that measured the limit. If even the
-# best call stays below 1, one cause may be that the libraries take turns here: the threads of one
-# may still be busy when the next starts. We haven't tested this.
+# The gap between the typical call and the best is due to good and bad moments of the machine. A
+# best call above 1 had a better moment than the calls that measured the limit. If even the best
+# call stays below 1, one cause may be that the libraries take turns here: the threads of one may
+# still be busy when the next starts. We haven't tested this.
 #
-# A *roofline* draws these shares as a picture. A task under its slope is limited by memory, and a
-# task under its flat part by arithmetic:
+# A *roofline* draws the shares of all tasks that do floating-point arithmetic in one picture. A
+# task under its slope is limited by memory, and a task under its flat part by arithmetic:
 product = results.only("JAX", task="product")
 device = product.device
 results_and_costs = [
@@ -219,7 +219,7 @@ print(f"{share_of_limit(product).short} times the limit with waiting")
 # To test an answer, look for a property that it must have. Take the random matrices. Each library
 # draws numbers of its own, so comparing them element by element would tell us nothing. But uniform
 # numbers from 0 to 1 have the mean 0.5. Their sum misses its expected value by chance, and theory
-# says by how much:
+# says how large a miss is typical:
 size = points["generate"]
 expected, deviation = linalg.uniform_moments(size)["sum"]
 rows = []
@@ -268,7 +268,8 @@ Table("Distance of the product from the identity", headers, rows)
 # the bytes, and one instruction of a CPU handles twice as many numbers. NVIDIA's tensor cores also
 # multiply in TF32, which has the range of float32 but only 10 bits of fraction in place of 23, and
 # TPUs in bfloat16, which has 7. The experiment on limits has multiplied matrices in several
-# formats, so we know how many operations a second this device does in each:
+# formats, so we know how many operations a second this device does in each. Fewer bits pay only
+# where the device has instructions for them, so look whether each format beats the longer ones:
 formats = limits.select(
     variant="JAX", limit="product", device=device.platform
 )

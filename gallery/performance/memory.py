@@ -147,8 +147,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 # %%
 # The operating system also counts what the runtime and its threads touch meanwhile, of which the
-# compiler knows nothing. So expect the second number to be somewhat larger. If it is only a little
-# larger, you can plan with the analysis.
+# compiler knows nothing. So expect the second number to be somewhat larger. If the excess is small,
+# or about the same in both rows, you can plan with the analysis.
 #
 # Remember less, and compute it again
 # -----------------------------------
@@ -185,8 +185,8 @@ for name, way in ways.items():
 # %%
 # They agree, up to the rounding of 32-bit numbers. For each layer, a plain gradient multiplies
 # matrices six times: twice in the forward pass, and four times in the backward pass. A checkpoint
-# repeats the first of these products, and ``tanh``, unless the policy keeps the product. Now guess
-# again: what will that do to the time?
+# around each layer repeats the first of these products and ``tanh``, or only ``tanh`` if the policy
+# keeps the product. Now guess again: what will that do to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
@@ -232,8 +232,8 @@ recomputing_costs
 
 # %%
 # Could more work take less time? It could, because memory has a price, too. When a process on a CPU
-# first touches a page of memory, the operating system has to clear the page and map it, which is
-# called a page fault:
+# first touches a page of memory, a *page fault* interrupts it, and the operating system has to
+# clear the page and map it:
 import mmap
 
 for name in order:
@@ -380,9 +380,10 @@ own = [change for change in releases.changes if change.series is attention]
 _ = course(attention, own, releases.names)
 
 # %%
-# The line begins with the first release that reported temporaries on that machine. In short, it
-# shows this: :measured:`by_releases`. If a program of yours no longer fits after an update, compare
-# the analyses of both releases: unlike times, they don't scatter, and they need no large machine.
+# The line begins with the first release that reported temporaries on that machine. What the line
+# shows, in short: :measured:`by_releases`. If a program of yours no longer fits after an update,
+# compare the analyses of both releases: unlike times, they don't scatter, and they need no large
+# machine.
 #
 # Takeaway
 # --------

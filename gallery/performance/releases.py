@@ -190,9 +190,11 @@ _ = course(restless, own, releases.names)
 # %%
 # Look for a release whose dots form two clusters. Under such a release, a process is either fast or
 # slow from start to end, and it isn't the release that decides which, but perhaps where the arrays
-# lie in memory, or which threads share a core. With bad luck, one release gets only slow processes
-# and the next only fast ones, and the test sees a change. So a change of such a program has to pass
-# one more check: every process of one release must be faster than all processes of the other.
+# lie in memory, or which threads share a core. With bad luck, most processes of one release are
+# slow and most of the next are fast, and the test sees a change. So a change of such a program has
+# to pass one more check: every process of one release must be faster than all processes of the
+# other. (By still worse luck, noise can pass this check as well, which is one reason for the next
+# section.)
 #
 # Measure the largest changes twice
 # ---------------------------------
@@ -225,8 +227,8 @@ _ = course(largest, own, releases.names)
 # %%
 # So, has it?
 # -----------
-# Back to the question in the title. Each dot is a program, which takes less time under the newest
-# release than under the oldest if the dot lies left of the line. The dot is grey if the difference
+# Back to the question in the title. Each dot is a program. If it lies left of the line, the program
+# takes less time under the newest release than under the oldest. The dot is grey if the difference
 # is uncertain or below ten per cent, or if NumPy's time changed as well, because that can't be
 # JAX's doing. (Programs whose memory was counted have no time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
@@ -254,8 +256,9 @@ axes.xaxis.set_major_formatter("{x:g}")
 # sphinx_gallery_thumbnail_number = 5
 
 # %%
-# Where a row has both blue dots and orange ones, not even programs of one kind agree. So ask about
-# your own program. ``jaxcap bisect`` takes a function and two releases, installs releases in
+# Where a row has both blue dots and orange ones, not even programs of one kind agree. Nor are the
+# programs a fair sample: those in the row *issues* replay slowdowns that users reported. So ask
+# about your own program. ``jaxcap bisect`` takes a function and two releases, installs releases in
 # between, and finds the one that changed the function's speed. ``jaxcap releases record`` repeats
 # the recording behind this page on your machine.
 #
@@ -269,7 +272,8 @@ many = f"{len(steps):,}"
 # Whether JAX has become faster depends on your program. On the machine of this recording,
 # :measured:`less_time` of :measured:`count` take less time under the newest release than under the
 # oldest, and :measured:`more_time` take more. For the others, the difference is uncertain or below
-# a tenth, or NumPy's time changed as well.
+# a tenth, or NumPy's time changed as well. (Don't read the counts as a verdict on JAX, because many
+# of the programs were chosen for slowdowns that users had reported.)
 #
 # A test that raises one false alarm in twenty has plenty of opportunity in the :measured:`many`
 # comparisons from one release to the next. So before you report a regression, measure each release
