@@ -80,8 +80,8 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 #   its type, and JAX asks you wherever it can't tell how a result should be split.
 # - Inside a ``shard_map``, the mode is ``Manual``, for when you know better than XLA which
 #   message to send.
-# - ``pmap`` still works, by now as a wrapper around ``shard_map``, which JAX's authors recommend
-#   for new code.
+# - ``pmap`` still works, by now as a wrapper around ``shard_map``. For new code, JAX's authors
+#   recommend ``shard_map`` itself.
 #
 # JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
 # Our training uses ``Auto``, too. Here is all that it contains for the sake of several devices:

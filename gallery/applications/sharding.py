@@ -169,7 +169,7 @@ def print_messages(batch, ways):
                 print("   ", message.code)
 
 
-print_messages(batches[0], predicted)
+print_messages(batches[0], list(predicted))
 
 # %%
 # A split batch adds up two arrays in the shapes of the weights, and split units one in the shape of

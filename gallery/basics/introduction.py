@@ -100,10 +100,15 @@ slope(3.0)
 # ``jax.grad`` needs a function that returns a single number. Since ``wave`` does so only if it gets
 # a single number, ``slope`` takes one number at a time, but a curve needs a thousand.
 # :func:`jax.vmap` turns ``slope`` into a function of whole arrays, so you needn't write a loop:
+slopes = jax.vmap(slope)(x)
+print(slopes.shape)
+
+# %%
+# Here is the curve with all its slopes:
 from jaxcap.report import figures
 
 plt.plot(x, wave(x), label="wave")
-plt.plot(x, jax.vmap(slope)(x), label="its derivative")
+plt.plot(x, slopes, label="its derivative")
 plt.title("A function, and what grad made of it")
 plt.xlabel("x")
 figures.label_ends(plt.gca())

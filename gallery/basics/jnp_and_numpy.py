@@ -302,8 +302,8 @@ verdicts = {
     ).verdict
     for size in sorted({result.parameters["size"] for result in results})
 }
-noticed = [f"{n:,} rows" for n, word in verdicts.items() if word == "faster"]
-noticed_at = ", and at ".join(noticed) or "none of the sizes"
+noticed = [f"{n:,}" for n, word in verdicts.items() if word == "faster"]
+noticed_at = f"{' and '.join(noticed)} rows" if noticed else "none of the sizes"
 results.speedups(over=product.NUMPY)
 
 # %%

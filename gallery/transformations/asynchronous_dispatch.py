@@ -100,7 +100,7 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # five of the six products have to be done before the last call is made:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
-    print(f"{name}: {100 * last.returned_s / last.ready_s:.2g} %")
+    print(f"{name}: {100 * last.returned_s / last.ready_s:.2g}%")
 
 # %%
 # Python waits when it needs the numbers
@@ -297,7 +297,7 @@ _ = figures.bars(
 # Takeaway
 # --------
 last = ahead.calls[-1]
-returned_after = f"{100 * last.returned_s / last.ready_s:.2g} %"
+returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 
 # %%
 # A JAX call returns a promise: in a chain of six products, the last call had returned after

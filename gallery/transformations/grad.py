@@ -26,8 +26,7 @@ cubic(17)
 # %%
 # Its derivative is :math:`42 x^2 + 13`, which ``grad`` has to find by itself:
 slope = jax.grad(cubic)
-gradient = str(slope(17.0))
-print(gradient, 42 * 17.0**2 + 13)
+print(slope(17.0), 42 * 17.0**2 + 13)
 
 # %%
 # Why ``17.0`` and not ``17``? Because a derivative says what happens when x moves a little, and an
@@ -64,7 +63,7 @@ jax.make_jaxpr(jax.grad(wave))(3.0)
 # the value as well, to see whether an optimiser makes progress, and :func:`jax.value_and_grad`
 # gives you both. Ask for them together, because a compiled program then computes only once what
 # they have in common:
-value, slope_at_3 = map(float, jax.value_and_grad(wave)(3.0))
+value, slope_at_3 = jax.value_and_grad(wave)(3.0)
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
 
@@ -291,7 +290,7 @@ def rounded_by_rule(x):
     return jnp.round(x)
 
 
-rounded_by_rule.defjvps(lambda tangent, *_: tangent)
+rounded_by_rule.defjvps(lambda tangent, answer, x: tangent)
 print(jax.grad(rounded)(0.5), jax.grad(rounded_by_rule)(0.5))
 
 # %%

@@ -365,7 +365,7 @@ points = rng.normal(size=(n, 2)) + centres[:, None]
 flipped = np.zeros(n, bool)
 flipped[rng.choice(n, wrong, replace=False)] = True
 
-seen = (clouds ^ flipped).astype(np.float32)
+seen = np.where(flipped, 1 - clouds, clouds).astype(np.float32)
 points = np.column_stack([points, np.ones(n)]).astype(np.float32)
 
 
