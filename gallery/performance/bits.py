@@ -256,7 +256,9 @@ figure, axes = plt.subplots(figsize=(6, 3.4))
 for (name, history), style in zip(histories.items(), ("-", ":", "-", "--")):
     axes.semilogy(history, style, label=name)
 axes.set(xlabel="steps", ylabel="loss in float32\n(lower is better)")
-axes.set_title("The same training in four formats")
+ends = [f"{name} {history[-1]:.0e}" for name, history in histories.items()]
+finding = f"The loss ends at: {', '.join(ends)}"
+figures.headline(figure, finding, "The same training in four formats")
 figures.label_ends(axes)
 
 # sphinx_gallery_thumbnail_number = 3
