@@ -256,8 +256,10 @@ figure, axes = plt.subplots(figsize=(6, 3.4))
 for (name, history), style in zip(histories.items(), ("-", ":", "-", "--")):
     axes.semilogy(history, style, label=name)
 axes.set(xlabel="steps", ylabel="loss in float32\n(lower is better)")
-ends = [f"{name} {history[-1]:.0e}" for name, history in histories.items()]
-finding = f"The loss ends at: {', '.join(ends)}"
+short, mixed = (f"{histories[name][-1]:.0e}" for name in (BFLOAT16, MIXED))
+finding = (
+    f"The loss in bfloat16 ends at {short}, with float32 weights at {mixed}"
+)
 figures.headline(figure, finding, "The same training in four formats")
 figures.label_ends(axes)
 

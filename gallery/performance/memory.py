@@ -217,7 +217,10 @@ for row, name in enumerate(order):
 left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
 left.invert_yaxis()
 left.set(title="Memory", xlabel="MB of temporaries")
-right.set(title="Time", xlabel="ms in each process", xlim=0)
+longest = max(max(result.time.medians) for result in results)
+right.set(
+    title="Time", xlabel="ms in each process", xlim=(0, 1.1e3 * longest)
+)
 figures.headline(figure, trade_off)
 
 # sphinx_gallery_thumbnail_number = 2

@@ -151,11 +151,11 @@ axes.set_yticks(range(len(starts)), list(starts))
 axes.invert_yaxis()
 axes.set(xlabel="seconds since the start (lower is better)")
 wholes = [
-    f"{np.median([sum(stages.values()) for stages in processes]):.1f} s {name}"
+    f"{name} {np.median([sum(stages.values()) for stages in processes]):.1f} s"
     for name, processes in starts.items()
 ]
-subject = "To the first result, with a dot for each process"
-figures.headline(figure, f"A start takes {', '.join(wholes)}", subject)
+finding = f"To the first result: {', '.join(wholes)}"
+figures.headline(figure, finding, "Medians by stage, a dot for each process")
 _ = figure.legend(loc="outside lower center", ncols=4)
 
 # sphinx_gallery_thumbnail_number = 1
