@@ -497,7 +497,7 @@ for name, colour in figures.palette(runs).items():
         label = name if seed == 0 else None
         axes.plot(seconds, accuracies, "o-", color=colour, label=label)
 axes.set_xlabel("seconds of training, compilation included")
-axes.set_ylabel("test accuracy, % (higher is better)")
+axes.set_ylabel("test accuracy, %\n(higher is better)")
 ends = []
 for name, of_framework in runs.items():
     last = [epochs[-1].accuracy for epochs in of_framework]
