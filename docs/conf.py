@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import sys
+import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,6 +23,11 @@ from jaxcap_docs.lessons import MOVED, SECTIONS, runnable
 from jaxcap.measure.settings import quick_is_on
 
 gc.enable()
+
+# The pages run the commands of this Python, whose environment need not be active.
+os.environ["PATH"] = os.pathsep.join(
+    (sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath))
+)
 
 TUTORIALS = os.environ.get("JAXCAP_TUTORIALS", "")  # a pattern of those to run
 

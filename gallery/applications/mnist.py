@@ -497,8 +497,13 @@ for name, colour in figures.palette(runs).items():
         label = name if seed == 0 else None
         axes.plot(seconds, accuracies, "o-", color=colour, label=label)
 axes.set_xlabel("seconds of training, compilation included")
-axes.set_ylabel("test accuracy, % (higher is better)")
-axes.set_title(f"{SEEDS} seeds, a point for each epoch")
+axes.set_ylabel("test accuracy, %\n(higher is better)")
+ends = []
+for name, of_framework in runs.items():
+    last = [epochs[-1].accuracy for epochs in of_framework]
+    ends.append(f"{name} {min(last):.1%} to {max(last):.1%}")
+subject = f"{SEEDS} seeds, a point for each epoch"
+figures.headline(figure, f"In the end: {', '.join(ends)}", subject)
 figures.label_ends(axes)
 
 
@@ -559,15 +564,18 @@ orange = figures.COLOURS[1]
 from_nothing = LinearSegmentedColormap.from_list("", [f"{orange}00", orange])
 
 # %%
-_, axes = plt.subplots(figsize=(5, 5))
+figure, axes = plt.subplots(figsize=(5, 5))
 axes.imshow(mistakes, cmap=from_nothing, vmax=2 * mistakes.max())
 for row, column in np.argwhere(confusion):
     number = confusion[row, column]
     axes.text(column, row, number, ha="center", va="center")
 axes.set_xticks(range(10))
 axes.set_yticks(range(10))
-axes.set(xlabel="taken for", ylabel="true digit", title="Test images")
+axes.set(xlabel="taken for", ylabel="true digit")
 axes.grid(visible=False)
+digit, other = np.unravel_index(mistakes.argmax(), mistakes.shape)
+finding = f"Most often, {digit} is taken for {other}: {mistakes.max()} times"
+figures.headline(figure, finding, "Test images")
 
 # %%
 # And here are the mistakes of which the network was most certain. Cover the titles. Which of these

@@ -178,16 +178,18 @@ print_messages(batches[0], list(predicted))
 # send by these shapes:
 import matplotlib.pyplot as plt
 
-_, axes = plt.subplots()
+figure, axes = plt.subplots()
 for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
     read = [step.sent_bytes / 1e3 for step in steps if step.way == way]
     (line,) = axes.loglog(batches, [size / 1e3 for size in sizes], label=way)
     axes.plot(batches, read, marker, color=line.get_color(), markersize=9)
-axes.set(xlabel="examples in the batch", title="A step of a network 64 wide")
+axes.set_xlabel("examples in the batch")
 axes.set_ylabel("kB that each device sends\n(lower is better)")
 axes.set_xticks(batches, map(str, batches))
 axes.set_yticks((100, 300, 1000), ("100", "300", "1000"))
 axes.minorticks_off()
+finding = f"Below {8 * WIDTH} examples, split units send less"
+figures.headline(figure, finding, f"A step of a network {WIDTH} wide")
 figures.label_ends(axes)
 
 # sphinx_gallery_thumbnail_number = 1

@@ -257,7 +257,11 @@ figure, axes = plt.subplots(figsize=(6, 3.4))
 for (name, history), style in zip(histories.items(), ("-", ":", "-", "--")):
     axes.semilogy(history, style, label=name)
 axes.set(xlabel="steps", ylabel="loss in float32\n(lower is better)")
-axes.set_title("The same training in four formats")
+short, mixed = (f"{histories[name][-1]:.0e}" for name in (BFLOAT16, MIXED))
+finding = (
+    f"The loss in bfloat16 ends at {short}, with float32 weights at {mixed}"
+)
+figures.headline(figure, finding, "The same training in four formats")
 figures.label_ends(axes)
 
 # sphinx_gallery_thumbnail_number = 3

@@ -73,7 +73,8 @@ axes.set_yticks([0.5, 0.7, 1, 1.4, 2], ["0.5", "0.7", "1", "1.4", "2"])
 axes.minorticks_off()
 axes.set_xlabel("programs, sorted by their ratio")
 axes.set_ylabel("time under the twin / original")
-axes.set_title(f"{off_by_tenth} of {len(ratios)} differ by more than 10 %")
+finding = f"{off_by_tenth} of {len(ratios)} differ by more than 10 %"
+figures.headline(figure, finding, "A release, measured twice")
 _ = axes.legend(loc="upper left")
 
 # %%
@@ -240,6 +241,8 @@ colours = {pair.series.benchmark: figures.COLOURS[0] for pair in faster}
 colours |= {pair.series.benchmark: figures.COLOURS[1] for pair in slower}
 
 # %%
+from matplotlib.ticker import LogLocator
+
 figure, axes = plt.subplots(figsize=(6, 4))
 axes.axvline(1, color=figures.INK, linewidth=0.8)
 for pair in pairs:
@@ -249,9 +252,14 @@ for pair in pairs:
 axes.set_yticks(range(len(topics)), topics)
 axes.invert_yaxis()
 axes.set_xscale("log")
-axes.set_xlabel(f"time under {newest} / time under {oldest}")
-axes.set_title(f"{len(faster)} faster, {len(slower)} slower, of {len(pairs)}")
+axes.set_xlabel(
+    f"time under {newest} / time under {oldest}\n(lower is better)"
+)
+axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
 axes.xaxis.set_major_formatter("{x:g}")
+axes.minorticks_off()
+finding = f"{len(faster)} of {len(pairs)} are faster (blue)"
+figures.headline(figure, f"{finding}, {len(slower)} slower (orange)")
 
 # sphinx_gallery_thumbnail_number = 5
 

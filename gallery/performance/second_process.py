@@ -150,7 +150,12 @@ for row, processes in enumerate(starts.values()):
 axes.set_yticks(range(len(starts)), list(starts))
 axes.invert_yaxis()
 axes.set(xlabel="seconds since the start (lower is better)")
-axes.set_title("To the first result (a dot for each process)")
+wholes = [
+    f"{name} {np.median([sum(stages.values()) for stages in processes]):.1f} s"
+    for name, processes in starts.items()
+]
+finding = f"To the first result: {', '.join(wholes)}"
+figures.headline(figure, finding, "Medians by stage, a dot for each process")
 _ = figure.legend(loc="outside lower center", ncols=4)
 
 # sphinx_gallery_thumbnail_number = 1

@@ -385,7 +385,7 @@ off_by = factors[worst].short
 _ = figures.dumbbell(
     pairs,
     ("wrong", "right"),
-    label="time of a call (lower is better)",
+    label="time of a call",
     finding=f"Timed wrong and right: off by a factor of up to {off_by}",
 )
 

@@ -177,7 +177,7 @@ _ = figures.bars(
 # Where is the border? The third part of the experiment multiplies larger and larger matrices, and
 # takes their cosine:
 by_size = results.select(question=asynchronous.INSIDE)
-_ = figures.returns(by_size, x="size")
+_ = figures.returns(by_size, x="size", xlabel="rows of the matrix")
 
 # %%
 product_early, cosine_early = (

@@ -216,10 +216,15 @@ for name, off in errors.items():
     (line,) = plt.loglog(steps, off, label=name)
     plt.loglog(steps[best], off[best], "o", color=line.get_color())
 plt.text(1e-13, 1e-7, "rounding")
-plt.text(3e-3, 1e-9, "truncation")
-plt.title("Difference quotient against grad, best steps marked")
+plt.text(steps[0], 1e-9, "truncation", ha="right")
 plt.xlabel("step")
-plt.ylabel("absolute difference (lower is better)")
+plt.ylabel("distance from grad\n(lower is better)")
+in_64, in_32 = (
+    f"{errors[f'central, {bits} bits'].min():.0e}" for bits in (64, 32)
+)
+finding = f"At best, a difference is off by {in_64} in 64 bits, {in_32} in 32"
+subject = "Difference quotients, best steps marked"
+figures.headline(plt.gcf(), finding, subject)
 figures.label_ends(plt.gca())
 
 # %%

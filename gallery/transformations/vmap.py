@@ -211,8 +211,10 @@ _, (left, right) = plt.subplots(1, 2, figsize=(6, 3))
 left.plot(*spiral.T, ".-", linewidth=0.8)
 left.set_aspect("equal")
 left.set_title("Points on a spiral")
+left.set(xlabel="x", ylabel="y")
 picture = right.imshow(found, origin="lower")
 right.set_title("Distance of each pair")
+right.set(xlabel="point", ylabel="point")
 right.grid(visible=False)
 _ = plt.colorbar(picture, ax=right, shrink=0.8)
 
@@ -407,10 +409,12 @@ plt.semilogy(
     wrong_rank, lengths[is_wrong], "o", color="C3", label="wrong label"
 )
 plt.axhline(limit, color="C1", linestyle="--", label="limit for clipping")
-plt.title("Length of each example's gradient, sorted")
-plt.xlabel("examples")
-plt.ylabel("length")
+plt.xlabel("examples, sorted")
+plt.ylabel("length of the gradient")
 _ = plt.legend()
+longest = int(is_wrong[-wrong:].sum())
+finding = f"Of the {wrong} longest gradients, {longest} have a wrong label"
+figures.headline(plt.gcf(), finding)
 
 # %%
 # The twelve longest gradients belong to the twelve wrong labels: you could have found them without

@@ -258,6 +258,12 @@ def test_a_call_returns_before_its_result_is_ready(results: ResultSet) -> None:
         check_points(axes, "result is ready", ready)
         check_points(axes, "call returns", returned)
     assert "jit returns after 100.0 µs of" in figure.get_suptitle().replace("\n", " ")
+    assert figure.axes[-1].get_xlabel() == "size"
+
+
+def test_sizes_can_have_another_name_where_calls_return(results: ResultSet) -> None:
+    figure = figures.returns(results, x="size", xlabel="rows")
+    assert figure.axes[-1].get_xlabel() == "rows"
 
 
 def test_a_line_of_moments_must_be_the_only_one() -> None:
@@ -301,6 +307,7 @@ def test_dumbbell_joins_two_numbers_in_each_row() -> None:
     assert points(axes) == {"before": ([6, 1], [0, 1]), "after": ([1, 3], [0, 1])}
     assert figure.get_suptitle() == "Fewer"
     assert figure.get_label() == "a: before 6, after 1; b: before 1, after 3"
+    assert axes.get_xticks().tolist() == [1, 3, 6]  # counts can be read where they are few
 
 
 def test_dumbbell_has_the_colours_of_what_it_compares() -> None:

@@ -25,6 +25,15 @@ BACKGROUND = """
 })()
 """
 PLOT = "tutorials/transformations/jit"
+# Headings whose unseen sign, the link to them, takes a line of its own.
+SIGNS_APART = """() => [...document.querySelectorAll("h1, h2, h3")].filter((heading) => {
+  const sign = heading.querySelector(".headerlink");
+  if (!sign) return false;
+  const words = document.createRange();
+  words.setStart(heading, 0);
+  words.setEndBefore(sign);
+  return heading.getBoundingClientRect().bottom > words.getBoundingClientRect().bottom + 12;
+}).map((heading) => heading.innerText)"""
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +76,7 @@ def test_page_is_sound(reader: Page, served: str, name: str) -> None:
     reader.goto(f"{name}.html")
     for event, listener in listeners.items():
         reader.remove_listener(event, listener)
+    assert reader.evaluate(SIGNS_APART) == []
     assert said == []
     assert [url for url in asked if not url.startswith((served, "data:"))] == []
 

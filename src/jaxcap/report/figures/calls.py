@@ -63,8 +63,12 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
 
 
 @redrawable
-def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
+def returns(
+    results: ResultSet, *, x: str, title: str | None = None, xlabel: str | None = None
+) -> Figure:
     """Draw when a call returns and when its result is ready, against ``x``: a panel for each variant.
+
+    The label of the horizontal axis is ``x``, if none is given.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def returns(results: ResultSet, *, x: str, title: str | None = None) -> Figure:
         words.append(f"{returns} of {findings.quoted(ready)}")
         described.append(f"{name}, {describe_ends(x, series)}")
     below.supylabel(TIME, fontsize=STYLE["font.size"])
-    figure.axes[-1].set_xlabel(escape_math(x))
+    figure.axes[-1].set_xlabel(escape_math(xlabel or x))
     finding, subject = f"At the largest {x}, {' and '.join(words)}", title or devices_of(results)
     headline(figure, finding, subject, ". ".join(described))
     for axes in figure.axes:

@@ -13,6 +13,9 @@ from jaxcap.report.figures.labels import headline
 from jaxcap.report.figures.style import GRID, STYLE, escape_math, log_axis, palette
 from jaxcap.results.statistics import Estimate
 
+# So many different counts have a tick each, at which they can be read.
+_MOST_COUNTS = 6
+
 
 def dumbbell(
     pairs: Mapping[str, tuple[float, float]],
@@ -45,6 +48,8 @@ def dumbbell(
         axes.set_ylim(len(pairs) - 0.5, -0.5)
         formatter = EngFormatter("s") if unit == "s" else FuncFormatter(lambda n, _: f"{n:,.10g}")
         log_axis(axes.xaxis, min(*first, *second), max(*first, *second), formatter)
+        if not unit and len(counts := {*first, *second}) <= _MOST_COUNTS:
+            axes.set_xticks(sorted(counts))
         axes.set_xlabel(label)
         figure.legend(loc="outside lower center", ncols=2)
         headline(figure, finding)
