@@ -126,7 +126,9 @@ spacing = np.spacing(np.float32(lowest))
 start, end = np.searchsorted(along, (0, 1))
 gain = float((errors["float64"][start] - errors["float64"][end]) / spacing)
 rounding = float(np.ptp(errors["float32"] - errors["float64"]) / spacing)
-finding = f"The step gained {gain:.2g} spacings; rounding spans {rounding:.2g}"
+finding = (
+    f"The step gained {gain:.2g} spacings; rounding spans {rounding:.2g}"
+)
 print(finding)
 
 # %%

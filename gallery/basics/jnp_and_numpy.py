@@ -303,7 +303,9 @@ verdicts = {
     for size in sorted({result.parameters["size"] for result in results})
 }
 noticed = [f"{n:,}" for n, word in verdicts.items() if word == "faster"]
-noticed_at = f"{' and '.join(noticed)} rows" if noticed else "none of the sizes"
+noticed_at = (
+    f"{' and '.join(noticed)} rows" if noticed else "none of the sizes"
+)
 results.speedups(over=product.NUMPY)
 
 # %%

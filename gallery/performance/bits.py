@@ -121,8 +121,8 @@ print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 # -------------------------------
 # Multiply two matrices in bfloat16, and digits are lost twice: when the matrices are rounded, and
 # when the result is. An argument avoids the second loss, by asking for a longer result. And in
-# between? If devices added up in bfloat16, a row of ten thousand ones times a column of as many
-# would be 256 again:
+# between? If the device added up in bfloat16, one number after another, a row of ten thousand ones
+# times a column of as many would be 256:
 from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
 
 matrices = experiments.inputs("product", 500)
@@ -157,11 +157,12 @@ rows = [
 Table("Largest relative error", ("format", *exact), rows)
 
 # %%
-# You might expect the rounded input to limit the accuracy of the result. But when a million inputs
-# are rounded, some go up and others down, and in a sum most of these errors cancel. When the result
-# is rounded, there is a single error and nothing to cancel it. So compare *bfloat16* with *bfloat16
-# and float32*: the inputs are the same, and what differs is the rounding of the result. (The sum in
-# float16 is infinite, for the reason that you saw above.)
+# You might expect the rounded input to limit the accuracy of the result. To some degree it does:
+# even with a longer result, the error of the product stays far above that of float32. But when a
+# million inputs are rounded, some go up and others down, and in a sum most of these errors cancel.
+# When the result is rounded, there is a single error and nothing to cancel it. So compare
+# *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the rounding
+# of the result. (The sum in float16 is infinite, for the reason that you saw above.)
 #
 # Products in float32 have `a setting <https://docs.jax.dev/en/latest/201/precision.html>`__, too,
 # which lets a device multiply with fewer bits than you asked for. Does this device do so? If not,
@@ -355,7 +356,7 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # Two bytes are enough for most numbers, but not for one that grows by many small additions, such as
 # a sum or a weight. Keep sums and weights in float32: the same training ended at a loss of
 # :measured:`stuck` with weights in bfloat16, and of :measured:`trained` with master weights.
-# float16 has more digits but less range, so its gradients need *loss scaling*.
+# float16 has more digits but less range, so its gradients may vanish without *loss scaling*.
 #
 # Don't take it for granted that a short format saves time, because that is up to the device and the
 # compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`,

@@ -53,8 +53,8 @@ experiments.tabulate(results, "dot")
 # %%
 # In the rows with *its own* arrays, each library got arrays of its own kind. In the first of them,
 # NumPy took :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`. Don't
-# mind if your guess was far off: nobody has a feeling for times as short as these, which is why we
-# measure them.
+# mind if your guess was far off. Nobody has a feel for times this short, which is why we measure
+# them.
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -297,9 +297,10 @@ chain_compiled = chain_pays.estimate
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
-# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX costs about that much,
-# whatever is in it, and :doc:`more if it has many arguments </tutorials/transformations/pytrees>`.
-# So put more work into each call: for a hundred small operations, one compiled call was
+# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX costs at least about that
+# much, and more if it is handed to another thread or
+# :doc:`has many arguments </tutorials/transformations/pytrees>`. So put more work into each call:
+# for a hundred small operations, one compiled call was
 # :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays
 # once. But don't wait for size to rescue you: with larger arrays, the price of a call matters less,
 # but whether JAX then wins depends on the computation.

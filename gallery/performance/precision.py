@@ -207,22 +207,15 @@ next_time = str(reliability.next_inside(times))
 next_ratio = str(reliability.next_inside(speedups))
 
 # %%
-others = "; ".join(
-    f"{tool} {reliability.false_alarms(audit, tool, QUIET)} "
-    f"and {reliability.detections(audit, tool, QUIET)}"
-    for tool in TOOLS
-    if tool != JAXCAP
-)
-
-# %%
 # In the audit, on a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms`
 # of the cases without a difference, and found the difference in :measured:`found` of the runs that
-# had one. For the other tools, the two shares are :measured:`others`. The time of the next run lay
+# had one. The table above has the same two shares for the other tools, because one says little
+# without the other: a rule that never decides raises no false alarm. The time of the next run lay
 # inside its interval in :measured:`next_time` of cases. In this build, a matrix product was
 # :measured:`as_itself than itself`. All this holds for minutes, on one machine. If a decision
 # depends on a number, measure it again on another day.
 #
-# No interval shows a mistake that hits every repeat alike: for those, see :doc:`how to time JAX
-# </tutorials/performance/timing>`. :doc:`How we measure </measuring>` has the rules behind our
-# intervals. Next: from the precision of timings to that of numbers, and the question :doc:`how few
-# bits are enough </tutorials/performance/bits>`.
+# No interval shows a mistake that affects every repeat alike. For such mistakes, see
+# :doc:`how to time JAX </tutorials/performance/timing>`. :doc:`How we measure </measuring>` has the
+# rules behind our intervals. Next: from the precision of timings to that of numbers, and the
+# question :doc:`how few bits are enough </tutorials/performance/bits>`.

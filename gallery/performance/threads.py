@@ -70,15 +70,16 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
 # A limit works if only one thread computes. (The column *all* also counts threads that wait or
-# compile.) If a call is shared by as many threads as in the row *none*, the limit did nothing.
-# Several threads that share hardly more than one core mean that other work took the rest of the
+# compile.) If a call is shared by as many threads as in the row *none*, give or take one, the limit
+# did nothing. Where several threads share a single core or less, other work took the rest of the
 # machine.
 #
 # Which limits work can change with a release. The flag, for example, was first recommended for a
-# runtime that XLA has since replaced, `in jaxlib 0.4.32
-# <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__. Only
-# ``sched_setaffinity`` doesn't depend on XLA, because the operating system enforces it, and JAX's
-# developers `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early on.
+# runtime that XLA has since replaced,
+# `in jaxlib 0.4.32 <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__.
+# Of the four, only ``sched_setaffinity`` needs nobody's cooperation, because the operating system
+# enforces it. JAX's developers `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early
+# on.
 #
 # A wrong flag ends the process
 # -----------------------------
@@ -93,11 +94,12 @@ except fresh.FreshProcessError as error:
 # %%
 # XLA ended the process at once, without an exception that the process could have handled. So if a
 # release renames or drops a flag, programs that set it stop working. Many flags have a better
-# place: :func:`jax.jit` `takes them for one function
-# <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. If JAX doesn't know a flag there, it
-# raises an exception, which you can handle. The first flag below is misspelt again. The second is
-# spelt correctly: it brought back XLA's old runtime, for `people whose loops the new one had made
-# slow <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know it?
+# place: :func:`jax.jit`
+# `takes them for one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. A flag
+# that isn't known there raises an exception, which you can handle. The first flag below is misspelt
+# again. The second is spelt correctly: it brought back XLA's old runtime, for
+# `people whose loops the new one had made slow <https://github.com/jax-ml/jax/issues/26145>`__.
+# Does this release still know it?
 import jax
 
 for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):

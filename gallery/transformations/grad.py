@@ -284,8 +284,9 @@ for name, (function, place) in kinks.items():
 # learn through it.
 #
 # If a rule doesn't suit you, change it. :func:`jax.lax.stop_gradient` makes ``grad`` take a part of
-# a formula for a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. Both of
-# these functions round, and pretend to ``grad`` that they don't:
+# a formula for a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. (It takes
+# the tangent, the answer and the arguments.) Both of these functions round, and pretend to ``grad``
+# that they don't:
 def rounded(x):
     return x + jax.lax.stop_gradient(jnp.round(x) - x)
 
@@ -295,7 +296,7 @@ def rounded_by_rule(x):
     return jnp.round(x)
 
 
-rounded_by_rule.defjvps(lambda tangent, answer, x: tangent)
+rounded_by_rule.defjvps(lambda tangent, *_: tangent)
 print(jax.grad(rounded)(0.5), jax.grad(rounded_by_rule)(0.5))
 
 # %%

@@ -171,8 +171,9 @@ Table(
 )
 
 # %%
-# Does any column grow faster than the number of steps? If so, it is likely to be the last, because
-# XLA doesn't only translate: it also looks for operations that it can merge, as you will see below.
+# With many steps, the time of each stage grows about in proportion to them. Compiling usually takes
+# the largest part, because XLA doesn't only translate: it also looks for operations that it can
+# merge, as you will see below.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
@@ -193,9 +194,9 @@ _ = figures.scaling(
 # %%
 # Unrolling saves the counting, not the kernels
 # ---------------------------------------------
-# Now for all later calls. A loop has to count and to check whether it is done, which an unrolled
-# program needn't, and the compiler sees all of its steps at once. So is the longer program faster?
-# Here are a hundred steps first, and then all lengths:
+# Now for all later calls. A loop has to count its rounds and to check whether it is done. An
+# unrolled program needn't, and the compiler sees all of its steps at once. So is the longer program
+# faster? Here are a hundred steps first, and then all lengths:
 hundred = results.select(steps=100)
 hundred
 
@@ -259,21 +260,21 @@ unrolled_fusions = fusions[PYTHON]
 #
 # Steps that can be grouped need no loop
 # --------------------------------------
-# A step of a pendulum needs the state that the last one left. A sum needn't be taken in order,
-# because the sum of the second half of the numbers doesn't depend on that of the first. If a
-# function is *associative*, as addition and the product of matrices are,
+# A step of a pendulum needs the state that the last one left. A product of many numbers needn't be
+# taken in order, because the product of the second half doesn't depend on that of the first. If a
+# function is *associative*, as multiplication and addition are,
 # :func:`jax.lax.associative_scan` applies it to whole arrays: to all pairs of neighbours, then to
-# pairs of pairs, and so on. How often does it have to, for a running sum?
-running_sum = partial(jax.lax.associative_scan, jnp.add)
-print(running_sum(jnp.arange(1.0, 7.0)))
+# pairs of pairs, and so on. How many multiplications of whole arrays does a running product take?
+running_product = partial(jax.lax.associative_scan, jnp.multiply)
+print(running_product(jnp.arange(1.0, 7.0)))
 for length in (8, 64, 512):
-    added = operations(running_sum, jnp.ones(length)).count("add")
-    print(f"{length:3} numbers: {added} additions of arrays")
+    count = operations(running_product, jnp.ones(length)).count("mul")
+    print(f"{length:3} numbers: {count} multiplications of arrays")
 
 # %%
-# The additions grow with the number of times that the length can be halved. They add more numbers
-# than a loop would, so whether they take less time depends on how many of them the device adds at
-# once.
+# Their number grows only with how often the length can be halved. Together, they multiply up to
+# twice as many numbers as a loop would, so whether they take less time depends on how many numbers
+# the device multiplies at once.
 #
 # The same loop under other releases
 # ----------------------------------
@@ -343,9 +344,12 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
     print(fill(" ".join(operations(of, x)), 70))
 
 # %%
-# The ``cond`` is gone, because its condition differs from example to example. A batch `computes
-# both branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples,
-# and then selects. However rarely an expensive branch is chosen, every example pays for it.
+# The ``cond`` is gone, because its condition differs from example to example. (The ``select_n``
+# before each branch is for gradients: it stops them from flowing back into the examples that didn't
+# choose that branch.) A batch
+# `computes both branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all
+# examples, and then selects. However rarely an expensive branch is chosen, every example pays for
+# it.
 #
 # A mapped loop waits for the last example
 # ----------------------------------------
@@ -404,8 +408,8 @@ one_upright = mapping_pays.estimate
 all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
 
 # %%
-# For a hundred steps, the first call took :measured:`first_python` if Python unrolled them, and
-# :measured:`first_scan` if a scan took them; in later calls, the unrolled steps were
+# The first call of a hundred steps took :measured:`first_python` with Python's loop and
+# :measured:`first_scan` with a scan. In later calls, the unrolled steps were
 # :measured:`unrolled than the scan`. So start with ``scan``, which compiles one step, has a
 # gradient and collects results, and measure before you unroll. Take ``while_loop`` if only the
 # values say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``,

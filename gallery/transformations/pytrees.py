@@ -194,10 +194,10 @@ for tree in trees:
 # A thousand arrays or one
 # ------------------------
 # A network of a hundred layers has hundreds of arrays, and Adam keeps two more for each. What does
-# their number cost? We cut the same parameters into 1, 10, 100 and 1,000 equal parts, and keep the
-# parts in a list or in nested dicts. We also keep all parameters in one array, which is what
-# :func:`~jax.flatten_util.ravel_pytree` makes of a tree, together with a function that turns the
-# array back into the tree:
+# it cost to have so many? We cut the same parameters into 1, 10, 100 and 1,000 equal parts, and
+# keep the parts in a list or in nested dicts. We also keep all parameters in one array, which is
+# what :func:`~jax.flatten_util.ravel_pytree` makes of a tree, together with a function that turns
+# the array back into the tree:
 from jax.flatten_util import ravel_pytree
 
 flat, unravel = ravel_pytree(trained)
@@ -296,7 +296,7 @@ for leaves in (10, 30, 100):
 
 # %%
 # If there are still as many kernels as leaves, packing saved the device nothing. What it does save
-# is JAX's own work for each leaf of a call, and you pay for that when the program is compiled.
+# is JAX's own work for each leaf of a call, and the price is a longer compilation.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
 # has an axis for the layers, which a ``scan`` then goes through, as on

@@ -7,7 +7,7 @@ reaches that line, perhaps after an hour of training. A type checker reads annot
 mark the line while you type it, but does it still see them through :func:`jax.jit` and
 :func:`jax.grad`? We make six mistakes on purpose, and let two checkers look for them: first with
 JAX's own transformations, and then with versions that keep the types. The rest of the page is about
-what such types cost, which mistakes they can't catch, and how they protect the settings of a
+what such types cost, which mistakes they can't catch, and how a class can check the settings of a
 program.
 """
 

@@ -69,8 +69,9 @@ except RuntimeError as error:
 # :doc:`The next page </tutorials/transformations/pytrees>` has one.)
 #
 # How long does an update take, as the array grows? One that writes in place, as NumPy's assignment
-# does, needn't take longer for a larger array, and one that copies must. Which of JAX's three kinds
-# (not compiled, compiled, and donated) do you expect to copy, and from which size on will it show?
+# does, needn't take longer for a larger array, and one that copies must. JAX's update comes in
+# three kinds: not compiled, compiled, and compiled with its array donated. Which of them do you
+# expect to copy, and from what size will it show?
 #
 # A call that donates its array uses it up, so to time many calls, we give each the array that the
 # last one returned:
@@ -146,15 +147,16 @@ holding_two = (
 
 # %%
 # A loop that needs twice the bytes of ``x`` holds two arrays, and if it copies one to the other in
-# each step, its time will show it. Of the three loops, these hold two: :measured:`holding_two`.
-# ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
-# array, but the second needs ``x[i]`` from the *old* one. To keep that one number would be enough,
-# but a compiler that doesn't see this keeps the whole old array.
+# each step, its time will show it. Of the three loops, these hold two, so the guarantee doesn't
+# cover them: :measured:`holding_two`. ``swap_in_turn`` shows why a compiler might want a second
+# array. Its first update makes a new array, but the second needs ``x[i]`` from the *old* one. To
+# keep that one number would be enough, but a compiler that doesn't see this keeps the whole old
+# array.
 #
 # Reading both elements first looks like a remedy. But in a program, all that binds the compiler is
 # which operation needs which result. Here the second read needs ``x`` alone, and not the first
-# write, wherever you put its line. So both functions ask for the same operations on the same
-# arrays:
+# write, wherever you put its line. So both functions should record the same operations, if in
+# another order:
 asked = [
     sorted(eqn.primitive.name for eqn in jax.make_jaxpr(swap)(x, 1, 2).eqns)
     for swap in (updates.swap_in_turn, swap_read_first)
@@ -280,9 +282,9 @@ scatter_pays
 # %%
 # Sorts and running sums depend on the library
 # --------------------------------------------
-# A gather or a scatter can treat each index by itself. A sort or a running sum can't, because the
-# place of a number, or what is added to it, depends on the other numbers. Libraries solve this in
-# different ways: JAX's sort is
+# A gather treats each index by itself. A sort or a running sum can't, because the place of a
+# number, or what is added to it, depends on all the others. Libraries solve this in different ways:
+# JAX's sort is
 # `an operation of XLA <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
 # NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
 # instructions of common processors. Which of the two is ahead, with a hundred thousand numbers?

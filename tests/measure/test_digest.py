@@ -22,7 +22,7 @@ MEASURING = {
         *("machine.disturbance", "machine.speed", "timing", "turns", "worker"),
     )
 }
-MNIST = {"mnist throughput", "mnist scaling"}
+MNIST = {"mnist layers", "mnist throughput", "mnist scaling"}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,8 @@ COMPUTATIONS = {
     "kernels/stacks.py": {"stacks"},
     "kernels/updates.py": {"ordering", "sums_by_group", "updates"},
     "mnist/data.py": MNIST,
-    "mnist/model_torch.py": {"mnist throughput"},
+    "mnist/layers.py": {"mnist layers"},
+    "mnist/model_torch.py": {"mnist layers", "mnist throughput"},
 }
 
 

@@ -44,6 +44,20 @@ def of_page(html: str) -> str:
             ),
             "```python\nf(x) * 2\n```\n",
         ),
+        (
+            (
+                "<p><span class='jaxcap-measured' title='2 times as fast (95% interval 1.5 to 3, "
+                "4 processes), measured today'>2 times faster</span> than by default</p>"
+            ),
+            "2 times faster (95% interval 1.5 to 3, 4 processes) than by default\n",
+        ),
+        (
+            (
+                "<p><span class='jaxcap-measured' title='no faster (95% interval 0.9 to 1.1, "
+                "4 processes), measured today'>about as fast</span> as by default (0.9 to 1.1 times)</p>"
+            ),
+            "about as fast as by default (0.9 to 1.1 times)\n",
+        ),
         ("<p>as <math alttext='x^2'><msup>x2</msup></math></p>", "as $x^2$\n"),
         ("<math display='block' alttext='\\frac{a}{b}'>ab</math>", "$$\\frac{a}{b}$$\n"),
         (

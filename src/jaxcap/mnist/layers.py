@@ -71,7 +71,7 @@ def forward(
     Parameters
     ----------
     name
-        One of `LAYERS`.
+        One of the names in ``LAYERS``.
     network
         The network that the layer is a part of.
     x

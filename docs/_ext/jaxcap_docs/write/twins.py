@@ -22,7 +22,7 @@ HEADINGS = "caption, p.admonition-title, p.rubric, summary"  # of what is no sec
 LANGUAGE = "highlight-"  # how the class of a block of code begins
 # In a text, what would be markup or HTML. An underscore inside of a word is neither.
 MARKUP = re.compile(r"[\\`*\[\]<|]|\b_|_\b|&(?=[#\w]+;)")
-INTERVAL = re.compile(r"\([^()]* interval [^()]*\)")
+INTERVAL = re.compile(r"\([^()]* interval (?P<ends>[^()]+?)(, [^()]*process[^()]*)?\)")
 
 
 def setup(app: Sphinx) -> None:
@@ -69,7 +69,8 @@ def as_markdown(html: str) -> str:
         signature.clear()
         signature.append(code)
     for number in soup.select(".jaxcap-measured"):  # whose interval readers see in a tooltip
-        if interval := INTERVAL.search(str(number.get("title"))):
+        interval = INTERVAL.search(str(number.get("title")))
+        if interval and interval["ends"] not in str(number.next_sibling):  # which may say it
             number.append(f" {interval[0]}")
     converter = _Converter(heading_style=ATX, bullets="-", code_language_callback=_language)
     return f"{converter.convert_soup(soup).strip()}\n"
