@@ -100,8 +100,8 @@ for name in ("float32", "float16", "bfloat16"):
 # at risk: a running loss, a counter, a moving average.
 #
 # :func:`jax.numpy.sum` is safer. It adds numbers of 16 bits in a longer format, as the notes on
-# :func:`jax.lax.reduce_sum` say, and rounds only at the end, so no small number gets lost on the
-# way. But what if the sum itself is large? Add up a hundred thousand ones:
+# :func:`jax.lax.reduce_sum` say, and rounds to 16 bits only at the end, so small numbers don't get
+# lost as soon. But what if the sum itself is large? Add up a hundred thousand ones:
 for name in ("float32", "float16", "bfloat16"):
     ones = jnp.ones(100_000, name)
     print(f"{name:8} {ones.sum()!s:8} or {ones.sum(dtype='float32')}")
@@ -154,15 +154,17 @@ names = (*FORMATS, MIXED)
 rows = [
     (name, *(f"{errors[name, task]:.1g}" for task in exact)) for name in names
 ]
-Table("Largest relative error", ("format", *exact), rows)
+title = "Largest error, over the largest exact number"
+Table(title, ("format", *exact), rows)
 
 # %%
-# You might expect the rounded input to limit the accuracy of the result. To some degree it does:
-# even with a longer result, the error of the product stays far above that of float32. But when a
-# million inputs are rounded, some go up and others down, and in a sum most of these errors cancel.
-# When the result is rounded, there is a single error and nothing to cancel it. So compare
-# *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the rounding
-# of the result. (The sum in float16 is infinite, for the reason that you saw above.)
+# You might expect the rounded input to limit the accuracy of the result. To some degree it does: if
+# this device multiplies float32 in full, the error of the product stays far above that of float32,
+# even with a longer result. But when a million inputs are rounded, some go up and others down, and
+# in a sum most of these errors cancel. When the result is rounded, there is a single error and
+# nothing to cancel it. So compare *bfloat16* with *bfloat16 and float32*: the inputs are the same,
+# and what differs is the rounding of the result. (The sum in float16 is infinite, for the reason
+# that you saw above.)
 #
 # Products in float32 have `a setting <https://docs.jax.dev/en/latest/201/precision.html>`__, too,
 # which lets a device multiply with fewer bits than you asked for. Does this device do so? If not,
@@ -234,11 +236,11 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 #
 # Weights that stop moving
 # ------------------------
-# A training step adds to each weight a small part of its gradient, and you have seen what may
-# happen to small additions. The usual remedy comes from a `paper on mixed precision
-# <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32, and compute each gradient
-# with a short copy of them. The function ``step`` does that if its weights are longer than its
-# input:
+# A training step changes each weight by a small part of its gradient, and you have seen what may
+# become of small changes. The usual remedy comes from a
+# `paper on mixed precision <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32,
+# and compute each gradient with a short copy of them. The function ``step`` does that if its
+# weights are longer than its input:
 Source(bits.network, bits.loss, bits.step)
 
 # %%
@@ -340,9 +342,10 @@ for other in (2.0, np.float32(2), jnp.ones(3)):
     print((short * other).dtype, "from", repr(other))
 
 # %%
-# A Python number has a `weak type
-# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, which gives way. NumPy's
-# float32 doesn't, and neither does an array.
+# A Python number has a
+# `weak type <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, which gives way.
+# NumPy's float32 doesn't, and neither do most arrays. (An exception is ``jnp.asarray(2.0)``, which
+# keeps the weak type of its number.)
 #
 # Takeaway
 # --------

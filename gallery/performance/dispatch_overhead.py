@@ -282,11 +282,11 @@ Table(
 )
 
 # %%
-# *Not within these sizes* can mean two things, and the figure tells them apart. If the lines still
-# approach each other, larger arrays might have helped. If they run side by side, the libraries
-# differ by a constant factor, at least at these sizes. For a single operation, that factor may be
-# close to 1, because there is nothing to fuse. And for a matrix product on a CPU, both sides call
-# code that experts have tuned for years.
+# Unless the lead was too small to be certain, *not within these sizes* can mean two things, and the
+# figure tells them apart. If the lines still approach each other, larger arrays might have helped.
+# If they run side by side, the libraries differ by a constant factor, at least at these sizes. For
+# a single operation, that factor may be close to 1, because there is nothing to fuse. And for a
+# matrix product on a CPU, both sides call code that experts have tuned for years.
 #
 # Takeaway
 # --------

@@ -131,8 +131,8 @@ reliability.table_of_intervals(audit, "speed-up")
 # Of the times that were measured next on the quiet machine, :measured:`next_time` lay inside this
 # site's interval; of the ratios of two times, :measured:`next_ratio` did.
 #
-# In fairness, the other tools never made this promise. But the range, the quartiles or the standard
-# deviation that they print is all that their readers have to decide whether two numbers differ.
+# In fairness, the other tools never made this promise. But the range of the repeats, the quartiles
+# or the standard deviation is all that their readers have to decide whether two numbers differ.
 #
 # The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
 # a panel, and see whether each interval contains the dot of the next run:

@@ -365,10 +365,11 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
-# mistake makes the code look too fast; if to the right, too slow. (For the sent data and the
-# allocator, which time is wrong depends on your question. We asked what JAX's computation takes.)
-# Two mistakes have no row, because a single run (mistake 6) is wrong by a different factor each
-# time, and a false label (mistake 8) isn't a time. The title says how far off the worst of the
+# mistake makes the code look too fast; if to the right, too slow. In the two rows of opponents,
+# that code is the opponent's, so if it looks too slow, JAX looks too good. (For the sent data and
+# the allocator, which time is wrong depends on your question. We asked what JAX's computation
+# takes.) Two mistakes have no row, because a single run (mistake 6) is wrong by a different factor
+# each time, and a false label (mistake 8) isn't a time. The title says how far off the worst of the
 # others is:
 over_right = {
     mistake: in_turns.get(mistake, Estimate.from_runs([[wrong_s / right_s]]))

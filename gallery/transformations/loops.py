@@ -246,8 +246,8 @@ for name, way in ways.items():
 unrolled_fusions = fusions[PYTHON]
 
 # %%
-# The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. With one or
-# more for each step, XLA hasn't merged a step with the next, and there is a likely reason. Each
+# The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. If that is one
+# or more for each step, XLA hasn't merged a step with the next, and there is a likely reason. Each
 # angle is needed twice, for its sine and for the next angle, so a fusion across steps would have to
 # compute it twice. (In :doc:`a chain of cosines </tutorials/transformations/static_arguments>`,
 # where each result is used once, XLA does merge the steps.)

@@ -42,7 +42,7 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
 
 # %%
 # Pass a string where ``wave`` expects an array, and both checkers should object. (The checkers only
-# read the functions with mistakes on this page, and nothing calls them.)
+# read this function and the next mistakes, and nothing calls them.)
 def plain_mistake() -> None:
     wave("twelve")
 
@@ -314,10 +314,10 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # --------------------------
 # A training run has a handful of settings, and they get misspelt like everything else. Flax's
 # examples keep them in a `ConfigDict <https://ml-collections.readthedocs.io>`__, a dictionary that
-# lets you write ``config.learning_rate``. If you write ``config.lr = 0.1`` by mistake, the
-# dictionary accepts the new name, and training goes on with the old rate. You can lock a
-# ``ConfigDict`` against new names, but it checks them only when the program runs. Your editor still
-# can't tell you which names there are, what they mean, or which values make sense.
+# lets you write ``config.learning_rate``. If you write ``config.lr = 0.1`` by mistake, an unlocked
+# dictionary accepts the new name, and training goes on with the old rate. The examples lock theirs
+# once it is loaded, but even a locked ``ConfigDict`` checks names only when the program runs. Your
+# editor still can't tell you which names there are, what they mean, or which values make sense.
 #
 # A class can tell your editor all this. The class below, made with
 # `pydantic <https://docs.pydantic.dev>`__, has a type, a default and limits for each setting of

@@ -147,11 +147,11 @@ holding_two = (
 
 # %%
 # A loop that needs twice the bytes of ``x`` holds two arrays, and if it copies one to the other in
-# each step, its time will show it. Of the three loops, these hold two, so the guarantee doesn't
-# cover them: :measured:`holding_two`. ``swap_in_turn`` shows why a compiler might want a second
-# array. Its first update makes a new array, but the second needs ``x[i]`` from the *old* one. To
-# keep that one number would be enough, but a compiler that doesn't see this keeps the whole old
-# array.
+# each step, its time will show it. Of the three loops, these hold two: :measured:`holding_two`. The
+# guarantee doesn't cover a loop that does. ``swap_in_turn`` shows why a compiler might want a
+# second array. Its first update makes a new array, but the second needs ``x[i]`` from the *old*
+# one. To keep that one number would be enough, but a compiler that doesn't see this keeps the whole
+# old array.
 #
 # Reading both elements first looks like a remedy. But in a program, all that binds the compiler is
 # which operation needs which result. Here the second read needs ``x`` alone, and not the first
