@@ -88,8 +88,9 @@ print(matrix.at[0].set(0))
 # The rule that arrays don't change has a leak. On a CPU, :func:`jax.device_put` may save a copy by
 # using the memory of a NumPy array, and so may :func:`jax.numpy.asarray` when you name a ``dtype``.
 # If you write to that NumPy array later, the JAX array
-# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. Hand over a copy,
-# ``array.copy()``, if you mean to go on writing.
+# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. And any function of JAX, even
+# :func:`jax.numpy.array`, may still be reading a NumPy array after its call has returned. Hand over
+# a copy, ``array.copy()``, if you mean to go on writing.
 #
 # Numbers have 32 bits
 # --------------------

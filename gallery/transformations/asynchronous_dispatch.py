@@ -171,8 +171,8 @@ _ = figures.bars(
 # ------------------------------------------
 # So far, a call handed its work over and returned. But the hand-over takes time, too. On a CPU, the
 # "device" is other threads of the same process, and handing a small computation to one of them can
-# take longer than computing it. So if the inputs are ready, JAX runs a small computation at once,
-# inside the call, and the result is there when the call returns.
+# take longer than computing it. So if the inputs are ready and no earlier work is under way, JAX
+# runs a small computation at once, inside the call, and the result is there when the call returns.
 #
 # Where is the border? The third part of the experiment multiplies larger and larger matrices, and
 # takes their cosine:
@@ -214,9 +214,10 @@ for name, lowered in programs.items():
 
 # %%
 # If XLA counts no flops in the cosines, then on a CPU they pass for a small computation, and if
-# their input is there, they run inside the call, however many there are. (The border was at a
-# thousand flops when we read XLA's source.) None of this is guaranteed, and the next version of JAX
-# may draw the border elsewhere. So even if a call has always waited so far, don't rely on it.
+# their input is there and nothing else is under way, they run inside the call, however many there
+# are. (The border was at a thousand flops when we read XLA's source.) None of this is guaranteed,
+# and the next version of JAX may draw the border elsewhere. So even if a call has always waited so
+# far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call computes its result before it returns.

@@ -146,8 +146,8 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 # %%
 # The second call found the program of the first. The third asked for one iteration fewer, which as
 # far as JAX knows is a different program. A stopwatch notices compilations, too, even in single
-# runs such as these. (JAX's caches are emptied first, because the last cell has compiled the same
-# function.)
+# runs such as these. (JAX's caches are emptied first, because an earlier cell has compiled
+# ``empty_loop`` for the same number.)
 import time
 
 
