@@ -52,8 +52,8 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
     print(f"{label}: NumPy {in_numpy:.10f}, JAX {in_jax:.10f}")
 
 # %%
-# The last digits differ because NumPy computed in 64 bits and JAX in 32. In the timings below, both
-# use 32.
+# The last digits differ because NumPy computed in 64 bits and JAX in 32. In the next section, which
+# times the error, both use 32.
 #
 # What one evaluation costs
 # -------------------------

@@ -42,9 +42,9 @@ def show(images, titles, columns=10):
 show(mnist.train.images[:30], mnist.train.labels[:30])
 
 # %%
-# Networks learn best from numbers around zero, of a size around one. So we subtract the mean of all
-# pixels and divide by their standard deviation. Both come from the training images alone, since the
-# test images have to stay unseen:
+# Networks learn best from numbers centred on zero, with a spread of about one. So we subtract the
+# mean of all pixels and divide by their standard deviation. Both come from the training images
+# alone, since the test images have to stay unseen:
 mean, std = data.mean_and_std(mnist.train.images)
 normalised = (mnist.train.images / 255 - mean) / std
 mean_now, std_now = abs(normalised.mean()), normalised.std()
@@ -52,15 +52,15 @@ print(f"of the pixels:        {mean:.4f} and {std:.4f}")
 print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 
 # %%
-# Why print the second line, when it has to come out like this? Because the program that this page
-# follows had a command to compute the two numbers of the first line, and the command was given
-# images that had been normalised already. So it could only print 0 and 1, whatever the images were.
+# Why print the second line, when its numbers are certain? The program that this page follows had a
+# command for the first line, but gave it images that had already been normalised. So the command
+# could only print 0 and 1, whatever the images.
 #
 # One network, written twice
 # --------------------------
 # Our network has two convolutions, a pool and two dense layers, with dropout in between. In Flax it
-# is a module of NNX, the interface that Flax recommends today. (The parameter ``convolve`` lets us
-# exchange the convolution later on. You can ignore it until then.)
+# is a module of NNX, the interface that Flax recommends today. (The parameters after ``rngs`` let
+# us exchange parts of it later on. You can ignore them until then.)
 import jax.numpy as jnp
 import torch
 from flax import nnx
@@ -98,7 +98,7 @@ Table("The network", headers, rows, [note])
 
 # %%
 # Both have the same number of parameters, but in another order, because Flax keeps the channels of
-# an image last, and PyTorch keeps them first. This does two things to weights that you carry over.
+# an image last, and PyTorch keeps them first. That matters in two ways when you carry weights over.
 # The kernels are transposed, which you will notice, because their shapes don't fit. And the long
 # vector that enters ``dense1`` has its elements in another order, which you may not notice, because
 # its length is the same. Undo both:
@@ -123,10 +123,10 @@ print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 # Both read the same settings
 # ---------------------------
 # Two trainings differ as soon as one of them has a default of its own. So both take their settings
-# from one class, made with `pydantic <https://docs.pydantic.dev>`_, which has a type, a default and
-# limits for each. :doc:`The page on types </tutorials/transformations/typed_transformations>` shows
-# which mistakes that prevents. The options of ``jaxcap mnist`` are made from the class, and so is
-# this table:
+# from one class, made with `pydantic <https://docs.pydantic.dev>`_, in which each setting has a
+# type, a default and perhaps limits.
+# :doc:`The page on types </tutorials/transformations/typed_transformations>` shows which mistakes
+# that prevents. The options of ``jaxcap mnist`` are made from the class, and so is this table:
 from jaxcap.mnist import config
 
 config.table()
@@ -158,9 +158,9 @@ for one, other in zip(fit(flax, brief), fit(pytorch, brief)):
 Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
-# Last digits that differ are rounding, which training amplifies slowly. A mistake in the weights,
-# the order or the loss would show in the first ones. So from here on, with dropout on, we may
-# compare speed, and accuracy over several seeds, and know that we compare frameworks.
+# If only the last digits differ, that is rounding, which training amplifies slowly. A mistake in
+# the weights, the order or the loss would show in the first ones. So from here on, with dropout on,
+# we may compare speed, and accuracy over several seeds, and know that we compare frameworks.
 #
 # The loop you would write first
 # ------------------------------
@@ -203,10 +203,10 @@ Source(convolution.by_patches)
 # (This way to train also pools by ``convolution.max_pool``, which remembers where the largest pixel
 # was. So the times of *patches* below are those of both changes together.)
 #
-# *Winograd.* Does a convolution need all these multiplications? By its definition, four neighbouring
-# outputs of a kernel with three weights take twelve. Shmuel Winograd found a way with six: multiply
-# the pixels by one small matrix, the weights by another and the six products by a third. Its
-# factors are small constants, so what it costs is mostly additions.
+# *Winograd.* Does a convolution need all these multiplications? By its definition, four
+# neighbouring outputs of a kernel with three weights take twelve. Shmuel Winograd found a way with
+# six: multiply the pixels by one small matrix, the weights by another and the six products by a
+# third. The numbers in these matrices are small constants, so the extra cost is mostly additions.
 import numpy as np
 
 pixels, weights = np.array([3, 1, 4, 1, 5, 9]), np.array([2, 7, 1])
@@ -222,10 +222,10 @@ print(
 # all their channels, and the additions are few beside the multiplications that they save. Both
 # gradients use the same matrices, transposed, by :func:`jax.custom_vjp`. The saving has limits:
 # with more outputs at a time, the factors grow, and rounding with them. And the additions have to
-# read and write memory. So this way to train makes three more changes. It convolves and pools a few
-# images at a time, so that they stay in the cache. It computes the first convolution without a
-# product, because a sum of nine terms is something that XLA can turn into one loop. And for dropout,
-# it cuts each random number into four bytes, which decide on four activations:
+# read and write memory. So this way to train convolves and pools a few images at a time, which can
+# then stay in the cache. It makes two more changes. The first convolution is computed without a
+# matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout, it cuts
+# each random number into four bytes, which decide on four activations:
 Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
 
 # %%
@@ -260,8 +260,7 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 
 # %%
 # These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
-# work. If they are far apart, the loop makes the difference, and then don't put that convolution
-# into a scan.
+# work. If they are far apart, the loop is to blame, so keep that convolution out of a scan.
 #
 # Which idea pays on this device?
 # -------------------------------
@@ -310,7 +309,7 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-# Which idea did what? Go from the naive loop to Flax's best way, one change at a time. A bar begins
+# Which idea did what? Go from the naive loop to Flax's best way, one idea at a time. A bar begins
 # at the time before a change and ends at the time after it, so a bar that runs to the right is a
 # change that cost time:
 _ = figures.waterfall(
@@ -338,7 +337,8 @@ data_pay
 
 # %%
 patches_pay = claim(
-    "Flax trains faster with convolutions by patches than by XLA",
+    "Flax trains faster with patches and our own pool than with XLA's "
+    "convolutions and pool",
     speeds,
     speedup_of(PATCHES, over=STEPS),
 )
@@ -355,20 +355,21 @@ winograd_pays
 # %%
 # The shortest time with Flax was that of :measured:`fastest_of_flax`. Would you have bet on it? The
 # four ideas attack different costs. Data on the device and scan save time *between* steps, so they
-# matter most where a step is short, as on a GPU. Patches and Winograd's algorithm save time *within*
-# a step, on devices whose convolutions are slow, as a CPU's may be. So before you choose a remedy,
-# find out where your time goes.
+# matter most where a step is short, as on a GPU. The other two change the time *within* a step.
+# They can save some of it where XLA's convolutions or its pool are slow, as they may be on a CPU.
+# So before you choose a remedy, find out where your time goes.
 #
 # Two warnings. The first idea changes three things at once: where the images are, when losses are
 # read, and how the step is written. These measurements can't tell which of the three did it. And
-# what patches save may depend on the batch, which is small on a CPU, so that the page builds sooner.
-# (The last two ideas change several things, too. The next section takes them apart.)
+# what patches save may depend on the batch, which is small on a CPU, so that the page builds
+# sooner. (The last two ideas change several things, too. The next section takes them apart as far
+# as they lie in different layers.)
 #
 # Where does a step's time go?
 # ----------------------------
 # The waterfall shows what each change saved, but not where. So cut the step into its layers. Each
-# becomes a program of its own, forward and backward, and so does the update of the weights. The
-# ways to train compute all of them in turns:
+# layer becomes two programs, one forward and one backward, and the update of the weights another.
+# The ways to train take turns at each of them:
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_layers import LAYERS
 
@@ -426,7 +427,7 @@ by_convolutions = change("conv1", "conv2")
 # %%
 # Much can be saved only where much is spent. With Winograd's algorithm, the longest part here was
 # :measured:`longest_part`, with :measured:`its_share` of the sum. The table also takes apart what
-# the waterfall shows as one change: from XLA to patches, the time of the two convolutions changed by
+# came with *patches*: from XLA to patches, the time of the two convolutions changed by
 # :measured:`by_convolutions`, and that of the pool with dropout by :measured:`by_pool`.
 #
 # These are medians of a few processes, so compare only numbers that are far apart. And don't expect
@@ -464,9 +465,9 @@ Table(title, ("way to train", "share"), rows)
 # patches and activations from memory, draws random numbers for dropout, and starts kernels.
 #
 # Two things raise them. With Winograd's algorithm, a step makes fewer multiplications than we
-# counted, so its share says how fast the layers' definitions would have to be computed to keep up.
-# And on a GPU, a share above 1 would mean that products weren't made in float32, because by default
-# they may use TF32.
+# counted, so its share says how fast a direct computation would have to be to keep up. And on a
+# GPU, a share above 1 would mean that products weren't made in float32, because by default they may
+# use TF32.
 #
 # How long until it knows the digits?
 # -----------------------------------
@@ -508,8 +509,8 @@ figures.label_ends(axes)
 
 
 # %%
-# Here are the ends of these lines in numbers. The last column is the time that each training took
-# to reach an accuracy that all of them reached:
+# Here are the end points in numbers. The last column is the time that each training took to reach
+# an accuracy that all of them reached:
 def seconds_to(goal, epochs):
     """Return the training time of the first epoch that reaches an accuracy."""
     return next(epoch.train_s for epoch in epochs if epoch.accuracy >= goal)
@@ -594,7 +595,7 @@ show(
 # What made an older comparison unfair
 # ------------------------------------
 # The program that this page follows compared Flax with PyTorch, too. Its mistakes are easy to make,
-# so here they are, with what each of them amounts to.
+# so here they are, each with what it does.
 #
 # **It trained two different networks.** Flax pads a convolution by default, so that images keep
 # their size, and PyTorch doesn't. What does that change? XLA can count the operations of a program
@@ -697,9 +698,9 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 # little less of it next time.)
 #
 # None of the four ideas pays everywhere, because each saves something else. With the data on the
-# device, no images have to be sent, and no loss is waited for. With a scan, Python needn't start
-# each step. With patches, there are products in place of convolutions, and with Winograd's
-# algorithm, additions in place of multiplications. Which of these costs most depends on the device,
-# so measure before you optimise.
+# device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
+# each step. With patches, there are products in place of convolutions, and a pool of our own; with
+# Winograd's algorithm, additions in place of multiplications. Which of these costs most depends on
+# the device, so measure before you optimise.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -91,7 +91,8 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
 # (``P`` is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``. ``put`` does what
-# :func:`jax.device_put` does, even when the devices belong to several processes.)
+# :func:`jax.device_put` does, but takes for granted that all processes have the same array, where
+# ``device_put`` would compare.)
 #
 # Does the training come out the same?
 # ------------------------------------
@@ -205,9 +206,9 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# Before you draw a conclusion, look at the device named at the top of this page. If it is a CPU,
-# its eight devices are parts of it, which can show that a program is right, but not how fast it
-# would be on eight real ones.
+# Before you draw a conclusion, look at the device in the title of the table. If it is a CPU, its
+# eight devices are parts of it, which can show that a program is right, but not how fast it would
+# be on eight real ones.
 #
 # On a cluster, the scheduler makes the introductions
 # ---------------------------------------------------
@@ -243,9 +244,8 @@ at_most = scaling.speedup(several, over="1 device")
 # adds the messages. As long as the whole batch stays the same, so does the training, but for
 # rounding: after two short epochs, the losses on this page differed by :measured:`difference` of
 # their value at most. Speed is another matter. On this page's machine, :measured:`several` were
-# :measured:`at_most than one`. If that machine is a CPU, its devices are parts of it, and say
-# nothing about the speed of real ones. So before you pay for eight devices, time a step on one and
-# on two.
+# :measured:`at_most than one`. If they were parts of one CPU, that says nothing about the speed of
+# real ones. So before you pay for eight devices, time a step on one and on two.
 #
 # What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
 # send </tutorials/applications/sharding>`.
