@@ -373,7 +373,7 @@ winograd_pays
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_layers import LAYERS
 
-parts = LAYERS.run(processes=3, budget_s=0.05)
+parts = LAYERS.run(budget_s=0.03)
 
 # %%
 columns = {

@@ -49,11 +49,14 @@ print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
 show_type(jnp.matmul, batch, matrix)
 
 # %%
-# By its examples, too: each device multiplies its own, and nothing has to be sent. (With real
-# devices, :func:`jax.make_mesh` makes the mesh, and arrays have such types. ``Explicit`` has been
-# `its default since JAX 0.9
-# <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, after
-# ``Auto``.)
+# By its examples, too: each device multiplies its own, and nothing has to be sent. With real
+# devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose?
+print(jax.make_mesh((1,), ("devices",)).axis_types)
+
+# %%
+# ``Explicit`` has been `its default since JAX 0.9
+# <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, and ``Auto``
+# was before. So real arrays have such types, too.
 #
 # Where splits clash, JAX asks
 # ----------------------------

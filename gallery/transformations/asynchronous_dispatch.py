@@ -227,7 +227,9 @@ for name, lowered in programs.items():
 # A lead is worth something while the device has more to do than Python. In a loop of small calls it
 # may be the other way round: the device is done before Python has prepared the next call. The
 # exercise sheet of a 2023 course has such a loop. It evaluates a model that draws two normal
-# numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`, with new keys each time:
+# numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`, with new keys each time. (The
+# sheet passes the list of both keys to a single ``normal``, which JAX refuses today, so our model
+# takes them one by one.) Here are the model and the loop:
 from jaxcap.kernels import random_model
 
 Source(random_model.my_model, random_model.looped)
