@@ -1,14 +1,20 @@
-"""At the end of the build: says for how much of its time experiments were measured."""
+"""At the end of the build: says for how much of its time experiments were measured, and how well."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from statistics import fmean, median
 
 from sphinx.application import Sphinx
 from sphinx.util import logging as sphinx_logging
 
-from jaxcap_docs.page_records import BUILD_START
+from jaxcap.results import ResultSet
+from jaxcap.results.statistics import Estimate
+from jaxcap_docs.page_records import BUILD_START, results_of_build
 
 logger = sphinx_logging.getLogger(__name__)
 
@@ -52,6 +58,27 @@ class MeasuredTime(logging.Handler):
         return f"{measured}; other work took {self.other_work_s / self.watched_s:.0%} of the CPU"
 
 
+def width_summary(sets: Iterable[ResultSet]) -> str:
+    """Say how wide the intervals are that predict the next run, of times and of speed-ups."""
+    times: list[Estimate] = []
+    speedups: list[Estimate] = []
+    for results in sets:
+        times += [result.time for result in results]
+        for _, together in groupby(results, key=attrgetter("comparison")):
+            first, *others = together
+            speedups += [other.speedup(first) for other in others]
+    parts = _widths("times", times), _widths("speed-ups", speedups)
+    return f"Intervals (upper end over lower, median): {'; '.join(filter(None, parts))}"
+
+
+def _widths(name: str, estimates: Sequence[Estimate]) -> str:
+    widths = [e.high / e.low for e in estimates if e.kind == "prediction" and e.low > 0]
+    if not widths:
+        return ""
+    wide = fmean(width > 2 for width in widths)
+    return f"{median(widths):.2f} of {len(widths)} {name}, {wide:.1%} above 2"
+
+
 _measured = MeasuredTime()
 
 
@@ -64,6 +91,7 @@ def listen() -> None:
 
 
 def on_build_finished(_: Sphinx, __: Exception | None) -> None:
-    """Print the share, if anything was measured."""
+    """Print the share, if anything was measured, and how wide the intervals are."""
     if _measured.measured_s:
         logger.info(_measured.summary(time.time() - BUILD_START.timestamp()))
+        logger.info(width_summary(results for _, results in results_of_build().values()))
