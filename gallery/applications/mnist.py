@@ -357,7 +357,8 @@ winograd_pays
 # four ideas attack different costs. Data on the device and scan save time *between* steps, so they
 # matter most where a step is short, as on a GPU. The other two change the time *within* a step.
 # They can save some of it where XLA's convolutions or its pool are slow, as they may be on a CPU.
-# So before you choose a remedy, find out where your time goes.
+# So before you choose a remedy, find out where your time goes. (So far, we have run this page on
+# CPUs only.)
 #
 # Two warnings. The first idea changes three things at once: where the images are, when losses are
 # read, and how the step is written. These measurements can't tell which of the three did it. And

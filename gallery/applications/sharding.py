@@ -242,9 +242,10 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # and a device sends :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a
 # device sends :measured:`hand_sent`. Where there is an all-reduce of gradients, each device gets
 # the sum for all weights, and keeps the part for its own; a reduce-scatter would have sent half as
-# much. For GPUs, XLA has `a pass that replaces one by the other
-# <https://github.com/openxla/xla/pull/31030>`__, though `not in every case
-# <https://github.com/openxla/xla/pull/37081>`__. The programs above are for a CPU.
+# much. For GPUs, XLA has
+# `a pass that replaces one by the other <https://github.com/openxla/xla/pull/31030>`__, though
+# `not in every case <https://github.com/openxla/xla/pull/37081>`__. The programs above are for a
+# CPU, and we haven't run this page on several GPUs yet.
 #
 # A large model can't collect all of its weights at once. It collects them layer by layer, drops
 # them after use, and collects them again for the backward pass. That is a third message of the same

@@ -95,8 +95,9 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 # Python: it has our notes, calls of functions, and the waiting. Other threads run the operations of
 # compiled programs, and may share the ten steps between them. Still others may help with a large
 # operation, but don't note which one. (On a GPU, there are lines for the device as well, and the
-# code below reads them. Operations that XLA submits together, as a *command buffer*,
-# `may be missing <https://github.com/openxla/xprof/issues/3070>`__ from those.)
+# code below reads them. So far, we have run it on CPUs only. Operations that XLA submits together,
+# as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__ from
+# those.)
 #
 # Names lead back to the code
 # ---------------------------
