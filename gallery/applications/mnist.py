@@ -374,7 +374,7 @@ winograd_pays
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_layers import LAYERS
 
-parts = LAYERS.run(budget_s=0.03)
+layer_times = LAYERS.run(budget_s=0.03)
 
 # %%
 columns = {
@@ -387,7 +387,7 @@ columns = {
 
 def spent(way, **part):
     """Return the milliseconds that a way to train spends in parts of a step."""
-    chosen = parts.select(variant=columns[way], **part)
+    chosen = layer_times.select(variant=columns[way], **part)
     return 1000 * sum(result.time.value for result in chosen)
 
 

@@ -335,6 +335,7 @@ import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(figsize=(6, 3))
 axes.plot(list(errors.values()), list(errors), "o")
+axes.margins(y=0.25)  # or a label meets the lowest tick's
 axes.invert_yaxis()
 axes.set_xscale("log")
 axes.set_xlabel("largest relative error (lower is better)")
