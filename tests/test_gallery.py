@@ -48,7 +48,7 @@ LONGER = {
     "releases": 18,
     "second_process": 22,
     "sharding": 14,
-    "static_arguments": 14,
+    "static_arguments": 16,
     "timing": 24,
     "vmap": 16,
 }
