@@ -40,6 +40,7 @@ MOST_LINES = 12
 # Cells that draw, and are longer: by script, the largest number of lines that one of them has.
 LONGER = {
     "calibration": 15,
+    "convergence": 14,
     "faults": 17,
     "grad": 16,
     "memory": 16,
