@@ -39,6 +39,7 @@ DIRECTED = re.compile(
 MOST_LINES = 12
 # Cells that draw, and are longer: by script, the largest number of lines that one of them has.
 LONGER = {
+    "asynchronous_dispatch": 17,
     "calibration": 15,
     "convergence": 14,
     "faults": 17,
