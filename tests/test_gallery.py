@@ -48,6 +48,7 @@ LONGER = {
     "mnist": 16,
     "precision": 16,
     "releases": 18,
+    "scaling_out": 21,
     "second_process": 22,
     "sharding": 14,
     "static_arguments": 16,
