@@ -39,16 +39,19 @@ DIRECTED = re.compile(
 MOST_LINES = 12
 # Cells that draw, and are longer: by script, the largest number of lines that one of them has.
 LONGER = {
+    "asynchronous_dispatch": 17,
     "calibration": 15,
+    "convergence": 14,
     "faults": 17,
     "grad": 16,
     "memory": 16,
     "mnist": 16,
     "precision": 16,
     "releases": 18,
+    "scaling_out": 21,
     "second_process": 22,
     "sharding": 14,
-    "static_arguments": 14,
+    "static_arguments": 16,
     "timing": 24,
     "vmap": 16,
 }

@@ -170,6 +170,32 @@ steepest = float(abs(gradients).max())
 print(f"at most {steepest:.1g} where any of the hundred searches ended")
 
 # %%
+# Here are all searches, by that gradient and by how far from the closed form they ended. The colour
+# is what they reported. Which of the two would have warned you of the cross, its colour or its
+# place?
+distance = abs(found.x - many_exact).max(axis=1)
+gradient = np.asarray(abs(gradients).max(axis=1))
+lost_distance = float(abs(lost.x - exact).max())
+far, near = f"{lost_distance:.1g}", f"{distance.max():.1g}"
+finding = f"The hundred ended within {near} of the optimum, the last search {far} away"
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 4.2))
+for report, style in (("success", ("C0", "o")), ("failure", ("C1", "s"))):
+    those = found.success == (report == "success")
+    axes.scatter(gradient[those], distance[those], 24, *style, label=report)
+    if lost.success == (report == "success"):
+        label = f"{report}, other start"
+        axes.scatter(steepness, lost_distance, 90, style[0], "X", label=label)
+axes.set(xscale="log", yscale="log")
+axes.set_xlabel(
+    "gradient where the search ended, in 64 bits\n(zero at an optimum)"
+)
+axes.set_ylabel("distance from the closed form\n(lower is better)")
+figures.headline(figure, finding, "Searches by what they reported", finding)
+_ = figure.legend(loc="outside lower center", ncols=3)
+
+# %%
 # Don't wait for a repair: JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
 # JAX's gradient, or `Optimistix <https://docs.kidger.site/optimistix/api/compat/>`__, which has a

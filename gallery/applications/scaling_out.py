@@ -36,8 +36,33 @@ print(run_python("-c", count, devices=8))
 # ------------------------------------
 # To share a training by its *data*, give each device a copy of the weights and an equal part of
 # each batch. Each device computes the gradient of its part. Then all take the mean of these
-# gradients and make the same step, so their copies stay equal.
-#
+# gradients and make the same step, so their copies stay equal. In this picture, each column is a
+# device:
+import matplotlib.pyplot as plt
+import numpy as np
+
+from jaxcap.report import figures
+
+names = "batch", "weights", "gradient", "mean", "step"
+widths = 0.94, 0.6, 0.6, 0.32, 0.6
+figure, axes = plt.subplots(figsize=(6, 4))
+arrow = {"arrowstyle": "->", "color": figures.INK}
+above = range(8)
+for row, (name, width) in enumerate(zip(names, widths)):
+    axes.text(-0.8, row, name, ha="right", va="center")
+    places = np.linspace(2.45, 4.55, 8) if name == "mean" else range(8)
+    axes.bar(places, 0.4, width, row - 0.2, color=f"C{row}")
+    for start, end in zip(above, places if row else ()):
+        ends = (end, row - 0.22), (start, row - 0.78)
+        axes.annotate("", *ends, arrowprops=arrow)
+    above = places
+axes.set_ylim(4.4, -0.4)
+axes.axis("off")
+finding = "Only the mean of the gradients needs all devices"
+words = "All have weights and a part of the batch, and take the same step"
+figures.headline(figure, finding, "A step of training", words)
+
+# %%
 # That sounds like a lot of code, but in JAX it takes two decisions. First, arrange the devices in a
 # *mesh*, and give its axes names; ours has one axis, ``"data"``. Second, say for each array how it
 # lies on the mesh: either it is split along an axis, or each device has a copy. The function itself
@@ -149,10 +174,6 @@ for name in ("8 devices", "2 processes"):
 difference = f"{apart:.1e}"
 
 # %%
-import matplotlib.pyplot as plt
-
-from jaxcap.report import figures
-
 figure, axes = plt.subplots()
 for (name, losses), size in zip(curves.items(), (13, 8, 4)):
     epochs = range(1, len(losses) + 1)
@@ -189,7 +210,7 @@ _ = figures.bars(
     title="Speed by devices",
 )
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 3
 
 # %%
 scaling.speedups(over="1 device")

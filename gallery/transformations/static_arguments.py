@@ -172,6 +172,43 @@ for columns in (5, 5, 6):
     stopwatch(fast_fives, columns)
 
 # %%
+# Does JAX forget the old program when it compiles a new one? Go back and forth between three
+# values, and note for each call how long it took and whether it compiled:
+values = [1_000_000, 1_000_000, 999_999, 999_999]
+values += [1_000_000, 999_998, 999_999, 999_998]
+counted_loop = counting(empty_loop)
+fast_loop = jax.jit(counted_loop, static_argnums=1)
+seconds = {"compiled": {}, "had the program": {}}
+for call, num_loops in enumerate(values, start=1):
+    traces, start = counted_loop.traces, time.perf_counter()
+    jax.block_until_ready(fast_loop(14, num_loops))
+    took = time.perf_counter() - start
+    compiled = counted_loop.traces > traces
+    seconds["compiled" if compiled else "had the program"][call] = took
+
+# %%
+import matplotlib.pyplot as plt
+from matplotlib.ticker import EngFormatter
+
+from jaxcap.report import figures
+
+figure, axes = plt.subplots(figsize=(6, 3.8))
+for (name, by_call), marker in zip(seconds.items(), "so"):
+    axes.plot(by_call.values(), by_call.keys(), marker, ms=8, label=name)
+new, known = (list(by_call.values()) for by_call in seconds.values())
+times = min(known), max(new)
+figures.log_axis(axes.xaxis, *times, EngFormatter(unit="s"))
+axes.set_yticks(range(1, len(values) + 1), [f"{n:,}" for n in values])
+axes.set(xlabel="time of the call (lower is better)", ylabel="num_loops")
+axes.invert_yaxis()
+share = int(100 * sum(new) / sum(new + known))
+finding = f"{len(new)} of {len(values)} calls compiled, and took {share}% of the time"
+figures.headline(figure, finding, "Calls in a row, the first on top", finding)
+_ = figure.legend(loc="outside lower center", ncols=2)
+
+# %%
+# JAX keeps the program of each value, so a call that goes back to an earlier value doesn't compile.
+#
 # A closure fixes a value, too
 # ----------------------------
 # Instead of declaring an argument static, you can fill it in before ``jit`` sees the function, with
@@ -262,8 +299,6 @@ results = loops_and_means.subset(
 results
 
 # %%
-from jaxcap.report import figures
-
 largest = max(result.parameters["steps"] for result in results)
 at_largest = results.select(steps=largest)
 first_unrolled = at_largest.only(UNROLLED).first_call
@@ -373,8 +408,6 @@ def mean_after_padding(a):
 
 
 # %%
-import matplotlib.pyplot as plt
-
 ways = {"exact shapes": fast_mean, "padded": mean_after_padding}
 figure, axes = plt.subplots()
 for name, way in ways.items():
@@ -389,7 +422,7 @@ finding = f"{compiled_exact} compilations, or {compiled_padded} if padded"
 figures.headline(figure, finding, "A stream of arrays of many lengths")
 figures.label_ends(axes)
 
-# sphinx_gallery_thumbnail_number = 3
+# sphinx_gallery_thumbnail_number = 4
 
 # %%
 # Each jump of a line is a compilation. The experiment measured the same stream in each of its
