@@ -14,7 +14,7 @@ function through this page, and decide whether to read on.
 #
 #     python -m pip install jax
 #
-# On Linux with an NVIDIA GPU, ask for CUDA as well. Pip then installs all of CUDA except the
+# On Linux with an NVIDIA GPU, ask for CUDA as well. Pip then brings CUDA along, except for the
 # driver, which you need beforehand::
 #
 #     python -m pip install "jax[cuda13]"
