@@ -69,7 +69,7 @@ a
 # %%
 # Besides ``.set`` there are ``.add``, ``.multiply``, ``.min`` and others. Does copying a whole
 # array for one element sound wasteful? Inside a compiled function there may be no copy: where
-# nothing else needs the old array, the compiler writes into its memory.
+# nothing else needs the old array, the compiler can write into its memory.
 # :doc:`A later page </tutorials/transformations/updates>` finds out when it does.
 #
 # For the same reason, JAX has no *views*. In NumPy, a row of a matrix shares the matrix's memory,
@@ -107,9 +107,9 @@ print("32 bits:", int(jnp.float32(2**24) + 1))
 # %%
 # The added 1 is lost, and nothing tells you, so a counter kept in a 32-bit float would stop here
 # for good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) A sum of
-# fractions is off long before that, because each addition rounds and the errors pile up. To watch
-# them, add one tenth after another, as NumPy's ``cumsum`` does, and compare the running sum with a
-# product in 64 bits:
+# fractions is usually off long before that, because each addition rounds and the errors pile up. To
+# watch them, add one tenth after another, as NumPy's ``cumsum`` does, and compare the running sum
+# with a product in 64 bits:
 tenth = np.float32(0.1)
 counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
@@ -337,8 +337,8 @@ jax_is_faster
 
 # %%
 # So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
-# CPU, neither library multiplies with code made from your Python. NumPy calls a BLAS library, JAX
-# the routines that come with its compiler, and both were tuned by hand for years. Which of them
+# CPU, neither library multiplies such matrices with code made from your Python. NumPy calls a BLAS
+# library, JAX the routines that come with its compiler, and both were tuned by hand. Which of them
 # suits a processor better depends on the processor and on the size. If JAX uses a GPU, you are
 # comparing two kinds of hardware.
 #
