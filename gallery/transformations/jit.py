@@ -235,9 +235,9 @@ for name, times in times_ms.items():
 # If moving numbers were all the work, the four times would be alike. What a function takes beyond
 # ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
 # are. So the larger it is, the less is left for ``jit`` to save. (``wave`` computes a sine and a
-# cosine of each number, and each of the other three functions a single exponential.) As a check,
-# add the times of the sine and the cosine, and subtract that of ``x + 1``, because ``wave`` goes
-# through memory only once:
+# cosine of each number, while ``selu``, ``sigmoid`` and ``add`` compute a single exponential.) As a
+# check, add the times of the sine and the cosine, and subtract that of ``x + 1``, because ``wave``
+# goes through memory only once:
 shortest = {name: min(times) for name, times in times_ms.items()}
 parts = shortest["sin x"] + shortest["cos 2x"] - shortest["x + 1"]
 print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
@@ -327,11 +327,11 @@ headers = ("function", "type", "op by op", "jit", "equal to the last bit")
 Table("Largest error, in units in the last place", headers, rows)
 
 # %%
-# Both columns show rounding errors, which needn't agree. Op by op, every intermediate result is
-# rounded to the type of the array before the next operation sees it. A compiled program keeps
-# intermediate results in registers, where it may carry more digits, or join a multiplication and an
-# addition into one instruction that rounds once. So compare compiled code with a tolerance, never
-# with ``==``.
+# Both columns show rounding errors, which needn't agree. A part of these comes with the points,
+# which are rounded to the type as well. Op by op, every intermediate result is rounded to the type
+# of the array before the next operation sees it. A compiled program keeps intermediate results in
+# registers, where it may carry more digits, or join a multiplication and an addition into one
+# instruction that rounds once. So compare compiled code with a tolerance, never with ``==``.
 #
 #
 # Takeaway
