@@ -425,8 +425,8 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# Each jump of a line is a compilation. The experiment measured the same stream in each of its
-# processes, the first time (*first call*) and again:
+# A line jumps where a new length is compiled. The experiment measured the same stream in each of
+# its processes, the first time (*first call*) and again:
 from jaxcap.experiments.static_arguments import EXACT, PADDED
 
 stream = loops_and_means.select(of=experiments.MEANS)
