@@ -171,9 +171,9 @@ Table(
 )
 
 # %%
-# With many steps, the time of each stage grows about in proportion to them. Compiling usually takes
-# the largest part, because XLA doesn't only translate: it also looks for operations that it can
-# merge, as you will see below.
+# With many steps, the time of each stage grows with their number. Compiling usually takes the
+# largest part, because XLA doesn't only translate: it also looks for operations that it can merge,
+# as you will see below.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
