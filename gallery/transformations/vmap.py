@@ -226,7 +226,7 @@ _ = plt.colorbar(picture, ax=right, shrink=0.8)
 # ----------------------------------------
 # A loop works on one example at a time, and ``vmap`` on all of them at once, so it may need memory
 # for all of their intermediate results. Take the median of the distances from one place to all
-# others. XLA finds it by sorting, so it has to store the distances:
+# places. JAX finds it by sorting, so it has to store the distances:
 def typical_distance(place, places):
     return jnp.median(abs(places - place))
 
