@@ -228,11 +228,12 @@ figures.headline(plt.gcf(), finding, subject)
 figures.label_ends(plt.gca())
 
 # %%
-# Each line is a V. To the right of its best step, the curve bends away: the error grows with the
-# step if the difference goes forward, and with its square if it is central. To the left, rounding
-# takes over. So even the best step costs digits, and because there are few to spare in 32 bits,
-# gradients are checked in 64. Here are the lowest points of two of these Vs, and below them a rule
-# of thumb for the central step: the cube root of the rounding error of a number near 1.
+# Each line is a V, except that the one in 32 bits levels off where the step is too short to change
+# 3. To the right of its best step, the curve bends away: the error grows with the step if the
+# difference goes forward, and with its square if it is central. To the left, rounding takes over.
+# So even the best step costs digits, and because there are few to spare in 32 bits, gradients are
+# checked in 64. Here are the lowest points of two of these Vs, and below them a rule of thumb for
+# the central step: the cube root of the rounding error of a number near 1.
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"
