@@ -123,9 +123,9 @@ Table("A compiled dot, from call to result", headers, rows)
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
-# To make a new wrapper, ``jax.jit(f)`` inspects ``f``. JAX still has the program that it compiled
-# for ``f``, but only a wrapper that was called before goes straight to it, while a new one has to
-# search. What do you save by wrapping once, at the top level of a module?
+# To make a new wrapper, ``jax.jit(f)`` inspects ``f``. The wrapper then finds the program that JAX
+# has compiled for ``f``, but inspecting takes time in every call. What do you save by wrapping
+# once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -137,9 +137,9 @@ hoisting_pays
 
 # %%
 # A wrapper in each call can cost more still. JAX remembers a program by the function it came from,
-# so where a ``lambda`` or a ``partial`` is made anew inside the call, the search finds nothing. How
-# often will JAX trace in each of these loops? A ``print`` in a traced function runs once for each
-# trace, so it counts for us:
+# so where a ``lambda`` or a ``partial`` is made anew inside the call, JAX finds nothing. How often
+# will JAX trace in each of these loops? A ``print`` in a traced function runs once for each trace,
+# so it counts for us:
 from functools import partial
 
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
@@ -297,8 +297,8 @@ chain_compiled = chain_pays.estimate
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
-# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX costs at least about that
-# much, and more if it is handed to another thread or
+# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX has a price of that order,
+# and a higher one if it is handed to another thread or
 # :doc:`has many arguments </tutorials/transformations/pytrees>`. So put more work into each call:
 # for a hundred small operations, one compiled call was
 # :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays
