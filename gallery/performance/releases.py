@@ -12,8 +12,7 @@ never happened, and which changes remain once both are accounted for.
 # Two numbers don't answer it
 # ---------------------------
 # It takes hours to measure dozens of releases, so this page reads an earlier recording. Its small
-# programs ran in fresh processes, under every release that could still be installed, and the
-# releases took turns on one machine.
+# programs ran in fresh processes under each release, and the releases took turns on one machine.
 from jaxcap.releases.recorded import recorded
 
 releases = recorded()
