@@ -111,11 +111,12 @@ Table("A compiled dot, from call to result", headers, rows)
 
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
-# called it, so the result is ready when the call returns. (The two times differ a little even then,
-# since asking whether a result is ready takes time, too.) A larger program is handed to another
-# thread, which lets Python run ahead, but waking a thread takes time. If this is what happened
-# here, the times jump where the operations pass a thousand, and from there on the gap between the
-# two grows with the work. On a GPU there is no such step, because every call is handed over.
+# called it, if its inputs are ready, so the result is ready when the call returns. (The two times
+# differ a little even then, since asking whether a result is ready takes time, too.) A larger
+# program is handed to another thread, which lets Python run ahead, but waking a thread takes time.
+# If this is what happened here, the times jump where the operations pass a thousand, and from there
+# on the gap between the two grows with the work. On a GPU there is no such step, because every call
+# is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
