@@ -111,11 +111,12 @@ Table("A compiled dot, from call to result", headers, rows)
 
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
-# called it, so the result is ready when the call returns. (The two times differ a little even then,
-# since asking whether a result is ready takes time, too.) A larger program is handed to another
-# thread, which lets Python run ahead, but waking a thread takes time. If this is what happened
-# here, the times jump where the operations pass a thousand, and from there on the gap between the
-# two grows with the work. On a GPU there is no such step, because every call is handed over.
+# called it, if its inputs are ready, so the result is ready when the call returns. (The two times
+# differ a little even then, since asking whether a result is ready takes time, too.) A larger
+# program is handed to another thread, which lets Python run ahead, but waking a thread takes time.
+# If this is what happened here, the times jump where the operations pass a thousand, and from there
+# on the gap between the two grows with the work. On a GPU there is no such step, because every call
+# is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
@@ -123,9 +124,9 @@ Table("A compiled dot, from call to result", headers, rows)
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
-# To make a new wrapper, ``jax.jit(f)`` inspects ``f``. JAX still has the program that it compiled
-# for ``f``, but only a wrapper that was called before goes straight to it, while a new one has to
-# search. What do you save by wrapping once, at the top level of a module?
+# To make a new wrapper, ``jax.jit(f)`` inspects ``f``. The wrapper then finds the program that JAX
+# has compiled for ``f``, but inspecting takes time in every call. What do you save by wrapping
+# once, at the top level of a module?
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -137,9 +138,9 @@ hoisting_pays
 
 # %%
 # A wrapper in each call can cost more still. JAX remembers a program by the function it came from,
-# so where a ``lambda`` or a ``partial`` is made anew inside the call, the search finds nothing. How
-# often will JAX trace in each of these loops? A ``print`` in a traced function runs once for each
-# trace, so it counts for us:
+# so where a ``lambda`` or a ``partial`` is made anew inside the call, JAX finds nothing. How often
+# will JAX trace in each of these loops? A ``print`` in a traced function runs once for each trace,
+# so it counts for us:
 from functools import partial
 
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
@@ -297,8 +298,8 @@ chain_compiled = chain_pays.estimate
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
-# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX costs at least about that
-# much, and more if it is handed to another thread or
+# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX has a price of that order,
+# and a higher one if it is handed to another thread or
 # :doc:`has many arguments </tutorials/transformations/pytrees>`. So put more work into each call:
 # for a hundred small operations, one compiled call was
 # :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays

@@ -175,10 +175,10 @@ columns = ("part", *(f"limit by {limit}" for limit in timelines))
 Table("Operations of a step, in ms", columns, rows)
 
 # %%
-# Both columns compute the same ``distances``. If the two times for this part differ, other work got
-# in the way of one profile, because a profile is a single look and has no interval. The figure
-# shows when each operation ran. In a gap between the bars, the device waits for Python to make the
-# next call:
+# Both columns compute the same ``distances``. If the two times for this part differ, other work may
+# have got in the way of one profile, because a profile is a single look and has no interval. The
+# figure shows when each operation ran. In a gap between the bars, the device waits for Python to
+# make the next call:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -498,7 +498,7 @@ first_call = ten.only(experiments.PLAIN).first_call
 # Which tools could you leave on? That depends on how long your step takes. A step of ten points
 # that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
 # :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. If a
-# step is compiled again in each call, each takes as long as its first call did, here
+# step is compiled again in each call, each takes about as long as its first call did, here
 # :measured:`first_call`, and ``explain_cache_misses`` says why.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_faults>`. Next: :doc:`has JAX become faster

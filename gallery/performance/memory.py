@@ -252,10 +252,11 @@ for name in order:
 # If a call has about as many megabytes of new pages as of temporaries, it gets all this memory from
 # the operating system, and gives it back at the end. On Linux, that is what ``malloc`` does with
 # blocks above a threshold, which `adapts to a program but stays below a maximum
-# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. ``malloc`` keeps smaller blocks for the
-# next call. So a gradient that remembers less may save the page faults as well, and whether it
-# comes out ahead depends on the size. (:doc:`Mistake 9 of timing </tutorials/performance/timing>`
-# has more on page faults. On this page, ``malloc`` does what it does in your programs.)
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. ``malloc`` usually keeps smaller blocks
+# for the next call. So a gradient that remembers less may save the page faults as well, and whether
+# it comes out ahead depends on the size. (:doc:`Mistake 9 of timing
+# </tutorials/performance/timing>` has more on page faults. On this page, ``malloc`` does what it
+# does in your programs.)
 #
 # A checkpoint may save nothing
 # -----------------------------

@@ -56,7 +56,8 @@ as_fast
 # recommends. ``timeit`` prints the best of several repeats. PyTorch's ``Timer`` gives the median
 # and the quartiles of its blocks. pyperf gives the mean and the standard deviation over several
 # processes, and compares functions with a t-test. Because pyperf starts new processes for every
-# function, it had time for only one question, where the others answered all of them.
+# function, it had time for only one question in a run, and for fewer processes than its default.
+# The others answered all questions.
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name:
@@ -175,11 +176,12 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 reliability.table_of_deviations(audit)
 
 # %%
-# However many processes a run has, it can't see how much it differs from other runs. So we widen
-# each interval on this site by the amount in the column *intervals allow for*. If the runs on your
-# machine differ by more than that, times will miss their intervals more often. Speed-ups should
-# miss theirs less often, because what slows down one side usually slows down the other. (The last
-# column tests another promise, about a single process of the next run.)
+# However many processes a run has, it can't see how much it differs from other runs. So each
+# interval of a time on this site also allows for the amount in the column *intervals allow for*,
+# and each interval of a ratio for half as much. If the runs on your machine differ by more than
+# that, times will miss their intervals more often. Speed-ups should miss theirs less often, because
+# what slows down one side usually slows down the other. (The last column tests another promise,
+# about a single process of the next run.)
 #
 # Nor does an interval say anything about another machine, another version of a library, or another
 # size. That is why each page tells you what it was measured on.

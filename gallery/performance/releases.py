@@ -12,8 +12,7 @@ never happened, and which changes remain once both are accounted for.
 # Two numbers don't answer it
 # ---------------------------
 # It takes hours to measure dozens of releases, so this page reads an earlier recording. Its small
-# programs ran in fresh processes, under every release that could still be installed, and the
-# releases took turns on one machine.
+# programs ran in fresh processes under each release, and the releases took turns on one machine.
 from jaxcap.releases.recorded import recorded
 
 releases = recorded()
@@ -202,8 +201,9 @@ _ = course(restless, own, releases.names)
 # A list of the *largest* changes has a bias of its own, which statisticians call the winner's
 # curse. To get to the top, a change has to be large, and a little luck helps. The cure is to
 # measure the top of the list a second time, and to believe the second number, because nobody picked
-# a winner by it. In the table, each row is a change from one release to the next. How far do the
-# two recordings agree?
+# a winner by it. In the table, each row is a change from one release to the next. (A change that
+# the second recording contradicts is left out.) How far do the two recordings agree on the size of
+# the others?
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:

@@ -70,9 +70,8 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
 # A limit works if only one thread computes. (The column *all* also counts threads that wait or
-# compile.) If a call is shared by as many threads as in the row *none*, give or take one, the limit
-# did nothing. Where several threads share a single core or less, other work took the rest of the
-# machine.
+# compile.) If several do, as many as in the row *none* or nearly so, the limit did nothing. Where
+# several threads share a single core or less, other work took the rest of the machine.
 #
 # Which limits work can change with a release. The flag, for example, was first recommended for a
 # runtime that XLA has since replaced,
@@ -161,9 +160,11 @@ optimising_pays = claim(
 optimising_pays
 
 # %%
-# What do the optimisations cost? A first call compiles, so compare *default* with *no optimisation*
-# in the column *first call* of the first table. If you run a large program only once, to see
-# whether it works at all, you may prefer one that compiles quickly and runs slowly.
+# What do the optimisations cost? A first call compiles, so compare *one thread*, which is optimised
+# like *default*, with *no optimisation* in the column *first call* of the first table. (The first
+# call of *default* comes before the others in each process, and may pay for more than compiling.)
+# If you run a large program only once, to see whether it works at all, you may prefer one that
+# compiles quickly and runs slowly.
 #
 # Fast maths may cost digits, because a sum in another order is rounded differently. And with one
 # more option, the compiler for CPUs takes it for granted that there is no NaN:

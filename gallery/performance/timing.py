@@ -100,9 +100,8 @@ pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you. (Our average needn't
-# follow from the table, because we had emptied all of JAX's caches, so that our first call had more
-# to build.)
+# The table keeps the *first call* in a column of its own, and so should you. (Our average comes
+# from a single run, so it needn't follow from the table.)
 #
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
 # doesn't compile. JAX files each compiled program under the function it came from, whichever
@@ -170,10 +169,9 @@ in_turns["an opponent of 64 bits"] = products.speedup(
 #
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
-# ``jax.jit(f)`` returns an object that knows a short path to its compiled program. Throw the object
-# away, and you pay twice: JAX has to inspect ``f`` to make another, and the next call takes the
-# long path, which looks ``f`` up among all the functions that JAX has compiled. If the function is
-# new as well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
+# To make a wrapper, ``jax.jit(f)`` inspects ``f``. Throw the wrapper away, and the next call has to
+# make another. That one still finds what JAX has compiled for ``f``. But if the function is new as
+# well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
 # compiles again. By what factor does each of these habits slow down a call? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
@@ -191,9 +189,9 @@ wrapping
 # %%
 # A call of a function that was wrapped once was
 # :measured:`over_wrapper than one with a new wrapper`, and
-# :measured:`over_lambda than one with a new lambda`. How near was your guess? Behind a new wrapper,
-# JAX has to search for the program, and for a new ``lambda`` it has to compile one, and every call
-# pays for that again.
+# :measured:`over_lambda than one with a new lambda`. How near was your guess? For a new wrapper,
+# JAX has to inspect the function, and a new ``lambda`` has to be traced and compiled as well, and
+# every call pays for that again.
 #
 # Mistake 6: running it once
 # --------------------------
