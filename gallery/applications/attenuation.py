@@ -113,9 +113,9 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 # Which of the two is right?
 # --------------------------
 # Both are, for different questions. To correct more readings of this sensor, as widely spread as
-# these, take least squares, because no line can be expected to have a smaller error. But "towards
-# the middle" means the middle of *these* readings. To learn the law, or to correct readings with
-# another spread, take the estimator without the bias.
+# these, take least squares, because it aims at the line of least error. But "towards the middle"
+# means the middle of *these* readings. To learn the law, or to correct readings with another
+# spread, take the estimator without the bias.
 #
 # (There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
 # could have fitted a line that predicts the readings from the reference, and run it backwards, with

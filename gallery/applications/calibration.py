@@ -3,10 +3,10 @@ Calibrating a sensor
 ====================
 
 You have ten thousand readings of a cheap sensor, and a good sensor beside it that shows what they
-should have been. An optimiser is to find the law that connects the two. SciPy has one, JAX has one,
-and SciPy's can borrow its gradients from JAX. This page lets all three walk down to the optimum,
-and compares what the walk costs. The next two pages ask whether you can believe what an optimiser
-reports, and whether the best fit is the truth.
+should have been. You want an optimiser to find the law that connects the two. SciPy has one, JAX
+has one, and SciPy's can borrow its gradients from JAX. This page lets all three walk down to the
+optimum, and compares what the walk costs. The next two pages ask whether you can believe what an
+optimiser reports, and whether the best fit is the truth.
 """
 
 # %%
