@@ -41,7 +41,7 @@ MOST_LINES = 12
 LONGER = {
     "asynchronous_dispatch": 17,
     "calibration": 15,
-    "convergence": 14,
+    "convergence": 13,
     "faults": 17,
     "grad": 16,
     "memory": 16,

@@ -98,9 +98,9 @@ _ = plt.legend()
 
 # %%
 # Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more
-# readings would narrow it. The distance from its middle to the cross is bias, which no number of
-# readings removes. How often does Deming's estimator come nearer to the truth, and where is the
-# middle of its cloud?
+# readings would narrow it. If its middle misses the cross by more than chance explains, the
+# estimator is biased, and more readings won't change that. How often does Deming's estimator come
+# nearer to the truth, and where is the middle of its cloud?
 by_least_squares = abs(many_exact - TRUE)[:, 0]
 by_deming = abs(across - TRUE)[:, 0]
 nearer = int((by_deming < by_least_squares).sum())
@@ -113,9 +113,9 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 # Which of the two is right?
 # --------------------------
 # Both are, for different questions. To correct more readings of this sensor, as widely spread as
-# these, take least squares, because no line has a smaller error. But "towards the middle" means the
-# middle of *these* readings. To learn the law, or to correct readings with another spread, take the
-# estimator without the bias.
+# these, take least squares, because it aims at the line of least error. But "towards the middle"
+# means the middle of *these* readings. To learn the law, or to correct readings with another
+# spread, take the estimator without the bias.
 #
 # (There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
 # could have fitted a line that predicts the readings from the reference, and run it backwards, with

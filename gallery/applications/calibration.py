@@ -3,10 +3,10 @@ Calibrating a sensor
 ====================
 
 You have ten thousand readings of a cheap sensor, and a good sensor beside it that shows what they
-should have been. An optimiser is to find the law that connects the two. SciPy has one, JAX has one,
-and SciPy's can borrow its gradients from JAX. This page lets all three walk down to the optimum,
-and compares what the walk costs. The next two pages ask whether you can believe what an optimiser
-reports, and whether the best fit is the truth.
+should have been. You want an optimiser to find the law that connects the two. SciPy has one, JAX
+has one, and SciPy's can borrow its gradients from JAX. This page lets all three walk down to the
+optimum, and compares what the walk costs. The next two pages ask whether you can believe what an
+optimiser reports, and whether the best fit is the truth.
 """
 
 # %%
@@ -58,11 +58,11 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # What one evaluation costs
 # -------------------------
 # An optimiser asks for the error again and again. To compute it, NumPy makes several passes over
-# the data: one to subtract the offset, one to divide by the slope, and so on, each of which stores
-# an array for the next. :func:`jax.jit` can merge them into a single pass, but each call of JAX has
-# an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings do you think it
-# takes until the passes that JAX saves outweigh it? (A plain Python loop takes part, too, up to the
-# size where you would have to wait for it.)
+# the data, such as one to subtract the offset and one to divide by the slope. Each pass but the
+# last stores an array for the next. :func:`jax.jit` can merge them into a single pass, but each
+# call of JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings
+# do you think it takes until the passes that JAX saves outweigh it? (A plain Python loop takes
+# part, too, up to the size where you would have to wait for it.)
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
 from jaxcap.report import figures
 
@@ -230,16 +230,16 @@ Table("One calibration, from the same start", headers, rows)
 #
 # Then compare what each optimiser *reports* with what it *found*. In 32 bits, the two needn't go
 # together, and :doc:`the next page </tutorials/applications/convergence>` finds out why. Here we
-# ask only what was found. How far is the worst of the three from the closed form, as a share of the
+# ask only what was found. Of the three, how far is the worst from the closed form, relative to its
 # value?
 for dtype in ("float64", "float32"):
     found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
     print(f"{dtype}: {(abs(found - exact) / exact).max():.1e}")
 
 # %%
-# In 64 bits, a search stops when the gradient is small enough, and the first number is the distance
-# that is left then. In 32 bits, rounding adds to that distance, in each error, and even more in a
-# difference between two errors that are nearly equal.
+# In 64 bits, a search stops when the gradient is small enough, and the first number says how far
+# from the optimum that is. In 32 bits, rounding adds to this distance: a little in each error, and
+# more in a difference between two errors that are nearly equal.
 #
 # What do these numbers describe? On the left are the readings and the fit, and on the right the
 # same with the true law subtracted, which magnifies what is left:
@@ -268,7 +268,7 @@ _ = left.legend(markerscale=5)
 # Drawn over all slopes and offsets, the error is a long and narrow valley. To map it, we need the
 # error at thousands of points, each of which takes a pass over all readings. :func:`jax.vmap`
 # computes a row of the map at once, and :func:`jax.lax.map` goes through the rows one by one, so
-# that only one row has to fit into memory:
+# that memory has to hold the corrected readings of at most one row:
 
 
 @jax.jit

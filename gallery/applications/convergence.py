@@ -153,7 +153,8 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 # ---------------------------
 # Can you ignore every failure, then? Try another start, in 64 bits:
 with jax.enable_x64(True):
-    lost = fit_inside_jax(reference, reading, np.array([2.0, 2.0]))
+    elsewhere = np.array([2.0, 2.0])
+    lost = jax.device_get(fit_inside_jax(reference, reading, elsewhere))
     steepness = abs(jax.grad(rmse)(lost.x, reference, reading)).max()
 print("JAX", jax.__version__, "success" if lost.success else "failure")
 print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
@@ -165,7 +166,8 @@ print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
 # 64 bits, for comparison, where the hundred searches in 32 bits ended:
 with jax.enable_x64(True):
     ends = found.x.astype("float64")
-    gradients = jax.vmap(jax.grad(rmse))(ends, references, readings)
+    gradient_of_each = jax.vmap(jax.grad(rmse))
+    gradients = np.asarray(gradient_of_each(ends, references, readings))
 steepest = float(abs(gradients).max())
 print(f"at most {steepest:.1g} where any of the hundred searches ended")
 
@@ -174,23 +176,22 @@ print(f"at most {steepest:.1g} where any of the hundred searches ended")
 # is what they reported. Which of the two would have warned you of the cross, its colour or its
 # place?
 distance = abs(found.x - many_exact).max(axis=1)
-gradient = np.asarray(abs(gradients).max(axis=1))
+gradient = abs(gradients).max(axis=1)
 lost_distance = float(abs(lost.x - exact).max())
 far, near = f"{lost_distance:.1g}", f"{distance.max():.1g}"
 finding = f"The hundred ended within {near} of the optimum, the last search {far} away"
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4.2))
-for report, style in (("success", ("C0", "o")), ("failure", ("C1", "s"))):
+for report, colour, marker in ("success", "C0", "o"), ("failure", "C1", "s"):
     those = found.success == (report == "success")
-    axes.scatter(gradient[those], distance[those], 24, *style, label=report)
+    look = {"c": colour, "marker": marker, "label": report}
+    axes.scatter(gradient[those], distance[those], 24, **look)
     if lost.success == (report == "success"):
-        label = f"{report}, other start"
-        axes.scatter(steepness, lost_distance, 90, style[0], "X", label=label)
+        look |= {"marker": "X", "label": f"{report}, other start"}
+        axes.scatter(steepness, lost_distance, 90, **look)
 axes.set(xscale="log", yscale="log")
-axes.set_xlabel(
-    "gradient where the search ended, in 64 bits\n(zero at an optimum)"
-)
+axes.set_xlabel("gradient at the end, in 64 bits\n(zero at an optimum)")
 axes.set_ylabel("distance from the closed form\n(lower is better)")
 figures.headline(figure, finding, "Searches by what they reported", finding)
 _ = figure.legend(loc="outside lower center", ncols=3)

@@ -42,9 +42,9 @@ def show(images, titles, columns=10):
 show(mnist.train.images[:30], mnist.train.labels[:30])
 
 # %%
-# Networks learn best from numbers centred on zero, with a spread of about one. So we subtract the
-# mean of all pixels and divide by their standard deviation. Both come from the training images
-# alone, since the test images have to stay unseen:
+# Networks tend to learn faster from numbers centred on zero, with a spread of about one. So we
+# subtract the mean of all pixels and divide by their standard deviation. Both come from the
+# training images alone, since the test images have to stay unseen:
 mean, std = data.mean_and_std(mnist.train.images)
 normalised = (mnist.train.images / 255 - mean) / std
 mean_now, std_now = abs(normalised.mean()), normalised.std()
@@ -52,9 +52,9 @@ print(f"of the pixels:        {mean:.4f} and {std:.4f}")
 print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 
 # %%
-# Why print the second line, when its numbers are certain? The program that this page follows had a
-# command for the first line, but gave it images that had already been normalised. So the command
-# could only print 0 and 1, whatever the images.
+# Why print the second line, when its numbers are certain? Because the older program that this page
+# follows had a command for the first line, and gave it images that were already normalised. All
+# that it could ever print was 0 and 1.
 #
 # One network, written twice
 # --------------------------
@@ -158,9 +158,10 @@ for one, other in zip(fit(flax, brief), fit(pytorch, brief)):
 Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
-# If only the last digits differ, that is rounding, which training amplifies slowly. A mistake in
-# the weights, the order or the loss would show in the first ones. So from here on, with dropout on,
-# we may compare speed, and accuracy over several seeds, and know that we compare frameworks.
+# If only the last digits differ, that is rounding, which training amplifies from step to step. A
+# mistake in the weights, the order or the loss would show in the first ones. So from here on, with
+# dropout on, we may compare speed, and accuracy over several seeds, and know that we compare
+# frameworks.
 #
 # The loop you would write first
 # ------------------------------
@@ -172,14 +173,14 @@ Source(train_flax.naive_step)
 
 # %%
 # Around this step, a loop in Python sends each batch from the host and asks for each loss. There is
-# nothing wrong with that, except that Python and the device keep waiting for each other. The loop's
-# cousin in PyTorch has a ``DataLoader`` that normalises one image after the other, and does so
+# nothing wrong with that, except that Python and the device keep waiting for each other. The same
+# loop in PyTorch has a ``DataLoader``, which normalises one image after the other, and does so
 # again in each epoch.
 #
 # Four ideas for the loop
 # -----------------------
-# *Data on the device.* All images go to the device once, as bytes, and each step picks its own by
-# their indices. Nobody asks for a loss before the epoch is over, so Python can run ahead. The step
+# *Data on the device.* All images go to the device once, as bytes, and each step picks its batch
+# there by index. Python reads no loss before the epoch is over, so it can run ahead. The step
 # becomes a pure function, which takes the state and returns the next one:
 Source(train_flax.step)
 
@@ -190,8 +191,8 @@ Source(train_flax.step)
 Source(train_flax.steps)
 
 # %%
-# *Patches.* What is left is the step's own work, most of which is convolution. On a GPU, XLA has
-# NVIDIA's library for it. On a CPU it has its own code, whose gradients can be slow. But a
+# *Patches.* What is left is the work within a step, and most of that is convolution. For NVIDIA's
+# GPUs, XLA has NVIDIA's library. On a CPU it uses other code, whose gradients can be slow. But a
 # convolution can be written as a product: cut out the patch around each pixel, make it a row of a
 # matrix, and multiply that by the kernel. Products have fast code on every device, and their
 # gradients are products again.
@@ -218,14 +219,15 @@ print(
 )
 
 # %%
-# In the second convolution, each of these numbers is a matrix. A pixel becomes a row of pixels with
-# all their channels, and the additions are few beside the multiplications that they save. Both
-# gradients use the same matrices, transposed, by :func:`jax.custom_vjp`. The saving has limits:
-# with more outputs at a time, the factors grow, and rounding with them. And the additions have to
-# read and write memory. So this way to train convolves and pools a few images at a time, which can
-# then stay in the cache. It makes two more changes. The first convolution is computed without a
-# matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout, it cuts
-# each random number into four bytes, which decide on four activations:
+# In the second convolution, a row of pixels with all their channels takes the place of each pixel,
+# and a matrix that of each weight. So the six products are products of matrices, and the additions
+# are few beside the multiplications that they save. Both gradients use the small matrices again,
+# some of them transposed, by :func:`jax.custom_vjp`. The saving has limits. With more outputs at a
+# time, the constants grow, and rounding errors with them. And the additions have to read and write
+# memory. So the second convolution and the pool take a few images at a time, which can then stay in
+# the cache. This way to train makes two more changes. In the forward pass, the first convolution
+# needs no matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout,
+# each random number is cut into four bytes, which decide on four activations:
 Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
 
 # %%
@@ -467,14 +469,14 @@ Table(title, ("way to train", "share"), rows)
 #
 # Two things raise them. With Winograd's algorithm, a step makes fewer multiplications than we
 # counted, so its share says how fast a direct computation would have to be to keep up. And on a
-# GPU, a share above 1 would mean that products weren't made in float32, because by default they may
-# use TF32.
+# GPU, products and convolutions may use TF32 by default, which is faster than the float32 of the
+# limit.
 #
 # How long until it knows the digits?
 # -----------------------------------
-# Speed is worth something only if the network learns. So we train it in both frameworks, from
-# several seeds. A seed fixes the first weights and the order of the images, the same for both
-# frameworks. (On a CPU, they get only part of the subset.)
+# Speed is worth nothing unless the network learns. So we train it in both frameworks, from several
+# seeds. A seed fixes the first weights and the order of the images, the same for both frameworks.
+# (On a CPU, they get only part of the subset.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -695,13 +697,13 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 # Before you compare two frameworks, make them do the same work: the same network, the same weights,
 # the same images, and every image counted. Only then ask which is ahead. On this page's device, the
 # best way to train with Flax was :measured:`to_naive than the naive loop`, and
-# :measured:`to_torch than PyTorch's best`. (The best of several ways was also lucky, so expect a
-# little less of it next time.)
+# :measured:`to_torch than PyTorch's best`. (Whichever way came out best was probably lucky as well,
+# so expect a little less of it next time.)
 #
-# None of the four ideas pays everywhere, because each saves something else. With the data on the
+# None of the four ideas pays everywhere, because each saves a different cost. With the data on the
 # device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
-# each step. With patches, there are products in place of convolutions, and a pool of our own; with
-# Winograd's algorithm, additions in place of multiplications. Which of these costs most depends on
-# the device, so measure before you optimise.
+# each step. Patches put products in place of convolutions, and our pool in place of XLA's;
+# Winograd's algorithm puts additions in place of many multiplications. Which of these costs most
+# depends on the device, so measure before you optimise.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -63,11 +63,11 @@ words = "All have weights and a part of the batch, and take the same step"
 figures.headline(figure, finding, "A step of training", words)
 
 # %%
-# That sounds like a lot of code, but in JAX it takes two decisions. First, arrange the devices in a
-# *mesh*, and give its axes names; ours has one axis, ``"data"``. Second, say for each array how it
-# lies on the mesh: either it is split along an axis, or each device has a copy. The function itself
-# stays as it was for one device. In this loss and its gradient over such a mesh, where do you think
-# the devices will have to talk to each other?
+# In JAX, all of this takes just two decisions. First, arrange the devices in a *mesh*, and give its
+# axes names; ours has one axis, ``"data"``. Second, say for each array how it lies on the mesh:
+# either it is split along an axis, or each device has a copy. The function itself stays as it was
+# for one device. In this loss and its gradient over such a mesh, where do you think the devices
+# will have to talk to each other?
 from jaxcap.kernels import sharding
 
 Source(sharding.loss, sharding.by_compiler)
@@ -76,7 +76,8 @@ Source(sharding.loss, sharding.by_compiler)
 # In ``by_compiler``, no line sends anything. If you want to see where the devices talk, use
 # :func:`jax.shard_map`. You take the view of a single device, and write down what it does with its
 # part and which message it sends. Here, :func:`jax.lax.pmean` takes the mean of their losses. The
-# gradients have to be added up as well, and JAX derives that message from this one:
+# gradients have to be added up as well. JAX inserts that message by itself, because ``specs`` says
+# that the weights are the same on all devices:
 Source(sharding.by_shard_map)
 
 # %%
@@ -85,8 +86,8 @@ Source(sharding.by_shard_map)
 Source(sharding.by_pmap)
 
 # %%
-# Do all three get the gradient that one device gets? This function asks them, on as many devices as
-# its process has:
+# Do all three get the gradient that one device gets? This function compares all three with one
+# device, on as many devices as its process has:
 Source(compare_ways)
 
 # %%
@@ -123,9 +124,8 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # ------------------------------------
 # It should. A batch has as many images as before, and their mean doesn't depend on which device
 # computes which part. Nor do the random numbers for dropout, because they are made from a key. To
-# see whether theory is right, we train three times with the same batches, for a few steps in each
-# of two short epochs. The first two runs use this command, with smaller batches, on one device and
-# on eight:
+# check, we train three times with the same batches, for a few steps in each of two short epochs.
+# The first two runs use this command, with smaller batches, on one device and on eight:
 #
 # .. code-block:: console
 #
@@ -251,9 +251,10 @@ sharing_pays
 # one.
 #
 # Checkpoints go to a folder that all processes can see. If the job is stopped, start it again with
-# the same command, on as many devices as you like: it goes on after the last complete epoch. Give
-# each process GPUs of its own, because NCCL, NVIDIA's library for messages between GPUs, normally
-# refuses to serve two processes on one GPU. To test with two processes, use a CPU, as above.
+# the same command: it goes on after the last complete epoch. The number of devices may change, as
+# long as they can share each batch equally. Give each process GPUs of its own, because NCCL,
+# NVIDIA's library for messages between GPUs, normally refuses to serve two processes on one GPU. To
+# test with two processes, use a CPU, as above.
 #
 # Takeaway
 # --------

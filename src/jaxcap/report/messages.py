@@ -45,7 +45,7 @@ class Message(NamedTuple):
     code: str
 
     def sent_bytes(self, devices: int) -> float:
-        """Return the least that each device has to send."""
+        """Return the least that a device has to send, on average over all of them."""
         once = self.size_bytes * (devices - 1) / devices
         return 2 * once if self.operation == "all-reduce" else once
 
@@ -79,7 +79,7 @@ class Step(NamedTuple):
 
     @property
     def sent_bytes(self) -> float:
-        """The least that each device has to send in the step."""
+        """The least that a device has to send in the step, on average over all of them."""
         return sum(message.sent_bytes(self.devices) for message in self.messages)
 
     @property
@@ -102,7 +102,7 @@ def table(steps: Iterable[Step], caption: str) -> Table:
         rows.append((step.way, *map(_kilobytes, (*sizes, step.sent_bytes, step.held_bytes))))
     notes = (
         "Below each kind of message: the size of the arrays that go through it, as a whole.",
-        "Each device sends at least as much as the table says, and holds so much of the arguments.",
+        "On average, a device sends at least what the table says. It holds so much of the arguments.",
     )
     return Table(caption, ("step", *KINDS, "sends", "holds"), rows, notes=notes)
 
