@@ -205,7 +205,7 @@ def made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
         start._forget_stale_outputs(tmp_path, tmp_path / "tutorials")
         is_made = not checksum.exists()
         checksum.touch()
-        start.on_builder_inited(SimpleNamespace())  # type: ignore[arg-type]
+        start.remember_outputs()
         return is_made
 
     assert build()
@@ -476,7 +476,6 @@ def test_the_end_of_a_build_is_in_one_place() -> None:
     app: Any = SimpleNamespace(connect=connect)
     finish.setup(app)
     assert [handler for _, handler in sorted(connected, key=itemgetter(0))] == [
-        start.on_build_finished,
         finish.on_build_finished,
         session_time.on_build_finished,
     ]

@@ -13,7 +13,16 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.run import ahead, gallery, inventories, limits, outputs, playback, session_time, start
+from jaxcap_docs.run import (
+    ahead,
+    gallery,
+    inventories,
+    limits,
+    outputs,
+    playback,
+    session_time,
+    start,
+)
 
 
 def setup(app: Sphinx) -> None:
@@ -28,5 +37,10 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", start.on_config_inited)
     app.connect("builder-inited", outputs.on_builder_inited)
     app.connect("env-before-read-docs", ahead.on_env_before_read_docs)
-    app.connect("builder-inited", gallery.on_builder_inited, priority=900)  # after sphinx-gallery
-    app.connect("builder-inited", start.on_builder_inited, priority=901)
+    app.connect("builder-inited", on_builder_inited, priority=900)  # after sphinx-gallery
+
+
+def on_builder_inited(app: Sphinx) -> None:
+    """Complete what sphinx-gallery wrote, and remember what it was made from."""
+    gallery.complete(app)
+    start.remember_outputs()

@@ -28,7 +28,9 @@ def on_builder_inited(app: Sphinx) -> None:
     missing = sorted(name for name in app.config.intersphinx_mapping if not loaded.get(name))
     if not missing:
         return
-    lost = f"pages have no links to the documentation of {', '.join(missing)}, which can't be reached"
+    lost = (
+        f"pages have no links to the documentation of {', '.join(missing)}, which can't be reached"
+    )
     if os.environ.get(REQUIRED):
         sys.exit(f"{lost}: try again later, or unset {REQUIRED} to build without these links")
     logger.info("%s", lost, color="yellow")
