@@ -157,7 +157,8 @@ sphinx_gallery_conf = {
 }
 
 # Where other documentation can't be reached, an empty inventory takes its place, and what would be
-# links into it are plain text.
+# links into it are plain text: `jaxcap_docs.run.inventories` says so, and ends a build that is
+# published.
 intersphinx_mapping = {
     name: (url, (None, "offline.inv"))
     for name, url in {
@@ -167,7 +168,7 @@ intersphinx_mapping = {
         "python": "https://docs.python.org/3/",
     }.items()
 }
-intersphinx_timeout = 5
+intersphinx_timeout = 30 if os.environ.get("JAXCAP_REQUIRE_INVENTORIES") else 5
 nitpick_ignore_regex = [
     (
         "py:.*",

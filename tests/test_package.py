@@ -93,12 +93,21 @@ def test_a_package_lists_its_modules(package: str) -> None:
     assert names == {module.name for module in iter_modules([str(folder)])}
 
 
-def test_the_map_of_the_sources_leads_to_files_that_exist() -> None:
+def test_the_map_of_the_sources_is_short_and_leads_to_what_exists() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    questions = text.partition("Where is ...")[2].partition("`tests/`")[0]
-    places = re.findall(r"`((?:src|docs)/[\w./]+)`", questions)
-    assert len(places) >= 7
-    assert [place for place in places if not (ROOT / place).exists()] == []
+    lines = text.partition("```text\n")[2].partition("```")[0].splitlines()
+    assert 7 <= len(lines) <= 20
+    folder, places = ROOT, []
+    for line in lines:
+        match = re.fullmatch(r"(\s*)(\S+(?:, \S+)*)(?: {2,}.*)?", line)
+        assert match, line
+        indent, names = match.groups()
+        if not indent:
+            folder = ROOT / names
+        places += [(folder if indent else ROOT) / name for name in names.split(", ")]
+    assert [place for place in places if not place.exists()] == []
+    packages = {path.parent for path in ROOT.glob("src/jaxcap/*/__init__.py")}
+    assert packages <= {parent for place in places for parent in (place, *place.parents)}
 
 
 def test_what_most_programs_measure_with_is_in_one_place() -> None:

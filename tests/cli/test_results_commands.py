@@ -175,6 +175,25 @@ def test_tables_are_ascii_where_the_encoding_is(folder: Path) -> None:
     assert r"\u03bb" in result.stdout
 
 
+def test_any_letters_are_read_and_written_in_any_locale(tmp_path: Path) -> None:
+    """In such a locale Python takes files for ASCII, unless it is told that they are UTF-8."""
+    folder = tmp_path / "Größe 大きさ"
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    options = {"env": os.environ | ascii_only, "encoding": "ascii"}
+    make_set(make_result("λ", make_run())).save(folder / "ä.json")
+    for arguments in (
+        ("list", folder),
+        ("show", folder / "ä.json"),
+        ("compare", folder / "ä.json", folder / "ä.json"),
+        ("export", folder / "ä.json", "--output", folder / "ö.csv"),
+        ("export", folder / "ä.json", "--format", "markdown", "--output", folder / "ö.md"),
+    ):
+        result = run(*arguments, **options)
+        assert (result.returncode, result.stderr) == (0, ""), arguments
+    for path in folder.glob("ö.*"):
+        assert "λ" in path.read_text(encoding="utf-8")
+
+
 def test_a_dash_is_standard_input(folder: Path) -> None:
     result = run("export", "-", input=(folder / "a.json").read_text(encoding="utf-8"))
     assert result.stdout == results("export", folder / "a.json").output

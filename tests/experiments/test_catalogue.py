@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import replace
+from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
 
 from jaxcap.experiments import catalogue, keys
+from jaxcap.measure import settings
 from jaxcap.measure.experiment import Experiment
 
 EXPERIMENTS = catalogue()
+RECORDED = Path(__file__).parents[2] / "docs" / "recorded" / "amd-epyc"
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
@@ -36,3 +39,14 @@ def test_each_says_what_it_prepares(name: str) -> None:
     assert re.match(
         r"Prepare \S.*\.$", (EXPERIMENTS[name].prepare.__doc__ or "").partition("\n")[0]
     )
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_each_is_recorded_on_the_machine_whose_files_are_enough_for_a_site(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build from these files alone would end with a `NotRecordedError`."""
+    monkeypatch.setenv(settings.MACHINE, str(RECORDED))
+    results = experiment.run()
+    at = [result.parameters for result in results]
+    assert all(dict(point) in at for point in experiment.points)

@@ -24,6 +24,8 @@ from jaxcap.measure.worker import Task
 from jaxcap.results import ResultsError, ResultSet
 
 Run = Callable[..., ResultSet]
+# A parameter that no experiment has, so that a point with it is another one.
+OTHER_POINT = {"of another plan": True}
 
 
 class Machine:
@@ -192,6 +194,31 @@ def test_more_than_was_measured_is_measured(
     assert len(machine.measured) == 1 + is_measured
     wanted = plan.get("points", SUMS.points)
     assert [result.parameters for result in results] == list(map(dict, wanted))
+
+
+@pytest.mark.parametrize("changed", catalogue())
+@pytest.mark.parametrize(
+    "more",
+    [
+        lambda plan: {"processes": plan.processes + 1},
+        lambda plan: {"budget_s": 2 * plan.budget_s},
+        lambda plan: {"points": [*plan.points, {**plan.points[0], **OTHER_POINT}]},
+    ],
+    ids=["processes", "budget", "points"],
+)
+def test_a_larger_plan_is_measured_again_and_no_other(
+    more: Callable[[store.Plan], dict[str, Any]], changed: str, machine: Machine
+) -> None:
+    experiments = catalogue()
+    for experiment in experiments.values():
+        experiment.run()
+    machine.measured.clear()
+    larger = more(experiments[changed].plan())
+    for name, experiment in experiments.items():
+        experiment.run(**(larger if name == changed else {}))
+    assert [task.name for task in machine.measured] == [changed]
+    experiments[changed].run(**larger)
+    assert len(machine.measured) == 1
 
 
 def test_a_point_with_a_boolean_is_not_one_with_a_number() -> None:

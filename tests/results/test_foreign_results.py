@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jaxcap.cli import cli
-from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results import ResultsError, ResultSet, files
 
 SOUND: dict[str, Any] = json.loads(make_set(make_result(parameters={"size": 10})).model_dump_json())
 JSON = st.recursive(
@@ -83,6 +83,27 @@ def test_markup_is_a_name_like_any_other(tmp_path: Path) -> None:
     page = ResultSet.load(file)._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
+
+
+class CountedName(str):
+    """A name that counts how often it is compared with another."""
+
+    __slots__ = ()
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.comparisons += 1
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
+
+
+def test_the_work_for_an_object_grows_with_its_entries_and_not_with_their_square() -> None:
+    """A small file of 60,000 entries once kept its reader busy for more than a minute."""
+    pairs = [(CountedName(f"name {number}"), None) for number in range(1000)]
+    with pytest.raises(ValueError, match="two entries named 'name 7'"):
+        files._without_duplicates([*pairs, (CountedName("name 7"), None)])
+    assert CountedName.comparisons <= 2 * len(pairs)
 
 
 def test_files_that_are_too_large_are_not_read_to_their_end(

@@ -77,6 +77,23 @@ sys.path.insert(0, {str(ROOT / "docs" / "_ext")!r})
 extensions = ["jaxcap_docs.write"]
 html_math_renderer = "mathml"
 """
+# One inventory is there, and one can't be reached, in whose place comes an empty one.
+LINKING = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "docs" / "_ext")!r})
+extensions = ["jaxcap_docs.run.inventories"]
+intersphinx_timeout = 1
+intersphinx_mapping = {{
+    "near": ("https://near.example/", "near.inv"),
+    "far": ("http://127.0.0.1:9/", (None, {str(ROOT / "docs" / "offline.inv")!r})),
+}}
+"""
+NEAR = """\
+# Sphinx inventory version 1
+# Project: near
+# Version: 1
+near mod near.html
+"""
 # Some browsers give what is folded away a size; here, as in others, it has none.
 FOLDED = """
 <style>details:not([open]) > pre { display: none }</style>
@@ -130,6 +147,26 @@ def test_formulas_can_be_linked_and_a_wrong_one_is_named(tmp_path: Path) -> None
     assert "<code>\\nonsense</code>" in page
 
 
+@pytest.mark.parametrize("required", ["", "1"])
+def test_missing_inventories_are_named_once_and_end_a_build_that_is_published(
+    required: str, tmp_path: Path
+) -> None:
+    (tmp_path / "conf.py").write_text(LINKING, encoding="utf-8")
+    (tmp_path / "near.inv").write_text(NEAR, encoding="utf-8")
+    (tmp_path / "index.rst").write_text("Page\n====\n", encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "--no-color", "--fail-on-warning", ".", "out"]
+    variables = os.environ | {"JAXCAP_REQUIRE_INVENTORIES": required}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    lost = "pages have no links to the documentation of far, which can't be reached"
+    assert (done.stdout + done.stderr).count(lost) == 1
+    assert (done.returncode, (tmp_path / "out" / "index.html").exists()) == (
+        (1, False) if required else (0, True)
+    )
+    assert done.stderr.endswith("to build without these links\n" if required else "")
+
+
 def test_images_have_sizes_and_all_but_the_first_are_loaded_late(tmp_path: Path) -> None:
     Figure(figsize=(7, 3.5)).savefig(tmp_path / "wide.svg")
     page, warnings = build_page(tmp_path, IMAGES)
@@ -168,7 +205,7 @@ def made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
         start._forget_stale_outputs(tmp_path, tmp_path / "tutorials")
         is_made = not checksum.exists()
         checksum.touch()
-        start.on_builder_inited(SimpleNamespace())  # type: ignore[arg-type]
+        start.remember_outputs()
         return is_made
 
     assert build()
@@ -439,7 +476,6 @@ def test_the_end_of_a_build_is_in_one_place() -> None:
     app: Any = SimpleNamespace(connect=connect)
     finish.setup(app)
     assert [handler for _, handler in sorted(connected, key=itemgetter(0))] == [
-        start.on_build_finished,
         finish.on_build_finished,
         session_time.on_build_finished,
     ]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from jaxcap_docs.run import inventories
 from sites import ROOT
 
 PUBLISH = ROOT / ".github" / "publish.py"
@@ -239,6 +240,17 @@ def test_what_is_published_was_admitted_built_and_tested() -> None:
     *before, last = steps("test").splitlines()
     assert download in before
     assert last == "nox -s site"
+
+
+def test_no_site_is_published_without_links_to_other_documentation() -> None:
+    builds = [
+        step
+        for job in WORKFLOW["jobs"].values()
+        for step in job["steps"]
+        if "nox -s docs" in step.get("run", "")
+    ]
+    assert len(builds) == 2
+    assert all(step["env"][inventories.REQUIRED] == "1" for step in builds)
 
 
 def run_job(job: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -22,13 +22,13 @@ from jaxcap_docs.run import session_time, start
 
 def setup(app: Sphinx) -> None:
     """Act before sphinx-gallery, which raises if a tutorial failed, and once more after all others."""
-    app.connect("build-finished", start.on_build_finished, priority=0)
-    app.connect("build-finished", on_build_finished, priority=1)
+    app.connect("build-finished", on_build_finished, priority=0)
     app.connect("build-finished", session_time.on_build_finished, priority=1000)
 
 
 def on_build_finished(app: Sphinx, exception: Exception | None) -> None:
-    """Complete the site unless the build failed."""
+    """Let others measure, and complete the site unless the build failed."""
+    start.release_lock()
     gc.freeze()  # or Python would look through all objects once more as it ends
     if exception is not None or app.builder.format != "html":
         return

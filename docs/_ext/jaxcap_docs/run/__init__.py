@@ -6,13 +6,23 @@ saves its figures, and `limits` stops a script that takes too long or prints too
 completes what sphinx-gallery wrote, and `session_time` says which part of it all was measuring.
 `outputs` runs exercises and commands when their pages are read, unless it has kept their
 outputs, and `ahead` lets exercises run a little earlier, beside the reading of other pages.
+`inventories` says to which other documentation no page can link.
 """
 
 from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from jaxcap_docs.run import ahead, gallery, limits, outputs, playback, session_time, start
+from jaxcap_docs.run import (
+    ahead,
+    gallery,
+    inventories,
+    limits,
+    outputs,
+    playback,
+    session_time,
+    start,
+)
 
 
 def setup(app: Sphinx) -> None:
@@ -23,8 +33,14 @@ def setup(app: Sphinx) -> None:
     limits.limit_output()
     session_time.listen()
     playback.install()
+    inventories.setup(app)
     app.connect("config-inited", start.on_config_inited)
     app.connect("builder-inited", outputs.on_builder_inited)
     app.connect("env-before-read-docs", ahead.on_env_before_read_docs)
-    app.connect("builder-inited", gallery.on_builder_inited, priority=900)  # after sphinx-gallery
-    app.connect("builder-inited", start.on_builder_inited, priority=901)
+    app.connect("builder-inited", on_builder_inited, priority=900)  # after sphinx-gallery
+
+
+def on_builder_inited(app: Sphinx) -> None:
+    """Complete what sphinx-gallery wrote, and remember what it was made from."""
+    gallery.complete(app)
+    start.remember_outputs()

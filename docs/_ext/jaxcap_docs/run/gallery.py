@@ -19,7 +19,7 @@ from jaxcap_docs.sources import write_if_changed
 DATES = BUILD / "dates.json"
 
 
-def on_builder_inited(app: Sphinx) -> None:
+def complete(app: Sphinx) -> None:
     """Remove Sphinx's roles from notebooks, and make thumbnails smaller."""
     tutorials = Path(app.srcdir, "tutorials")
     for path in tutorials.glob("*/*.ipynb"):

@@ -41,7 +41,7 @@ def on_config_inited(app: Sphinx, config: Config) -> None:
     _forget_stale_outputs(Path(app.srcdir).parent / "gallery", Path(app.srcdir, "tutorials"))
 
 
-def on_build_finished(_: Sphinx, __: Exception | None) -> None:
+def release_lock() -> None:
     """Let other builds and recordings measure."""
     _lock.close()
 
@@ -53,7 +53,7 @@ def _runs_scripts(config: Config) -> bool:
     return runs_tutorials or config.nb_execution_mode != "off"  # exercises measure as well
 
 
-def on_builder_inited(_: Sphinx) -> None:
+def remember_outputs() -> None:
     """Remember what the outputs were made from, now that all scripts have run or been played back."""
     write_atomically(OUTPUTS, json.dumps(_current))
 

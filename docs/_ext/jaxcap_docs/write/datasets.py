@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from docutils import nodes
 from sphinx.application import Sphinx
 
 from jaxcap.experiments import catalogue
@@ -65,16 +64,9 @@ ABOUT_ALL = {
 }
 
 
-def setup(app: Sphinx) -> None:
-    """Describe the files of a page in its head."""
-    app.connect("html-page-context", on_html_page_context)
-
-
-def on_html_page_context(
-    app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Add the dataset of a page, if it has one."""
-    if doctree is not None and (dataset := dataset_of(app, page)):
+def describe(app: Sphinx, page: str, context: dict[str, Any]) -> None:
+    """Add the dataset of a page to its head, if it has one."""
+    if dataset := dataset_of(app, page):
         context["metatags"] += json_script(dataset, "application/ld+json")
 
 

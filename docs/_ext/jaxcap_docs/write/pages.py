@@ -32,10 +32,9 @@ logger = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> None:
-    """Complete each page, and render formulas for ``html_math_renderer = "mathml"``."""
+    """Complete images, and render formulas for ``html_math_renderer = "mathml"``."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("doctree-resolved", on_doctree_resolved)
-    app.connect("html-page-context", on_html_page_context)
 
 
 def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
@@ -57,13 +56,13 @@ def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
             image["loading"] = "lazy"
 
 
-def on_html_page_context(
-    app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Add the topics of a page and its scripts, and say what the heads of its tables head."""
+def add_topics(page: str, context: dict[str, Any]) -> None:
+    """Add the topics of a page."""
     context["topics"] = {topic: nodes.make_id(topic) for topic in PAGES.get(page, ())}
-    if doctree is None:
-        return
+
+
+def complete(app: Sphinx, context: dict[str, Any]) -> None:
+    """Add the scripts that a page needs, and say what the heads of its tables head."""
     for script, sign in SCRIPTS.items():
         if sign in context["body"]:
             app.add_js_file(script, loading_method="defer")

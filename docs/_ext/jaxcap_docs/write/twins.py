@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
-from docutils import nodes
 from markdownify import ATX, MarkdownConverter
 from sphinx.application import Sphinx
 
@@ -25,19 +24,8 @@ MARKUP = re.compile(r"[\\`*\[\]<|]|\b_|_\b|&(?=[#\w]+;)")
 INTERVAL = re.compile(r"\([^()]* interval (?P<ends>[^()]+?)(, [^()]*process[^()]*)?\)")
 
 
-def setup(app: Sphinx) -> None:
-    """Write twins while pages are written, so that those of unchanged pages stay."""
-    app.connect(
-        "html-page-context", on_html_page_context, priority=900
-    )  # when the page is complete
-
-
-def on_html_page_context(
-    app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def write(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     """Write the twin of a page beside it, and let the page's head name it."""
-    if doctree is None:
-        return
     path = Path(app.outdir, twin_of(app, page))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(as_markdown(context["body"]), encoding="utf-8")
