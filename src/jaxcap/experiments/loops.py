@@ -16,6 +16,12 @@ from jaxcap.measure.sampling import Variants
 PYTHON, FORI, SCAN, WHILE = "Python loop", "fori_loop", "scan", "while_loop"
 UNROLL = 10
 SCAN_UNROLLED = f"scan, unroll={UNROLL}"
+GRADIENT = "gradient"
+GRADIENT_PYTHON, GRADIENT_FORI, GRADIENT_SCAN = (
+    f"{GRADIENT}, {name}" for name in (PYTHON, FORI, SCAN)
+)
+# Steps of the gradients. XLA may need minutes to compile that of a few hundred unrolled steps.
+DIFFERENTIATED = 100
 VMAP, MAP = "vmap", "lax.map"
 BATCH = 10
 MAP_OF_BATCHES = f"lax.map, batch_size={BATCH}"
@@ -29,7 +35,10 @@ def start(count: int) -> pendulum.State:
 
 
 def prepare(steps: int) -> Variants:
-    """Prepare ``steps`` steps of ten pendulums, in float32, with the number of steps compiled in."""
+    """Prepare ``steps`` steps of ten pendulums, in float32, with the number of steps compiled in.
+
+    A hundred steps have gradients as well.
+    """
     ways: dict[str, Callable[..., pendulum.State]] = {
         PYTHON: pendulum.in_python,
         FORI: pendulum.in_fori_loop,
@@ -38,6 +47,13 @@ def prepare(steps: int) -> Variants:
         WHILE: pendulum.in_while_loop,
     }
     state = start(10)
+    if steps == DIFFERENTIATED:
+        for name, gradient in (
+            (PYTHON, GRADIENT_PYTHON),
+            (FORI, GRADIENT_FORI),
+            (SCAN, GRADIENT_SCAN),
+        ):
+            ways[gradient] = partial(pendulum.slopes, ways[name])
     return {
         name: partial(jax.jit(way, static_argnames="steps"), state, steps=steps)
         for name, way in ways.items()
@@ -65,10 +81,11 @@ LOOPS = Experiment(
     name="loops",
     title="The same steps in five loops",
     prepare=prepare,
-    quick=grid(steps=(1, 10, 100, 400)),
-    full=grid(steps=(1, 10, 100, 1000)),
+    quick=grid(steps=(10, DIFFERENTIATED, 300)),
+    full=grid(steps=(10, DIFFERENTIATED, 1000)),
 )
-#: A mapped loop goes on until all of its batch are done.
+#: A mapped loop goes on until all of its batch are done. A GPU takes the same hundred, because
+#: ``jax.lax.map`` starts the kernels of each by themselves.
 MAPPED = Experiment(
     name="mapped_loops",
     title="Loops of different lengths, mapped",

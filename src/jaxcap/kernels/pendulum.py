@@ -7,6 +7,8 @@ swing takes 2π.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -57,6 +59,11 @@ def in_while_loop(state: State, steps: Array | int) -> State:
 
     last, _ = jax.lax.while_loop(has_steps_left, body, (state, 0))
     return last
+
+
+def slopes(loop: Callable[..., State], state: State, steps: int) -> State:
+    """Differentiate the sum of the last angles with respect to the angles and speeds at the start."""
+    return jax.grad(lambda state: loop(state, steps=steps)[0].sum())(state)
 
 
 def steps_to_bottom(angle: Array) -> Array:
