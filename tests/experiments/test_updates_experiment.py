@@ -92,7 +92,7 @@ def test_all_libraries_compute_the_same(function: str) -> None:
         result = call()  # what is written in place stays the same
         values = result.values if function == SORT and name == PYTORCH else result
         np.testing.assert_allclose(
-            np.array(values), expected, rtol=0, atol=size * 4 * 6e-8, err_msg=name
+            np.asarray(values), expected, rtol=0, atol=size * 4 * 6e-8, err_msg=name
         )
 
 

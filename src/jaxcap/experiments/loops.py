@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import jax
@@ -17,9 +17,7 @@ PYTHON, FORI, SCAN, WHILE = "Python loop", "fori_loop", "scan", "while_loop"
 UNROLL = 10
 SCAN_UNROLLED = f"scan, unroll={UNROLL}"
 GRADIENT = "gradient"
-GRADIENT_PYTHON, GRADIENT_FORI, GRADIENT_SCAN = (
-    f"{GRADIENT}, {name}" for name in (PYTHON, FORI, SCAN)
-)
+GRADIENT_PYTHON, GRADIENT_SCAN = f"{GRADIENT}, {PYTHON}", f"{GRADIENT}, {SCAN}"
 # Steps of the gradients. XLA may need minutes to compile that of a few hundred unrolled steps.
 DIFFERENTIATED = 100
 VMAP, MAP = "vmap", "lax.map"
@@ -34,26 +32,30 @@ def start(count: int) -> pendulum.State:
     return jnp.linspace(0.1, 3.0, count), jnp.zeros(count)
 
 
+WAYS: dict[str, Callable[..., pendulum.State]] = {
+    PYTHON: pendulum.in_python,
+    FORI: pendulum.in_fori_loop,
+    SCAN: pendulum.in_scan,
+    SCAN_UNROLLED: partial(pendulum.in_scan, unroll=UNROLL),
+    WHILE: pendulum.in_while_loop,
+}
+SLOPES: dict[str, Callable[..., pendulum.State]] = {
+    f"{GRADIENT}, {name}": partial(pendulum.slopes, WAYS[name]) for name in (PYTHON, FORI, SCAN)
+}
+
+
 def prepare(steps: int) -> Variants:
     """Prepare ``steps`` steps of ten pendulums, in float32, with the number of steps compiled in.
 
     A hundred steps have gradients as well.
     """
-    ways: dict[str, Callable[..., pendulum.State]] = {
-        PYTHON: pendulum.in_python,
-        FORI: pendulum.in_fori_loop,
-        SCAN: pendulum.in_scan,
-        SCAN_UNROLLED: partial(pendulum.in_scan, unroll=UNROLL),
-        WHILE: pendulum.in_while_loop,
-    }
+    ways = WAYS | SLOPES if steps == DIFFERENTIATED else WAYS
+    return compiled(ways, steps)
+
+
+def compiled(ways: Mapping[str, Callable[..., pendulum.State]], steps: int) -> Variants:
+    """Compile ways to take ``steps`` steps of ten pendulums."""
     state = start(10)
-    if steps == DIFFERENTIATED:
-        for name, gradient in (
-            (PYTHON, GRADIENT_PYTHON),
-            (FORI, GRADIENT_FORI),
-            (SCAN, GRADIENT_SCAN),
-        ):
-            ways[gradient] = partial(pendulum.slopes, ways[name])
     return {
         name: partial(jax.jit(way, static_argnames="steps"), state, steps=steps)
         for name, way in ways.items()
