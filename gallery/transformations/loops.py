@@ -171,8 +171,8 @@ Table(
 )
 
 # %%
-# Which stage takes the largest part? XLA doesn't only translate: it also looks for operations that
-# it can merge, as you will see below.
+# If compiling takes the largest part, that is because XLA doesn't only translate: it also looks for
+# operations that it can merge, as you will see below.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
@@ -185,6 +185,8 @@ results = experiments.LOOPS.run(budget_s=0.03)
 plain = results.subset(
     r for r in results if experiments.GRADIENT not in r.variant
 )
+
+# %%
 _ = figures.scaling(
     plain,
     x="steps",
@@ -203,11 +205,16 @@ for loop in (PYTHON, SCAN):
     )
     growth[loop] = np.log(many / few) / np.log(longest / 100)
 
+grows_unrolled, grows_rolled = (
+    f"{growth[loop]:.1f}" for loop in (PYTHON, SCAN)
+)
+
 # %%
 # A time that grows like a power of the length is a straight line on these axes, and its slope is
 # the exponent: 0 if the length doesn't matter, 1 if twice as many steps take twice as long, and
-# more if they take longer than that. From a hundred steps to the longest loop, the exponent was
-# :measured:`grows_unrolled` for Python's loop and :measured:`grows_rolled` for the scan.
+# more if they take longer than that. In between, a fixed time adds to one that grows. From a
+# hundred steps to the longest loop, the exponent was :measured:`grows_unrolled` for Python's loop
+# and :measured:`grows_rolled` for the scan.
 #
 # Unrolling saves the counting, not the kernels
 # ---------------------------------------------
@@ -350,8 +357,8 @@ print(f"{slope:.4f}")
 # %%
 # What does a gradient cost? It goes through the loop forwards, where it also stores what the way
 # back needs, and then backwards, with about as much arithmetic in each step. So would you guess
-# that it takes twice as long as the loop alone, or longer? And is unrolling a better idea here?
-# These are derivatives of all last angles, with respect to where ten pendulums start:
+# that it takes twice as long as the loop alone, or longer? And does it pay to unroll here? This
+# function differentiates the last angles of ten pendulums, each by its first:
 Source(pendulum.slopes)
 
 # %%
@@ -359,6 +366,13 @@ gradients = results.subset(
     r for r in results.select(steps=100) if experiments.GRADIENT in r.variant
 )
 gradients
+
+# %%
+backwards = results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=100)
+unrolled_gradient = gradients.speedup(
+    experiments.GRADIENT_PYTHON, over=experiments.GRADIENT_SCAN
+)
+first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 
 # %%
 # For a scan, the gradient was :measured:`backwards than the scan alone`. With Python's loop it was
@@ -442,14 +456,6 @@ unrolled, some_unrolled = (
 )
 one_upright = mapping_pays.estimate
 all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
-grows_unrolled, grows_rolled = (
-    f"{growth[loop]:.1f}" for loop in (PYTHON, SCAN)
-)
-backwards = results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=100)
-unrolled_gradient = gradients.speedup(
-    experiments.GRADIENT_PYTHON, over=experiments.GRADIENT_SCAN
-)
-first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 
 # %%
 # The first call of a hundred steps took :measured:`first_python` with Python's loop and

@@ -368,6 +368,8 @@ by_scatter = scatter_pays.estimate
 to_bincount = sums.speedup(
     experiments.SCATTER, over=experiments.BINCOUNT, groups=1000
 )
+
+# %%
 gather_ten = reads.speedup(
     experiments.INDEXING, over=experiments.PRODUCT, groups=10
 )

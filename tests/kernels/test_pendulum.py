@@ -105,14 +105,10 @@ def test_slopes_are_those_of_each_pendulum_alone(loop: Loop) -> None:
         return np.asarray(angle)
 
     with jax.enable_x64(True):
-        by_angle, by_speed = slopes(loop, (jnp.asarray(angle), jnp.asarray(speed)), 50)
+        found = slopes(loop, (jnp.asarray(angle), jnp.asarray(speed)), 50)
     small = 1e-5
-    differences = (
-        last_angles(angle + small, speed) - last_angles(angle - small, speed),
-        last_angles(angle, speed + small) - last_angles(angle, speed - small),
-    )
-    for slope, difference in zip((by_angle, by_speed), differences, strict=True):
-        np.testing.assert_allclose(slope, difference / (2 * small), rtol=1e-8)
+    difference = last_angles(angle + small, speed) - last_angles(angle - small, speed)
+    np.testing.assert_allclose(found, difference / (2 * small), rtol=1e-8)
 
 
 def test_a_while_loop_has_a_derivative_forwards_only() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +40,7 @@ WAYS: dict[str, Callable[..., pendulum.State]] = {
     SCAN_UNROLLED: partial(pendulum.in_scan, unroll=UNROLL),
     WHILE: pendulum.in_while_loop,
 }
-SLOPES: dict[str, Callable[..., pendulum.State]] = {
+SLOPES: dict[str, Callable[..., Array]] = {
     f"{GRADIENT}, {name}": partial(pendulum.slopes, WAYS[name]) for name in (PYTHON, FORI, SCAN)
 }
 
@@ -49,11 +50,11 @@ def prepare(steps: int) -> Variants:
 
     A hundred steps have gradients as well.
     """
-    ways = WAYS | SLOPES if steps == DIFFERENTIATED else WAYS
-    return compiled(ways, steps)
+    variants = compiled(WAYS, steps)
+    return variants | compiled(SLOPES, steps) if steps == DIFFERENTIATED else variants
 
 
-def compiled(ways: Mapping[str, Callable[..., pendulum.State]], steps: int) -> Variants:
+def compiled(ways: Mapping[str, Callable[..., Any]], steps: int) -> Variants:
     """Compile ways to take ``steps`` steps of ten pendulums."""
     state = start(10)
     return {

@@ -61,9 +61,10 @@ def in_while_loop(state: State, steps: Array | int) -> State:
     return last
 
 
-def slopes(loop: Callable[..., State], state: State, steps: int) -> State:
-    """Differentiate the sum of the last angles with respect to the angles and speeds at the start."""
-    return jax.grad(lambda state: loop(state, steps=steps)[0].sum())(state)
+def slopes(loop: Callable[..., State], state: State, steps: int) -> Array:
+    """Differentiate the last angles, each with respect to its angle at the start."""
+    angle, speed = state
+    return jax.grad(lambda angle: loop((angle, speed), steps=steps)[0].sum())(angle)
 
 
 def steps_to_bottom(angle: Array) -> Array:
