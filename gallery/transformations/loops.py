@@ -211,8 +211,8 @@ grows_unrolled, grows_rolled = (
 
 # %%
 # A time that grows like a power of the length is a straight line on these axes, and its slope is
-# the exponent: 0 if the length doesn't matter, 1 if twice as many steps take twice as long, and
-# more if they take longer than that. In between, a fixed time adds to one that grows. From a
+# the exponent. That is 0 if the length doesn't matter, 1 if twice as many steps take twice as long,
+# and more if they take longer than that. In between, a fixed time adds to one that grows. From a
 # hundred steps to the longest loop, the exponent was :measured:`grows_unrolled` for Python's loop
 # and :measured:`grows_rolled` for the scan.
 #

@@ -79,7 +79,7 @@ def test_all_libraries_compute_the_same(function: str) -> None:
     x, places = rng.standard_normal(size, dtype=np.float32), rng.permutation(size)
     back = np.empty(size, int)
     back[places] = np.arange(size)
-    expected = {
+    expected: Any = {
         GATHER: [x[i] for i in places],
         SET: x[back],
         ADD: x[back],

@@ -47,7 +47,9 @@ def test_many_elements_change_at_once() -> None:
     places, values = np.array([5, 2]), np.array([-1, -2], np.float32)
     expected = numbers()
     expected[5], expected[2] = -1, -2
-    np.testing.assert_array_equal(change(jnp.asarray(numbers()), places, values), expected)
+    np.testing.assert_array_equal(
+        change(jnp.asarray(numbers()), jnp.asarray(places), jnp.asarray(values)), expected
+    )
     np.testing.assert_array_equal(change_in_place(numbers(), places, values), expected)
 
 

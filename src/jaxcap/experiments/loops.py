@@ -50,8 +50,8 @@ def prepare(steps: int) -> Variants:
 
     A hundred steps have gradients as well.
     """
-    variants = compiled(WAYS, steps)
-    return variants | compiled(SLOPES, steps) if steps == DIFFERENTIATED else variants
+    slopes = compiled(SLOPES, steps) if steps == DIFFERENTIATED else {}
+    return {**compiled(WAYS, steps), **slopes}
 
 
 def compiled(ways: Mapping[str, Callable[..., Any]], steps: int) -> Variants:

@@ -157,12 +157,12 @@ def _by_pytorch(x: updates.Vector, places: updates.Indices) -> dict[str, Callabl
     from jaxcap.kernels import updates_torch
 
     on_gpu = jax.default_backend() == "gpu" and torch.cuda.is_available()
-    inputs = [torch.tensor(array, device="cuda" if on_gpu else "cpu") for array in (x, places)]
-    numbers = inputs[0]
+    device = "cuda" if on_gpu else "cpu"
+    numbers, at = torch.tensor(x, device=device), torch.tensor(places, device=device)
     return {
-        GATHER: partial(torch.index_select, numbers, 0, inputs[1]),
-        SET: partial(updates_torch.change_in_place, numbers.clone(), inputs[1], numbers),
-        ADD: partial(updates_torch.sums_by_index_add, *inputs, x.size),
+        GATHER: partial(torch.index_select, numbers, 0, at),
+        SET: partial(updates_torch.change_in_place, numbers.clone(), at, numbers),
+        ADD: partial(updates_torch.sums_by_index_add, numbers, at, x.size),
         SORT: partial(torch.sort, numbers),
         ARGSORT: partial(torch.argsort, numbers, stable=True),
         CUMSUM: partial(torch.cumsum, numbers, 0),

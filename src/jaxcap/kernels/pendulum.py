@@ -64,7 +64,8 @@ def in_while_loop(state: State, steps: Array | int) -> State:
 def slopes(loop: Callable[..., State], state: State, steps: int) -> Array:
     """Differentiate the last angles, each with respect to its angle at the start."""
     angle, speed = state
-    return jax.grad(lambda angle: loop((angle, speed), steps=steps)[0].sum())(angle)
+    result: Array = jax.grad(lambda angle: loop((angle, speed), steps=steps)[0].sum())(angle)
+    return result
 
 
 def steps_to_bottom(angle: Array) -> Array:
