@@ -183,7 +183,8 @@ print("the same:", bool((fast == exact_32).all()))
 # ------------------------
 # A format of 16 bits has half as many bytes to fetch. But arithmetic gets faster only if the device
 # has instructions for short numbers, and if the compiler uses them. How do you expect the formats
-# to rank in a product of matrices? And what will the longer result cost?
+# to rank in a product of matrices? And what will the longer result cost? (So far, we have run this
+# page on CPUs only. A GPU may well rank the formats in another order.)
 results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
 products

@@ -310,12 +310,17 @@ for number in range(301):
 # compile?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
+mesh = jax.make_mesh((1,), ("devices",))
+on_mesh = jax.device_put(x, jax.NamedSharding(mesh, jax.P()))
+
+# %%
 calls = {
     "the first call": lambda: multiply(x, 2.0),
     "another number": lambda: multiply(x, 3.0),
     "another length": lambda: multiply(longer, 2.0),
     "an integer": lambda: multiply(x, 2),
     "NumPy's number": lambda: multiply(x, np.float32(2)),
+    "on a mesh": lambda: multiply(on_mesh, 2.0),
     "jit of a lambda": lambda: jax.jit(lambda x: 2 * x)(x),
 }
 
@@ -346,11 +351,16 @@ logger.handlers = before
 
 # %%
 # ``another number`` doesn't appear, because that call didn't compile: the program takes any number
-# of the same type. A Python number has a *weak* type, which `gives way to that of the array
-# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__. The integer is of another type
-# than the float, and NumPy's number has a type that isn't weak, so each of them needs a program.
-# And the last call makes a new lambda every time that it runs. JAX's guide to `slow compilation
-# <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
+# of the same type. A Python number has a *weak* type, which
+# `gives way to that of the array <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__.
+# The integer is of another type than the float, and NumPy's number has a type that isn't weak, so
+# each of them needs a program. The array on a mesh has the same numbers on the same device, but
+# since `JAX 0.5.1 <https://docs.jax.dev/en/latest/changelog.html#jax-0-5-1-feb-24-2025>`__, JAX
+# traces a function anew for an array with a named sharding. Older releases reused the trace of the
+# array without one, so after an update, a program that mixes the two may trace more often. And the
+# last call makes a new lambda every time that it runs. JAX's guide to
+# `slow compilation <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has
+# more reasons, and
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
 # for changing shapes.
 #

@@ -39,7 +39,7 @@ import numpy as np
 
 from jaxcap.experiments import loops as experiments
 
-ways = experiments.prepare(steps=100)
+ways = experiments.compiled(experiments.WAYS, steps=100)
 angle, speed = np.asarray(experiments.start(10), np.float64)
 for _ in range(100):
     speed = speed - pendulum.STEP * np.sin(angle)
@@ -171,20 +171,24 @@ Table(
 )
 
 # %%
-# With many steps, the time of each stage grows with their number. Compiling usually takes the
-# largest part, because XLA doesn't only translate: it also looks for operations that it can merge,
-# as you will see below.
+# If compiling takes the largest part, that is because XLA doesn't only translate: it also looks for
+# operations that it can merge, as you will see below.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
-# there are ten steps in it? Fresh processes measure all five loops, each with nothing compiled
-# before:
+# there are ten steps in it? And if the steps are ten times as many, do you expect a first call to
+# take ten times as long? Fresh processes measure all five loops, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
 results = experiments.LOOPS.run(budget_s=0.03)
+plain = results.subset(
+    r for r in results if experiments.GRADIENT not in r.variant
+)
+
+# %%
 _ = figures.scaling(
-    results,
+    plain,
     x="steps",
     value="first_call",
     label="time of the first call\n(lower is better)",
@@ -192,17 +196,37 @@ _ = figures.scaling(
 )
 
 # %%
+longest = max(result.parameters["steps"] for result in plain)
+growth = {}
+for loop in (PYTHON, SCAN):
+    few, many = (
+        plain.only(loop, steps=steps).first_call.value
+        for steps in (100, longest)
+    )
+    growth[loop] = np.log(many / few) / np.log(longest / 100)
+
+grows_unrolled, grows_rolled = (
+    f"{growth[loop]:.1f}" for loop in (PYTHON, SCAN)
+)
+
+# %%
+# A time that grows like a power of the length is a straight line on these axes, and its slope is
+# the exponent. That is 0 if the length doesn't matter, 1 if twice as many steps take twice as long,
+# and more if they take longer than that. In between, a fixed time adds to one that grows. From a
+# hundred steps to the longest loop, the exponent was :measured:`grows_unrolled` for Python's loop
+# and :measured:`grows_rolled` for the scan.
+#
 # Unrolling saves the counting, not the kernels
 # ---------------------------------------------
 # Now for all later calls. A loop has to count its rounds and to check whether it is done. An
 # unrolled program needn't, and the compiler sees all of its steps at once. So is the longer program
 # faster? Here are a hundred steps first, and then all lengths:
-hundred = results.select(steps=100)
+hundred = plain.select(steps=100)
 hundred
 
 # %%
 _ = figures.scaling(
-    results,
+    plain,
     x="steps",
     over=SCAN,
     about=PYTHON,
@@ -329,6 +353,32 @@ _, slope = jax.jvp(
     partial(last_angle, pendulum.in_while_loop), (1.0,), (1.0,)
 )
 print(f"{slope:.4f}")
+
+# %%
+# What does a gradient cost? It goes through the loop forwards, where it also stores what the way
+# back needs, and then backwards, with about as much arithmetic in each step. So would you guess
+# that it takes twice as long as the loop alone, or longer? And does it pay to unroll here? This
+# function differentiates the last angles of ten pendulums, each by its first:
+Source(pendulum.slopes)
+
+# %%
+gradients = results.subset(
+    r for r in results.select(steps=100) if experiments.GRADIENT in r.variant
+)
+gradients
+
+# %%
+backwards = results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=100)
+unrolled_gradient = gradients.speedup(
+    experiments.GRADIENT_PYTHON, over=experiments.GRADIENT_SCAN
+)
+first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
+
+# %%
+# For a scan, the gradient was :measured:`backwards than the scan alone`. With Python's loop it was
+# :measured:`unrolled_gradient than with a scan`, and its first call took
+# :measured:`first_gradient`. Compare that with the scan's before you unroll what you differentiate,
+# because the compiler has both directions to look through.
 
 
 # %%

@@ -7,7 +7,8 @@ million, that sounds wasteful. JAX's documentation reassures you: inside a compi
 updates `are guaranteed to be applied in-place
 <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. What is that guarantee
 worth? This page finds out which updates copy the array, and which don't. Then it changes many
-elements at once: by adding at repeated indices, by summing groups, and by sorting.
+elements at once: by adding at repeated indices, by summing groups, and by sorting, beside NumPy and
+PyTorch.
 """
 
 # %%
@@ -257,7 +258,8 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 # one for each value *and* group, most of them of a zero, but it needs no indices. Up to how many
 # groups might that pay? All ways sum ten thousand values, and so do the two functions that you
 # would use in NumPy, ``np.add.at`` and ``np.bincount``:
-sums = experiments.SUMS.run(budget_s=0.03)
+by_group = experiments.GROUPS.run(budget_s=0.03)
+sums = by_group.subset(r for r in by_group if "of" not in r.parameters)
 _ = figures.scaling(
     sums,
     x="groups",
@@ -280,6 +282,37 @@ scatter_pays = claim(
 scatter_pays
 
 # %%
+# The same matrix turns a gather into a product: in each row, it multiplies the table's entry for
+# the group by one, and all others by zero.
+Source(updates.read, updates.read_by_product)
+
+# %%
+# Adding at an index is a reading, an addition and a writing, and a gather only reads. Do you expect
+# the product to come closer to a gather than to a scatter? Ten thousand times, each way reads the
+# entry of a random group:
+reads = by_group.select(of=experiments.READ)
+reads
+
+# %%
+gather_pays = claim(
+    "from a table of a thousand groups, indexing reads faster than a product "
+    "with a matrix of ones and zeros",
+    by_group,
+    speedup_of(
+        experiments.INDEXING,
+        over=experiments.PRODUCT,
+        of=experiments.READ,
+        groups=1000,
+    ),
+)
+gather_pays
+
+# %%
+# With ten groups, indexing was :measured:`gather_ten than the product`, and with a thousand
+# :measured:`by_gather than the product`. A product touches each entry of a matrix that has a row
+# for each value and a column for each group. Neither a gather nor a scatter has such a matrix, so
+# you need a reason to use one, such as a device whose products are much quicker than its indexing.
+#
 # Sorts and running sums depend on the library
 # --------------------------------------------
 # A gather treats each index by itself. A sort or a running sum can't, because the place of a
@@ -287,33 +320,62 @@ scatter_pays
 # JAX's sort is
 # `an operation of XLA <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
 # NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
-# instructions of common processors. Which of the two is ahead, with a hundred thousand numbers?
+# instructions of common processors. So where do you expect the libraries to differ more, in the
+# functions that take indices or in those that sort? PyTorch takes part where it is installed. With
+# indices, it reads, writes and adds like this::
+#
+#     torch.index_select(x, 0, places)
+#     x.index_put_((places,), values)
+#     torch.zeros(count).index_add_(0, places, values)
+#
+# All indices are in random order, and each library sets elements of an array of its own:
 from jaxcap.results.tables import Table
 
-ordering = experiments.ORDERING.run(budget_s=0.05)
+many = experiments.MANY.run(budget_s=0.03)
+hundred_thousand = many.select(size=100_000)
+libraries = sorted(hundred_thousand.variants)
 rows = []
-for name in experiments.FUNCTIONS:
-    by_numpy, by_jax = f"np.{name}", f"jnp.{name}"
-    times = [ordering.only(way).time.short for way in (by_numpy, by_jax)]
-    ratio = ordering.speedup(by_jax, over=by_numpy)
-    rows.append((name, *times, ratio.words))
-columns = ("function", "NumPy", "JAX", "JAX compared with NumPy")
+for function in experiments.FUNCTIONS:
+    part = hundred_thousand.select(function=function)
+    times = [part.only(library).time.short for library in libraries]
+    ratio = part.speedup(experiments.JAX, over=experiments.NUMPY)
+    rows.append((function, *times, ratio.words))
+columns = ("function", *libraries, "JAX compared with NumPy")
 Table("A hundred thousand numbers", columns, rows)
 
 # %%
 numpy_sorts_faster = claim(
     "NumPy sorts a hundred thousand numbers faster than JAX",
-    ordering,
-    speedup_of("np.sort", over="jnp.sort"),
+    many,
+    speedup_of(
+        experiments.NUMPY,
+        over=experiments.JAX,
+        function=experiments.SORT,
+        size=100_000,
+    ),
 )
 numpy_sorts_faster
 
 # %%
+apart = {
+    function: abs(
+        np.log(
+            hundred_thousand.speedup(
+                experiments.JAX, over=experiments.NUMPY, function=function
+            ).value
+        )
+    )
+    for function in experiments.FUNCTIONS
+}
+furthest = max(apart, key=apart.get)
+
+# %%
+# JAX and NumPy were furthest apart in :measured:`furthest`. Was your guess among indices or sorts?
 # JAX's sort was :measured:`sort_in_jax than NumPy's`. For ``argsort``, which returns indices, it
-# matters what happens to equal numbers. By default, `JAX's argsort
-# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__ keeps them in their order,
-# and we asked NumPy's to do the same. Before you sort in JAX, ask whether you have to: sums by
-# group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
+# matters what happens to equal numbers. By default,
+# `JAX's argsort <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__ keeps them
+# in their order, and we asked the other two to do the same. Before you sort in JAX, ask whether you
+# have to: sums by group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
 #
 # Takeaway
 # --------
@@ -326,7 +388,15 @@ by_scatter = scatter_pays.estimate
 to_bincount = sums.speedup(
     experiments.SCATTER, over=experiments.BINCOUNT, groups=1000
 )
-sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
+
+# %%
+gather_ten = reads.speedup(
+    experiments.INDEXING, over=experiments.PRODUCT, groups=10
+)
+by_gather = gather_pays.estimate
+sort_in_jax = hundred_thousand.speedup(
+    experiments.JAX, over=experiments.NUMPY, function=experiments.SORT
+)
 
 # %%
 # Without ``jit``, an update copies the array. With it, the update can write in place if the
@@ -338,7 +408,8 @@ sort_in_jax = ordering.speedup("jnp.sort", over="np.sort")
 # ``memory_analysis``.
 #
 # To sum by group, use ``.at[].add`` or ``segment_sum``: with a thousand groups, that was
-# :measured:`by_scatter than a product`.
+# :measured:`by_scatter than a product`. To read by group, index: from a table of a thousand, that
+# was :measured:`by_gather than a product`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.

@@ -7,12 +7,16 @@ import pytest
 
 from jaxcap.experiments.loops import (
     ALIKE,
+    DIFFERENTIATED,
+    GRADIENT_PYTHON,
     LOOPS,
     MAPPED,
     ONE_UPRIGHT,
     PYTHON,
+    SLOPES,
     VMAP,
     angles,
+    compiled,
     prepare,
     prepare_mapped,
 )
@@ -25,6 +29,18 @@ def test_all_loops_agree(steps: int) -> None:
     assert expected.shape == (2, 10)
     for way in ways.values():
         np.testing.assert_allclose(np.array(way()), expected, rtol=0, atol=(steps + 1) * 1e-6)
+
+
+def test_all_gradients_agree() -> None:
+    ways = compiled(SLOPES, steps=25)
+    expected = np.array(ways[GRADIENT_PYTHON]())
+    assert expected.shape == (10,)
+    for way in ways.values():
+        np.testing.assert_allclose(np.array(way()), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_only_a_hundred_steps_have_gradients() -> None:
+    assert set(prepare(DIFFERENTIATED)) == set(prepare(25)) | set(SLOPES)
 
 
 @pytest.mark.parametrize("starts", [ALIKE, ONE_UPRIGHT])

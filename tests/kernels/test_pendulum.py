@@ -19,6 +19,7 @@ from jaxcap.kernels.pendulum import (
     in_python,
     in_scan,
     in_while_loop,
+    slopes,
     steps_to_bottom,
 )
 
@@ -91,6 +92,23 @@ def test_gradients_agree_with_differences(loop: Loop) -> None:
         slope = float(jax.grad(last_angle)(jnp.asarray(1.0)))
         high, low = (float(last_angle(jnp.asarray(x))) for x in (1 + 1e-5, 1 - 1e-5))
     assert slope == pytest.approx((high - low) / 2e-5, rel=1e-8)
+
+
+@pytest.mark.parametrize("loop", LOOPS[:-1])
+def test_slopes_are_those_of_each_pendulum_alone(loop: Loop) -> None:
+    angle, speed = start(np.float64)
+
+    def last_angles(angle: Any, speed: Any) -> np.ndarray:
+        for _ in range(50):
+            speed = speed - STEP * np.sin(angle)
+            angle = angle + STEP * speed
+        return np.asarray(angle)
+
+    with jax.enable_x64(True):
+        found = slopes(loop, (jnp.asarray(angle), jnp.asarray(speed)), 50)
+    small = 1e-5
+    difference = last_angles(angle + small, speed) - last_angles(angle - small, speed)
+    np.testing.assert_allclose(found, difference / (2 * small), rtol=1e-8)
 
 
 def test_a_while_loop_has_a_derivative_forwards_only() -> None:

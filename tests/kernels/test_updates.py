@@ -16,6 +16,8 @@ from jaxcap.kernels.updates import (
     change,
     change_in_place,
     keeping,
+    read,
+    read_by_product,
     sums_by_add_at,
     sums_by_product,
     sums_by_scatter,
@@ -39,6 +41,16 @@ def test_a_change_leaves_the_old_array_and_numpys_does_not() -> None:
     np.testing.assert_array_equal(change(x, 3, -1.0), expected)
     assert float(x[3]) == 3
     assert float(expected[3]) == -1
+
+
+def test_many_elements_change_at_once() -> None:
+    places, values = np.array([5, 2]), np.array([-1, -2], np.float32)
+    expected = numbers()
+    expected[5], expected[2] = -1, -2
+    np.testing.assert_array_equal(
+        change(jnp.asarray(numbers()), jnp.asarray(places), jnp.asarray(values)), expected
+    )
+    np.testing.assert_array_equal(change_in_place(numbers(), places, values), expected)
 
 
 def test_what_is_kept_is_updated_by_each_call_and_may_be_donated() -> None:
@@ -85,6 +97,15 @@ def test_sums_by_group_agree_with_numpy(sums: Callable[..., Array]) -> None:
     expected = [values[groups == group].sum(dtype=float) for group in range(4)]
     np.testing.assert_allclose(result, expected, rtol=0, atol=500 * 4 * 6e-8)
     assert result[2] == 0
+
+
+@pytest.mark.parametrize("way", [read, read_by_product])
+def test_reading_by_group_agrees_with_a_loop(way: Callable[..., Array]) -> None:
+    table = np.array([0.1, -2.5, 1e-8, 3e7], np.float32)
+    groups = np.array([3, 0, 0, 2, 1, 3])
+    result = way(jnp.asarray(table), jnp.asarray(groups))
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, [table[group] for group in groups])
 
 
 def test_segment_sum_is_the_same_operation() -> None:

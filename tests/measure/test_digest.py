@@ -123,6 +123,7 @@ COMPUTATIONS = {
     "kernels/sharding.py": set(),  # computed, but not timed
     "kernels/stacks.py": {"stacks"},
     "kernels/updates.py": {"ordering", "sums_by_group", "updates"},
+    "kernels/updates_torch.py": {"ordering", "sums_by_group", "updates"},
     "mnist/data.py": MNIST,
     "mnist/layers.py": {"mnist layers"},
     "mnist/model_torch.py": {"mnist layers", "mnist throughput"},

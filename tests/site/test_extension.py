@@ -358,7 +358,7 @@ def test_a_roofline_finds_rivals_and_calls_with_less_to_do_among_the_results() -
     rival = call("NumPy", 100, 400.0)  # its cost is unknown
     assert limits() == "neither"
     assert limits(rival) == "way"
-    assert limits(rival, experiment="ordering") == "neither"
+    assert limits(rival, experiment="asynchronous dispatch") == "neither"
     assert limits(call("NumPy", 10, 400.0)) == "neither"
     assert limits(call("jit", 10, 900.0, flops=10.0, bytes_moved=1.0)) == "fixed"
     assert limits(call("another", 10, 900.0, flops=10.0, bytes_moved=1.0)) == "neither"

@@ -43,7 +43,8 @@ def prepare(work: str) -> Variants:
     }
 
 
-#: Options of the compiler are of use where they change what it makes, or how long that takes.
+#: Options of the compiler are of use where they change what it makes, or how long that takes. These are
+#: options for CPUs, so there are no points for a GPU.
 COMPILER_OPTIONS = Experiment(
     name="compiler options",
     title="One function, compiled with other options",

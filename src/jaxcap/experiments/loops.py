@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,10 @@ from jaxcap.measure.sampling import Variants
 PYTHON, FORI, SCAN, WHILE = "Python loop", "fori_loop", "scan", "while_loop"
 UNROLL = 10
 SCAN_UNROLLED = f"scan, unroll={UNROLL}"
+GRADIENT = "gradient"
+GRADIENT_PYTHON, GRADIENT_SCAN = f"{GRADIENT}, {PYTHON}", f"{GRADIENT}, {SCAN}"
+# Steps of the gradients. XLA may need minutes to compile that of a few hundred unrolled steps.
+DIFFERENTIATED = 100
 VMAP, MAP = "vmap", "lax.map"
 BATCH = 10
 MAP_OF_BATCHES = f"lax.map, batch_size={BATCH}"
@@ -28,15 +33,29 @@ def start(count: int) -> pendulum.State:
     return jnp.linspace(0.1, 3.0, count), jnp.zeros(count)
 
 
+WAYS: dict[str, Callable[..., pendulum.State]] = {
+    PYTHON: pendulum.in_python,
+    FORI: pendulum.in_fori_loop,
+    SCAN: pendulum.in_scan,
+    SCAN_UNROLLED: partial(pendulum.in_scan, unroll=UNROLL),
+    WHILE: pendulum.in_while_loop,
+}
+SLOPES: dict[str, Callable[..., Array]] = {
+    f"{GRADIENT}, {name}": partial(pendulum.slopes, WAYS[name]) for name in (PYTHON, FORI, SCAN)
+}
+
+
 def prepare(steps: int) -> Variants:
-    """Prepare ``steps`` steps of ten pendulums, in float32, with the number of steps compiled in."""
-    ways: dict[str, Callable[..., pendulum.State]] = {
-        PYTHON: pendulum.in_python,
-        FORI: pendulum.in_fori_loop,
-        SCAN: pendulum.in_scan,
-        SCAN_UNROLLED: partial(pendulum.in_scan, unroll=UNROLL),
-        WHILE: pendulum.in_while_loop,
-    }
+    """Prepare ``steps`` steps of ten pendulums, in float32, with the number of steps compiled in.
+
+    A hundred steps have gradients as well.
+    """
+    slopes = compiled(SLOPES, steps) if steps == DIFFERENTIATED else {}
+    return {**compiled(WAYS, steps), **slopes}
+
+
+def compiled(ways: Mapping[str, Callable[..., Any]], steps: int) -> Variants:
+    """Compile ways to take ``steps`` steps of ten pendulums."""
     state = start(10)
     return {
         name: partial(jax.jit(way, static_argnames="steps"), state, steps=steps)
@@ -65,10 +84,11 @@ LOOPS = Experiment(
     name="loops",
     title="The same steps in five loops",
     prepare=prepare,
-    quick=grid(steps=(1, 10, 100, 400)),
-    full=grid(steps=(1, 10, 100, 1000)),
+    quick=grid(steps=(10, DIFFERENTIATED, 300)),
+    full=grid(steps=(10, DIFFERENTIATED, 1000)),
 )
-#: A mapped loop goes on until all of its batch are done.
+#: A mapped loop goes on until all of its batch are done. A GPU takes the same hundred, because
+#: ``jax.lax.map`` starts the kernels of each by themselves.
 MAPPED = Experiment(
     name="mapped_loops",
     title="Loops of different lengths, mapped",

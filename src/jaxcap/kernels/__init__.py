@@ -21,5 +21,6 @@
 - ``sharded_step``: a training step whose arrays lie on several devices in several ways.
 - ``sharding``: a gradient that several devices share.
 - ``stacks``: a training step with Flax NNX and without.
-- ``updates``: changed elements of arrays, and sums by group.
+- ``updates``: changed elements of arrays, sums by group, and reading by index; in PyTorch in
+  ``updates_torch``.
 """

@@ -7,6 +7,8 @@ swing takes 2π.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -57,6 +59,13 @@ def in_while_loop(state: State, steps: Array | int) -> State:
 
     last, _ = jax.lax.while_loop(has_steps_left, body, (state, 0))
     return last
+
+
+def slopes(loop: Callable[..., State], state: State, steps: int) -> Array:
+    """Differentiate the last angles, each with respect to its angle at the start."""
+    angle, speed = state
+    result: Array = jax.grad(lambda angle: loop((angle, speed), steps=steps)[0].sum())(angle)
+    return result
 
 
 def steps_to_bottom(angle: Array) -> Array:

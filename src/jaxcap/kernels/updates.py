@@ -1,4 +1,4 @@
-"""Changed elements of arrays, and sums by group: by JAX, which copies or not, and by NumPy.
+"""Changed elements of arrays, sums by group, and reading by index: by JAX and by NumPy.
 
 Arrays of numbers have one floating-point dtype, which is kept; indices are integers.
 """
@@ -18,13 +18,13 @@ Vector = npt.NDArray[np.floating[Any]]
 Indices = npt.NDArray[np.integer[Any]]
 
 
-def change(x: Array, i: int, value: float) -> Array:
-    """Return ``x`` with ``value`` at index ``i``."""
+def change(x: Array, i: int | Array, value: float | Array) -> Array:
+    """Return ``x`` with ``value`` at index ``i``, or values at indices."""
     return x.at[i].set(value)
 
 
-def change_in_place(x: Vector, i: int, value: float) -> Vector:
-    """Put ``value`` at index ``i`` of NumPy's ``x``, and return that."""
+def change_in_place(x: Vector, i: int | Indices, value: float | Vector) -> Vector:
+    """Put ``value`` at index ``i`` of NumPy's ``x``, or values at indices, and return ``x``."""
     x[i] = value
     return x
 
@@ -82,3 +82,14 @@ def sums_by_add_at(values: Vector, groups: Indices, count: int) -> Vector:
     sums = np.zeros(count, values.dtype)
     np.add.at(sums, groups, values)
     return sums
+
+
+def read(table: Any, groups: Any) -> Any:
+    """Gather the number of each group from a table, in JAX or in NumPy."""
+    return table[groups]
+
+
+def read_by_product(table: Array, groups: Array) -> Array:
+    """Compute the same as a product with the matrix of `sums_by_product`."""
+    membership = jax.nn.one_hot(groups, len(table), dtype=table.dtype)
+    return jnp.matmul(membership, table, precision="highest")

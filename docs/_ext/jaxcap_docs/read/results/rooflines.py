@@ -12,7 +12,7 @@ from typing import NamedTuple
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.experiments import asynchronous, bits, catalogue, linear_algebra, updates
+from jaxcap.experiments import asynchronous, bits, catalogue, linear_algebra
 from jaxcap.experiments.ceilings import CEILINGS, TF32
 from jaxcap.report import figures
 from jaxcap.report.roofline import bottleneck, roofline_fraction
@@ -47,7 +47,7 @@ IN_SENTENCE = {
     "neither": "something else",
 }
 # The variants of these do different work, so they are no rivals.
-DIFFERENT_WORK = {updates.ORDERING.name, asynchronous.ASYNCHRONOUS.name}
+DIFFERENT_WORK = {asynchronous.ASYNCHRONOUS.name}
 
 
 class CostedResult(NamedTuple):
