@@ -195,7 +195,14 @@ from jaxcap.report import figures
 figure, axes = plt.subplots(figsize=(6, 3.8))
 for (name, colour), marker in zip(figures.palette(seconds).items(), "so"):
     by_call = seconds[name]
-    axes.plot(by_call.values(), by_call.keys(), marker, color=colour, ms=8, label=name)
+    axes.plot(
+        by_call.values(),
+        by_call.keys(),
+        marker,
+        color=colour,
+        ms=8,
+        label=name,
+    )
 new, known = (list(by_call.values()) for by_call in seconds.values())
 times = min(known), max(new)
 figures.log_axis(axes.xaxis, *times, EngFormatter(unit="s"))

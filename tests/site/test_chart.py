@@ -231,6 +231,11 @@ def test_plots_come_back(reader: Page) -> None:
     assert reader.locator("canvas").count() == 1
 
 
+def test_way_to_releases_stands_beside_the_other_controls(reader: Page) -> None:
+    controls = reader.locator("p", has=reader.get_by_role("combobox", name="Device"))
+    expect(controls).to_contain_text("by release")
+
+
 def test_chart_grows_with_the_page(reader: Page) -> None:
     reader.set_viewport_size({"width": 800, "height": 844})
     reader.wait_for_function("document.querySelector('canvas').clientWidth > 600")

@@ -166,7 +166,11 @@ class ExperimentDirective(SphinxDirective):
         for number, part in enumerate(parts):
             figure = figures.panels(part.results, title=part.label, among=everywhere)
             plots += plot(self, f"{slug(name)}-{number}", figure)
-        content = [facts, readers_own(), *explorer(sets, plots, _similar_by_release(name, self.env))]
+        content = [
+            facts,
+            readers_own(),
+            *explorer(sets, plots, _similar_by_release(name, self.env)),
+        ]
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
             for part in parts
