@@ -131,7 +131,7 @@ def colours_in_legend(svg: str) -> Iterator[tuple[str, str]]:
             if part.name == "text" and colour is not None:
                 yield part.get_text(), colour
                 colour = None
-            elif found := re.search(r"(?:stroke|fill): (#[0-9a-f]{6})", part["style"]):
+            elif found := re.search(r"(?:stroke|fill): (#[0-9a-f]{6})", str(part["style"])):
                 colour = colour or found[1]
 
 

@@ -51,13 +51,12 @@ def on_doctree_read(_: Sphinx, doctree: nodes.document) -> None:
         width = int(light["width"].removesuffix("px"))
         if width <= PHONE_PX:
             continue
-        dark = light.next_node(nodes.image, descend=False, siblings=True)
-        box = nodes.container(classes=["jaxcap-wide"])
+        parent = light.parent
+        at = parent.index(light)
+        box = nodes.container("", *parent[at : at + 2], classes=["jaxcap-wide"])
         if width > WIDEST_PX:
             box["classes"].append("jaxcap-widest")
-        light.replace_self(box)
-        dark.parent.remove(dark)
-        box += [light, dark]
+        parent[at : at + 2] = [box]
 
 
 def _open_details(translator: HTML5Translator, node: Folded) -> None:

@@ -222,7 +222,7 @@ def _facts(experiment: str, env: BuildEnvironment) -> FactLines:
     return FactLines("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
 
 
-def _similar_by_release(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
+def _similar_by_release(experiment: str, env: BuildEnvironment) -> list[nodes.inline]:
     """Link to benchmarks that do similar work, if there are any: experiments run under one release."""
     if (topic := RELEASE_TOPICS.get(experiment)) is None:
         return []
