@@ -294,7 +294,7 @@
     const view = element(
       "div",
       {},
-      element("p", {}, part, device, shown),
+      element("p", {}, part, device, shown, ...box.querySelector(".jaxcap-explore-more").childNodes),
       frame,
       element("label", {}, `${data.x} `, slider),
       status,

@@ -26,14 +26,17 @@ mnist
 
 # %%
 import matplotlib.pyplot as plt
+from matplotlib.colors import LinearSegmentedColormap
+
+ink = LinearSegmentedColormap.from_list("ink", ["#76767600", "#767676"])
 
 
 def show(images, titles, columns=10):
-    """Draw images in rows, dark ink on white paper."""
+    """Draw images in rows, in a grey that can be seen on light and on dark paper."""
     rows = -(-len(images) // columns)
     _, axes = plt.subplots(rows, columns, figsize=(6, 0.95 * rows))
     for place, image, title in zip(axes.flat, images, titles):
-        place.imshow(image, cmap="gray_r", vmin=0, vmax=255)
+        place.imshow(image, cmap=ink, vmin=0, vmax=255)
         place.set_title(title, fontsize=10.5, loc="center")
     for place in axes.flat:
         place.axis("off")
@@ -561,8 +564,6 @@ labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)
 np.add.at(confusion, (labels, predictions), 1)
 mistakes = confusion - np.diag(np.diag(confusion))
-
-from matplotlib.colors import LinearSegmentedColormap
 
 orange = figures.COLOURS[1]
 from_nothing = LinearSegmentedColormap.from_list("", [f"{orange}00", orange])

@@ -193,11 +193,11 @@ from matplotlib.ticker import EngFormatter
 from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 3.8))
+axes.set_prop_cycle(color=figures.palette(seconds).values())
 for (name, by_call), marker in zip(seconds.items(), "so"):
     axes.plot(by_call.values(), by_call.keys(), marker, ms=8, label=name)
 new, known = (list(by_call.values()) for by_call in seconds.values())
-times = min(known), max(new)
-figures.log_axis(axes.xaxis, *times, EngFormatter(unit="s"))
+figures.log_axis(axes.xaxis, min(known), max(new), EngFormatter(unit="s"))
 axes.set_yticks(range(1, len(values) + 1), [f"{n:,}" for n in values])
 axes.set(xlabel="time of the call (lower is better)", ylabel="num_loops")
 axes.invert_yaxis()

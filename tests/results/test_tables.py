@@ -100,8 +100,16 @@ def test_repr_shows_nothing_in_a_notebook_by_itself(
 def test_cells_that_head_a_row_are_marked_for_narrow_pages() -> None:
     table = Table("", ("size", "variant", "time"), [("10", "op by op", "1.2 ms")], heads=2)
     html = table._repr_html_()
-    assert re.findall(r'class="jaxcap-head">([^<]*)<', html) == ["variant", "op by op"]
+    assert re.findall(r'class="jaxcap-head jaxcap-name">([^<]*)<', html) == ["variant", "op by op"]
     assert "<td>1.2 ms</td>" in html
+
+
+def test_names_that_head_a_row_start_at_the_left_and_numbers_end_at_the_right() -> None:
+    rows = [("dot", "10", "jit"), ("dot", "1,000", "op by op")]
+    table = Table("", ("task", "size", "variant"), rows, heads=3)
+    assert "10   jit\n" in f"{table.text()}\n"
+    heads = re.findall(r'<th scope="col" class="([^"]*)">', table._repr_html_())
+    assert heads == ["jaxcap-head", "jaxcap-head jaxcap-name"]
 
 
 def test_long_words_are_broken_rather_than_cut_off() -> None:

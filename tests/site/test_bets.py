@@ -263,6 +263,14 @@ def test_bet_is_on_the_first_claim_that_the_takeaway_quotes(
     assert main_claim(record, [takeaway]) is CLAIMS[expected]
 
 
+def test_claim_that_gives_its_answer_away_makes_no_bet() -> None:
+    asked = speedup_of("jit", over="NumPy")
+    results = CLAIMS["same"].results
+    itself = claim("it is as fast as itself", results, asked, above=0.8, below=1.25)
+    record: Any = SimpleNamespace(checked_claims=lambda: [itself, CLAIMS["faster"]])
+    assert main_claim(record, []) is CLAIMS["faster"]
+
+
 def test_page_without_a_claim_has_no_bet() -> None:
     record: Any = SimpleNamespace(checked_claims=list)
     assert main_claim(record, []) is None

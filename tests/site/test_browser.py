@@ -98,7 +98,7 @@ def violations(page: Page, **options: object) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "limit"), [("index", 250 * KIB), *((f"tutorials/{t}", 600 * KIB) for t in TUTORIALS)]
+    ("name", "limit"), [("index", 250 * KIB), *((f"tutorials/{t}", 450 * KIB) for t in TUTORIALS)]
 )
 def test_page_is_light_and_stays_in_place(visitor: Page, name: str, limit: int) -> None:
     """Add up what a reader fetches until the end of the page, and how much the text jumps."""

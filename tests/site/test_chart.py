@@ -8,6 +8,7 @@ from itertools import combinations
 
 import pytest
 from canvas import RECORDER, texts
+from docutils import nodes
 from docutils.core import publish_from_doctree
 from docutils.utils import new_document
 from fakes import CPU, GPU, make_result, make_run, make_set
@@ -48,7 +49,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     shutil.copytree(STATIC, folder / "_static")
     sets = {"GPU": measured(GPU, 1.0, SIZES), "CPU": measured(CPU, 100.0, SIZES[:9])}
     document = new_document("chart")
-    document.extend(explorer(sets, []))
+    document.extend(explorer(sets, [], [nodes.inline("", "by release")]))
     html = publish_from_doctree(
         document, writer="html5", settings_overrides={"stylesheet_path": ""}
     )
@@ -228,6 +229,11 @@ def test_plots_come_back(reader: Page) -> None:
     reader.get_by_role("button", name="Explore the numbers").click()
     expect(chart).to_be_visible()
     assert reader.locator("canvas").count() == 1
+
+
+def test_way_to_releases_stands_beside_the_other_controls(reader: Page) -> None:
+    controls = reader.locator("p", has=reader.get_by_role("combobox", name="Device"))
+    expect(controls).to_contain_text("by release")
 
 
 def test_chart_grows_with_the_page(reader: Page) -> None:

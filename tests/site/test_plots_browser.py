@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
 from sites import HTML
 
@@ -18,8 +21,9 @@ PLOTS = sorted(path.stem for path in IMAGES.glob("*.svg") if path.stem != "favic
 LIGHT = [name for name in PLOTS if not name.endswith("_dark")]
 DESKTOP, PHONE = 1300, 390  # widths of the window in CSS pixels
 MARGIN = 16  # of a page on a phone, at each side
-WIDE_PX, WIDE_LEAST_PX = 700, 42 * 16  # wider plots scroll on a phone, at this width
-SMALLEST_PX = 8.0
+# By how wide plots are at least, how wide they stay on a phone, where they scroll.
+STAY_PX = {700: 51 * 16, 360: 30 * 16, 0: 0}
+SMALLEST_PX = 11.0
 SLACK_PX = 1.5
 BACKGROUNDS = {"": "#ffffff", "_dark": "#131416"}  # Furo's
 # Lines that only guide the eye, and cells whose colour is the neutral one of a scale.
@@ -70,9 +74,9 @@ def test_text_is_large_enough_and_neither_clipped_nor_overlapping(canvas: Page, 
     svg = (IMAGES / f"{name}.svg").read_text(encoding="utf-8")
     natural = natural_width_px(svg)
     canvas.set_content(f"<body style='margin: 0'>{svg[svg.index('<svg') :]}</body>")
-    least = WIDE_LEAST_PX if natural > WIDE_PX else 0
+    least = next(stays for wider, stays in STAY_PX.items() if round(natural) > wider)
     for window in (DESKTOP, PHONE):
-        width = max(min(natural, window - 2 * MARGIN), least)
+        width = max(min(natural, window - 2 * MARGIN), least if window == PHONE else 0)
         drawn = canvas.evaluate(TEXTS, width)
         left, top, right, bottom = drawn["all"]
         for text in drawn["texts"]:
@@ -117,3 +121,32 @@ def test_marks_and_text_stand_out(name: str, theme: str) -> None:
     assert not faint
     texts = set(re.findall(r"<text[^>]*fill: (#[0-9a-f]{6})", svg))
     assert not {colour for colour in texts if contrast(colour, background) < 4.5}
+
+
+def colours_in_legend(svg: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the colour of each entry of a plot's legends."""
+    for legend in BeautifulSoup(svg, "html.parser").select("g[id^=legend_]"):
+        colour = None
+        for part in legend.select("[style]"):
+            if part.name == "text" and colour is not None:
+                yield part.get_text(), colour
+                colour = None
+            elif found := re.search(r"(?:stroke|fill): (#[0-9a-f]{6})", str(part["style"])):
+                colour = colour or found[1]
+
+
+@pytest.mark.filterwarnings("ignore::bs4.XMLParsedAsHTMLWarning")
+def test_name_has_one_colour_on_all_pages(html: Path) -> None:
+    """In all plots of tutorials, results and releases, and in the charts that scripts draw."""
+    places: dict[str, dict[str, list[str]]] = {}
+    for plot in LIGHT:
+        svg = (IMAGES / f"{plot}.svg").read_text(encoding="utf-8")
+        for name, colour in colours_in_legend(svg):
+            places.setdefault(name, {}).setdefault(colour, []).append(plot)
+    for page in (html / "results" / "experiments").glob("*.html"):
+        soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+        for chart in soup.select(".jaxcap-explore script"):
+            for name, colour in json.loads(chart.get_text())["colours"].items():
+                places.setdefault(name, {}).setdefault(colour.lower(), []).append(page.stem)
+    assert {"NumPy", "jit", "PyTorch"} <= places.keys()
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

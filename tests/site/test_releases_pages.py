@@ -107,9 +107,10 @@ def test_plots_are_drawn_anew_when_a_recording_or_the_code_changes(
 
 def test_wide_plot_can_be_scrolled_where_its_letters_would_be_too_small(read_small: Read) -> None:
     page = read_small(INDEX)
-    assert page.select(".jaxcap-wide img.jaxcap-plot")
-    narrow = read_small(LOOPS).find(id=slug(REGRESSES)).select_one("img")
-    assert not narrow.find_parents(class_="jaxcap-wide")
+    assert page.select(".jaxcap-widest img.jaxcap-plot")
+    narrower = read_small(LOOPS).find(id=slug(REGRESSES)).select_one("img")
+    assert narrower.find_parents(class_="jaxcap-wide")
+    assert not narrower.find_parents(class_="jaxcap-widest")
 
 
 def test_numbers_can_be_downloaded(small_site: Path, read_small: Read) -> None:

@@ -7,11 +7,22 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from sites import PAGES, Read
+from sites import PAGES, ROOT, Read
 
 from jaxcap import published
 
 THEN_AND_NOW = "results/then_and_now"
+MOST_COLUMNS = 6
+# A comparison by two parameters besides the size: three columns say what, then come a variant, the
+# ratio, its interval and the verdict. A column for each variant shows which is fastest at a glance.
+WIDER = {
+    "results/experiments/ceilings": 7,
+    "results/experiments/dispatch": 7,
+    "tutorials/applications/calibration": 7,  # each number that a fit has
+    "tutorials/performance/dispatch_overhead": 7,
+    "tutorials/performance/geometry": 7,
+    "tutorials/performance/linear_algebra": 7,
+}
 PLACE = "(element) => element.getBoundingClientRect().x"
 SHADOW = "(element) => getComputedStyle(element).boxShadow"
 
@@ -29,6 +40,16 @@ def phone(html: Path, browser: Browser) -> Iterator[Page]:
 def test_heads_of_tables_say_what_they_head(read: Read, page: str) -> None:
     heads = read(page).select("article th")
     assert [head for head in heads if head.get("scope") not in {"col", "row"}] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_have_few_columns(read: Read, page: str) -> None:
+    """Six fit beside the text; each other machine adds one, and more than that have a reason above."""
+    machines = len([path for path in (ROOT / "docs" / "recorded").iterdir() if path.is_dir()])
+    most = WIDER.get(page, MOST_COLUMNS) + machines - 1
+    for table in read(page).select("article table"):
+        columns = max(len(row.select("th, td")) for row in table.select("tr"))
+        assert columns <= most, table.get_text(" | ")[:200]
 
 
 @pytest.mark.usefixtures("html")

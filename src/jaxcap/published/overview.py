@@ -82,7 +82,9 @@ def _table(title: str, assessments: Sequence[Assessment], devices: Iterable[Devi
     devices = [device for device in devices if device in measured]
     now = [text for device in devices for text in (f"now: {device}", "then / now")] or ["now"]
     headers = ["what", "by", "then", *now, "conclusion"]
-    rows = [_row(assessment, devices) for assessment in assessments]
+    # What can't be compared stands below what can.
+    ordered = sorted(assessments, key=lambda a: a.conclusion is Conclusion.NOT_COMPARABLE)
+    rows = [_row(assessment, devices) for assessment in ordered]
     counts = Counter(str(a.conclusion) for a in assessments).most_common()
     note = f"{len(rows)} values: {', '.join(f'{count} {name}' for name, count in counts)}."
     last = len(headers) - 1

@@ -171,7 +171,16 @@ def is_quotable(estimate: Estimate) -> bool:
 
 
 def quoted(estimate: Estimate) -> str:
-    """Write a number, or its interval if that is wide, without words: ``"1.2 to 9.0 ms"``."""
+    """Write a number, or its interval if that is wide, without words: ``"1.2 to 9.0 ms"``.
+
+    Ends that are far apart have a unit each: ``"17 µs to 2.3 ms"``.
+    """
+    if not is_quotable(estimate) and estimate.unit == "s":
+        ends = [
+            Estimate.from_runs([[end]], unit="s").short for end in (estimate.low, estimate.high)
+        ]
+        if len({end.split()[-1] for end in ends}) > 1:
+            return " to ".join(ends)
     return estimate.words.removeprefix("somewhere from ")
 
 

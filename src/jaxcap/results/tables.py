@@ -102,7 +102,9 @@ class Table:
 
     def _repr_html_(self) -> str:
         classes = [' class="jaxcap-text"' if is_text else "" for is_text in self._holds_text]
-        classes[1 : self.heads] = [' class="jaxcap-head"'] * (self.heads - 1)
+        for index in range(1, self.heads):
+            name = " jaxcap-name" if self._holds_text[index] else ""
+            classes[index] = f' class="jaxcap-head{name}"'
         if 0 not in self.text_columns:
             classes[0] = ""  # headers of rows have a style of their own
         head = "".join(
@@ -120,9 +122,13 @@ class Table:
 
     @property
     def _holds_text(self) -> list[bool]:
-        """Whether a column holds texts rather than numbers, as the first one always does."""
+        """Whether a column holds texts rather than numbers, as the first one always does.
+
+        One that heads rows, and begins with a letter in any of them, holds names.
+        """
         return [
             index in (0, *self.text_columns)
+            or (index < self.heads and any(row[index][:1].isalpha() for row in self.rows))
             or (
                 index not in self.number_columns
                 and any(len(row[index]) > LONGEST_NUMBER for row in self.rows)

@@ -24,8 +24,9 @@ from jaxcap_docs.read.dependencies import note_drawing
 
 # The folder of the pages that show what all machines measured.
 SECTION = "results"
-# What is wider scrolls sideways on a phone, or its letters would be too small to read.
-WIDE_INCHES = 7.0
+# So many pixels fit on a phone, where wider plots scroll: their letters would be too small otherwise.
+# Plots of more than the other width have smaller letters, and so shrink less.
+PHONE_PX, WIDEST_PX = 360, 700
 
 
 class Folded(nodes.General, nodes.Element):
@@ -37,8 +38,25 @@ class FactLines(nodes.container, nodes.Admonition):
 
 
 def setup(app: Sphinx) -> None:
-    """Say how the nodes of this module become HTML; `FactLines` do as containers do."""
+    """Say how the nodes of this module become HTML, and let plots scroll; `FactLines` do as containers."""
     app.add_node(Folded, html=(_open_details, _close_details))
+    app.connect("doctree-read", on_doctree_read, priority=700)  # after pages got their plots
+
+
+def on_doctree_read(_: Sphinx, doctree: nodes.document) -> None:
+    """Put each plot that is wider than a phone into a box that scrolls, with its copy for dark pages."""
+    for light in list(doctree.findall(nodes.image)):
+        if not {"jaxcap-plot", "only-light"} <= set(light["classes"]):
+            continue
+        width = int(light["width"].removesuffix("px"))
+        if width <= PHONE_PX:
+            continue
+        parent = light.parent
+        at = parent.index(light)
+        box = nodes.container("", *parent[at : at + 2], classes=["jaxcap-wide"])
+        if width > WIDEST_PX:
+            box["classes"].append("jaxcap-widest")
+        parent[at : at + 2] = [box]
 
 
 def _open_details(translator: HTML5Translator, node: Folded) -> None:
@@ -191,7 +209,4 @@ def plot(
         saved = image_files.save(figure, path, root)
     else:
         saved = image_files.save_unless_kept(figure, sources, path, root)
-    images = [nodes.image(**attributes) for attributes in saved]
-    if int(images[0]["width"]) <= 100 * WIDE_INCHES:
-        return [*images]
-    return [nodes.container("", *images, classes=["jaxcap-wide"])]
+    return [nodes.image(**attributes) for attributes in saved]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -166,7 +166,11 @@ class ExperimentDirective(SphinxDirective):
         for number, part in enumerate(parts):
             figure = figures.panels(part.results, title=part.label, among=everywhere)
             plots += plot(self, f"{slug(name)}-{number}", figure)
-        content = [facts, readers_own(), *explorer(sets, plots)]
+        content = [
+            facts,
+            readers_own(),
+            *explorer(sets, plots, _similar_by_release(name, self.env)),
+        ]
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
             for part in parts
@@ -214,12 +218,17 @@ def _facts(experiment: str, env: BuildEnvironment) -> FactLines:
     line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
     if tutorials:
         line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
-    if topic := RELEASE_TOPICS.get(experiment):
-        similar = reference("doc", f"/{RELEASES_SECTION}/topics/{slug(topic)}", env, topic)
-        line.append(
-            nodes.inline("", "", nodes.Text("Similar benchmarks by release of JAX: "), similar)
-        )
+    line += _similar_by_release(experiment, env)
     return FactLines("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
+
+
+def _similar_by_release(experiment: str, env: BuildEnvironment) -> list[nodes.inline]:
+    """Link to benchmarks that do similar work, if there are any: experiments run under one release."""
+    if (topic := RELEASE_TOPICS.get(experiment)) is None:
+        return []
+    similar = reference("doc", f"/{RELEASES_SECTION}/topics/{slug(topic)}", env, topic)
+    words = nodes.Text("Similar benchmarks by release of JAX: ")
+    return [nodes.inline("", "", words, similar, classes=["jaxcap-by-release"])]
 
 
 def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
@@ -264,8 +273,13 @@ def _on_all_devices(experiment: str) -> list[DeviceResults]:
     return parts
 
 
-def explorer(sets: dict[str, ResultSet], plots: list[nodes.Node]) -> list[nodes.Node]:
-    """Let explore.js put a chart in place of plots, where there is a parameter to draw against."""
+def explorer(
+    sets: dict[str, ResultSet], plots: list[nodes.Node], controls: Sequence[nodes.Node] = ()
+) -> list[nodes.Node]:
+    """Let explore.js put a chart in place of plots, where there is a parameter to draw against.
+
+    It puts further controls beside its own.
+    """
     first, *_ = sets.values()
     x, parts = figures.facets(
         first.subset(result for results in sets.values() for result in results)
@@ -305,7 +319,8 @@ def explorer(sets: dict[str, ResultSet], plots: list[nodes.Node]) -> list[nodes.
     }
     html = f'<button type="button">Explore the numbers</button>{json_script(chart)}'
     still = nodes.container("", *plots, classes=["jaxcap-explore-plots"])
-    return [nodes.container("", raw_html(html), still, classes=["jaxcap-explore"])]
+    more = nodes.paragraph("", "", *controls, classes=["jaxcap-explore-more"])
+    return [nodes.container("", raw_html(html), still, more, classes=["jaxcap-explore"])]
 
 
 def _ratios(results: ResultSet) -> Mapping[int, dict[str, tuple[float, ...]]]:

@@ -42,9 +42,15 @@ def offer_bet(app: Sphinx, doctree: nodes.document, record: PageRecord) -> None:
 def main_claim(record: PageRecord, takeaway: list[nodes.admonition]) -> Claim | None:
     """Return the first claim whose number the takeaway quotes, or else the page's first claim.
 
-    A claim about whatever took turns with a variant names only that one, which makes no question.
+    A claim about whatever took turns with a variant names only that one, which makes no question. One
+    of a range says by itself which answer is right.
     """
-    claims = [claim for claim in record.checked_claims() if claim.statement.evidence.variant]
+    claims = [
+        claim
+        for claim in record.checked_claims()
+        if claim.statement.evidence.variant
+        and (claim.statement.above is None or claim.statement.below is None)
+    ]
     quoted = "".join(raw.astext() for box in takeaway for raw in box.findall(nodes.raw))
     in_takeaway = (claim for claim in claims if escape(str(claim.estimate)) in quoted)
     return next(in_takeaway, claims[0] if claims else None)
