@@ -470,6 +470,45 @@ Table(title, ("way to train", "share"), rows)
 # GPU, a share above 1 would mean that products weren't made in float32, because by default they may
 # use TF32.
 #
+# What else did we try?
+# ---------------------
+# A list of what makes a program faster leaves out most of the work, which is to try what doesn't.
+# So here is our search on a CPU. Each row is *scan with Winograd* with one change. To compile so
+# many programs takes minutes, so these numbers weren't measured in this build. They were recorded on the
+# machine and on the day that the table names:
+from jaxcap.experiments.mnist_search import BEST
+from jaxcap.releases.recorded import recorded_results
+
+search = recorded_results("mnist search")
+
+# %%
+rows = [
+    (change.variant, change.parameters["kind"], ratio.short, ratio.range)
+    for change, ratio in search.paired_speedups(BEST)
+]
+machine = search.environment
+title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
+headers = "change", "of", "times as fast", "95 % interval"
+Table(title, headers, rows)
+
+# %%
+# Where the interval includes 1, the change made no difference that we could find. The reasons differ:
+#
+# - *Options of XLA.* Most decide how loops are compiled, but a step spends much of its time in products,
+#   whose code was written by hand. Libraries such as oneDNN can only be chosen if JAX was built with them.
+# - *Types and layout.* Half as many bits help where the processor multiplies them directly. Elsewhere,
+#   they are converted to float32 and back.
+# - *The convolutions.* Few images at a time mean many small products, and many mean arrays that don't
+#   fit into the cache. What is computed again costs another product.
+# - *Pool and dropout.* The alternatives read and write more, or draw more random numbers. Both are
+#   small parts of a step, as the table of layers shows.
+# - *Threads.* The system already leaves each thread on a core of its own, if nothing else is running.
+#
+# What keeps our training below its limit is therefore inside the second convolution. Its products have 64
+# columns, so each number that is fetched takes part in few multiplications. And between the products,
+# the additions of Winograd's algorithm wait for memory. PyTorch's library, oneDNN, makes the code for each
+# shape and adds while the numbers are still in registers, which can't be written in JAX alone.
+#
 # How long until it knows the digits?
 # -----------------------------------
 # Speed is worth something only if the network learns. So we train it in both frameworks, from
