@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ needs_affinity = pytest.mark.skipif(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_changes_leave_the_losses_as_they_are(kind: str) -> None:
-    variants = prepare(kind, BATCH, STEPS)
+    variants = dict(prepare(kind, BATCH, STEPS))
     losses = variants.pop(BEST)()
     expected = np.asarray(losses)
     assert {device.platform for device in losses.devices()} == {"cpu"}
@@ -58,7 +57,7 @@ def test_a_training_goes_on_with_each_call() -> None:
 
 @needs_affinity
 def test_threads_are_bound_while_training_and_free_afterwards() -> None:
-    jax.block_until_ready(training(Settings(batch_size_training=BATCH), 1)())  # starts the threads
+    training(Settings(batch_size_training=BATCH), 1)().block_until_ready()  # starts the threads
     everywhere = os.sched_getaffinity(0)
     core = min(everywhere)
     seen: list[Any] = []
