@@ -22,7 +22,7 @@ from jaxcap.experiments.mnist_search import (
 from jaxcap.kernels.convolution import by_xla
 from jaxcap.mnist.config import Settings
 
-BATCH, STEPS = 8, 1
+BATCH, STEPS = 16, 1
 # These draw other random numbers, so other activations are dropped.
 OTHER_DROPOUT = {"Flax's dropout", "XLA's random numbers"}
 needs_affinity = pytest.mark.skipif(
