@@ -475,6 +475,67 @@ Table(title, ("way to train", "share"), rows)
 # GPU, products and convolutions may use TF32 by default, which is faster than the float32 of the
 # limit.
 #
+# What else did we try?
+# ---------------------
+# A list of what makes a program faster leaves out most of the work, which is to try what doesn't.
+# So here is our search on a CPU. Each row is *scan with Winograd* with one change. To compile so
+# many programs takes minutes, so these numbers weren't measured in this build. They were recorded
+# on the machine and on the day that the table names:
+from jaxcap.experiments.mnist_search import BEST
+from jaxcap.releases.recorded import recorded_results
+
+search = recorded_results("mnist search")
+
+# %%
+rows = [
+    (change.variant, change.parameters["kind"], ratio.short, ratio.range)
+    for change, ratio in search.paired_speedups(BEST)
+]
+machine = search.environment
+title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
+headers = "change", "of", "times as fast", "95 % interval"
+Table(title, headers, rows)
+
+# %%
+# Where the interval includes 1, we found no difference. Each kind of change could help for one
+# reason, and fail for another:
+#
+# - *Options of XLA* change how loops are compiled, but much of a step is spent in products, whose
+#   code comes with XLA. The one for oneDNN, Intel's library, needs an XLA that was `built with it
+#   <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.
+# - *Types and layout.* Numbers of 16 bits help where products take them as they are. Otherwise,
+#   they are converted first.
+# - *The convolutions.* Few images at a time make small products, and many make arrays that leave
+#   the cache. What is computed again is multiplied again.
+# - *Pool and dropout.* The alternatives keep other numbers for the gradient, or draw them in
+#   another way, in a part of the step whose share the table of layers shows.
+# - *Threads* that are bound to cores stay there. That helps only if the system would move them.
+#
+# None of them widens the products. In the second convolution, Winograd's algorithm multiplies tall
+# matrices by narrow ones, with a column for each feature. How fast are such products, beside those of
+# large squares?
+
+
+def product_speed(rows, terms, columns, times=20):
+    """Return the speed of products, one after another, in GFLOP/s."""
+    left = jnp.ones((times, rows, terms))
+    right = jnp.ones((terms, columns))
+    multiply = jax.jit(lambda a, b: jax.lax.map(lambda x: x @ b, a))
+    shortest = min(milliseconds(multiply, left, right) for _ in range(5))
+    return 2e-6 * times * rows * terms * columns / shortest
+
+
+# %%
+of_squares = product_speed(1000, 1000, 1000, times=4)
+of_convolution = product_speed(8 * 6 * 24, 3 * 32, 64)
+print(f"large squares:          {of_squares:4.0f} GFLOP/s")
+print(f"the second convolution: {of_convolution:4.0f} GFLOP/s")
+
+# %%
+# Where the second number is far below the first, the products keep a step below the limit, whatever
+# is done between them. To do better, a library can `make code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does.
+#
 # How long until it knows the digits?
 # -----------------------------------
 # Speed is worth nothing unless the network learns. So we train it in both frameworks, from several

@@ -22,7 +22,7 @@ MEASURING = {
         *("machine.disturbance", "machine.speed", "timing", "turns", "worker"),
     )
 }
-MNIST = {"mnist layers", "mnist throughput", "mnist scaling"}
+MNIST = {"mnist layers", "mnist scaling", "mnist search", "mnist throughput"}
 
 
 @pytest.mark.parametrize(

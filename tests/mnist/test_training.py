@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,11 +18,16 @@ import pytest
 from fake_digits import bars_to_learn
 from libraries import needs_torch
 
-from jaxcap.mnist import train_flax
+from jaxcap.mnist import data, train_flax
 from jaxcap.mnist.checkpoints import CheckpointError, Checkpoints
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.data import Mnist, Split
-from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights
+from jaxcap.mnist.train_flax import (
+    Convolution,
+    FlaxTrainer,
+    NaiveFlaxTrainer,
+    initial_weights,
+)
 from jaxcap.mnist.training import Epoch, Trainer, evaluate, fit, shuffled
 
 if TYPE_CHECKING:
@@ -122,6 +127,25 @@ def test_steps_and_scan_are_the_same_training(
     steps, _ = trained(MAKERS["steps"], settings, some)
     scan, _ = trained(MAKERS["scan"], settings, some)
     assert_equal(steps, scan, atol=atol)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_all_ways_to_convolve_learn_the_same(seed: int) -> None:
+    # Without dropout, for which the ways draw different numbers, only rounding may set them apart.
+    settings = Settings(seed=seed, batch_size_training=32, num_epochs=1, dropout=False)
+    digits = data.load("subset")
+    some = Split(*(array[:640] for array in digits.train))  # 20 steps
+    losses, answers = {}, {}
+    for convolution in get_args(Convolution):
+        trainer = FlaxTrainer(settings, some, steps_per_program=1, convolution=convolution)
+        order = shuffled(len(some.labels), 1, settings)
+        losses[convolution] = float(trainer.train_epoch(order, 1))
+        answers[convolution] = evaluate(trainer, data.balanced(digits.test, 50)).predictions
+    assert losses == pytest.approx(dict.fromkeys(losses, losses["xla"]), rel=1e-3)
+    for convolution, predictions in answers.items():
+        assert (predictions == answers["xla"]).mean() > 0.98, convolution
+    right = answers["xla"] == data.balanced(digits.test, 50).labels
+    assert right.mean() > 0.4  # they have learnt, and would show it if they had learnt otherwise
 
 
 @needs_torch

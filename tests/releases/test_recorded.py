@@ -4,11 +4,13 @@ import logging
 from pathlib import Path
 
 import pytest
+from fakes import make_result, make_run, make_set
 from releases_made_up import NAMES, record
 
 from jaxcap.releases import recorded
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.results import ResultsError
+from jaxcap.results.files import recording_path
 
 
 def test_a_folder_of_machines_is_read_and_its_files_are_named(
@@ -59,3 +61,16 @@ def test_a_missing_recording_is_a_sentence(
     monkeypatch.setattr(recorded, "_FOLDERS", (tmp_path,))
     with pytest.raises(ResultsError, match="no recording of JAX's releases: make one with"):
         recorded.recorded(folder)
+
+
+def test_results_of_the_first_machine_are_read_and_their_file_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    results = make_set(make_result("a", make_run([0.5] * 6), experiment="long search"))
+    path = recording_path(tmp_path, results.environment, "long search")
+    results.save(path)
+    with caplog.at_level(logging.INFO):
+        assert recorded.recorded_results("long search", tmp_path) == results
+    assert [getattr(log, "results_file", None) for log in caplog.records] == [path]
+    with pytest.raises(ResultsError, match="no recording of 'other': make one with `jaxcap record"):
+        recorded.recorded_results("other", tmp_path)

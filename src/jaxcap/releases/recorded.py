@@ -1,4 +1,4 @@
-"""Recordings of JAX's releases: those that come with the package, or your own."""
+"""Recordings, of JAX's releases and of experiments: those that come with the package, or your own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.benchmarks.whole_programs import PROGRAMS
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.recording.files import EXPERIMENT, ReleaseFiles
-from jaxcap.results import ResultsError
+from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results.files import slug
+from jaxcap.results.recordings import load_recording
 
 #: The topic of programs that are timed from their start to their end.
 START = "start-up"
@@ -77,4 +79,31 @@ def recorded(folder: Path | None = None) -> Releases:
     raise ResultsError(
         f"{folder or 'this copy of jaxcap'} has no recording of JAX's releases: make one with "
         "`jaxcap releases record`, and pass the folder that it was saved in"
+    )
+
+
+def recorded_results(experiment: str, folder: Path | None = None) -> ResultSet:
+    """Read what the first machine of a folder recorded of an experiment that takes too long for a build.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    folder
+        Holds a folder for each machine. By default, the recordings that come with the package.
+
+    Raises
+    ------
+    OSError, ResultsError
+        If there is no recording, or the file can't be read or isn't valid.
+    """
+    folders = [folder] if folder else list(filter(Path.is_dir, _FOLDERS))
+    for path in (
+        file for folder in folders for file in sorted(folder.glob(f"*/{slug(experiment)}.json"))
+    ):
+        tell_source(experiment, path)
+        return load_recording(path)
+    raise ResultsError(
+        f"{folder or 'this copy of jaxcap'} has no recording of {experiment!r}: make one with "
+        f"`jaxcap record {experiment!r}`, and pass the folder that it was saved in"
     )
