@@ -493,8 +493,9 @@ def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
         a.recomputation is not None and a.conclusion is not published.Conclusion.NOT_COMPARABLE
         for a in assessments
     )
-    assert checked == f"{computed} published figures checked"
+    assert checked == f"{computed} of {len(assessments)} published figures repeated"
     mistakes = sum(a.conclusion is published.Conclusion.MISTAKE for a in assessments)
     assert f", {mistakes - len(refuted)} with a mistake" in outcome  # a wrong network is one
-    assert sum(map(int, re.findall(r"\d+", outcome))) == computed
     assert refuted
+    assert outcome.endswith(f"; {len(refuted)} more refuted by a data sheet")
+    assert sum(map(int, re.findall(r"\d+", outcome))) == computed + len(refuted)
