@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from sphinx.application import Sphinx
 
 from jaxcap.results.atomic import write_atomically
-from jaxcap_docs import page_records
 from jaxcap_docs.finish import claims, results
+from jaxcap_docs.read.results.experiments import MACHINES
 from jaxcap_docs.read.summaries import summary_of
 from jaxcap_docs.write.twins import escaped, twin_of
 
@@ -42,9 +42,9 @@ def _lines(app: Sphinx) -> Iterator[str]:
     yield f"# {app.config.project}: {escaped(app.env.titles[root].astext())}\n"
     yield f"> {escaped(summary_of(root, app.env))}\n"
     yield f"{ABOUT}\n"
-    if machines := page_records.recordings():
-        measured = (f"{machine.name}, {machine.days}" for machine in machines)
-        yield f"Measured on: {escaped('; '.join(measured))}.\n"
+    for metadata in app.env.metadata.values():
+        if machines := metadata.get(MACHINES):
+            yield f"Measured on: {escaped(machines)}.\n"
     for section, items in _sections(app).items():
         yield f"## {escaped(section)}\n"
         yield from items

@@ -122,6 +122,14 @@ def dependencies(script: Path) -> str:
     return sha256(repr((facts, style, releases, _digest_of_data())).encode()).hexdigest()
 
 
+def state_of_package() -> str:
+    """Digest what `dependencies` reads besides a script, by the dates and sizes of files."""
+    files = ((str(path), path.stat()) for path in (*package_files(), *SHAPING))
+    stats = [(path, stat.st_mtime_ns, stat.st_size) for path, stat in files]
+    facts = stats, surroundings(), sphinx_gallery.__version__, _names_of_releases()
+    return sha256(repr(facts).encode()).hexdigest()
+
+
 def _names_of_releases() -> list[str]:
     """List the recordings of releases on all machines, with second ones."""
     files = page_records.RECORDED.glob(f"*/{EXPERIMENT}/**/*.json")

@@ -21,6 +21,7 @@ from jaxcap_docs.read.summaries import summary_of
 
 LICENCE = "https://opensource.org/license/bsd-3-clause"
 KEYWORDS = ("JAX", "NumPy", "benchmark", "measurement", "performance")
+EXPERIMENTS = f"{SECTION}/experiments/"
 KINDS = {"json": "application/json", "csv": "text/csv"}
 
 
@@ -116,10 +117,12 @@ def _subject(app: Sphinx, page: str) -> Subject | None:
         machines = page_records.recordings()
         measured = [(machine.name, machine.environment.measured_at) for machine in machines]
         return Subject(*ABOUT_ALL[page], measured)
-    experiments = {f"{SECTION}/experiments/{slug(name)}": name for name in catalogue()}
-    if page not in experiments:
+    if not page.startswith(EXPERIMENTS):  # other pages need none of the libraries of experiments
         return None
-    experiment = experiments[page]
+    slugs = {f"{EXPERIMENTS}{slug(name)}": name for name in catalogue()}
+    if page not in slugs:
+        return None
+    experiment = slugs[page]
     machines = [machine for machine in page_records.recordings() if experiment in machine.sets]
     files = [
         f"{SECTION}/{results_folder(machine)}{slug(experiment)}.{kind}"

@@ -52,6 +52,8 @@ from jaxcap_docs.read.releases.addresses import SECTION as RELEASES_SECTION
 from jaxcap_docs.read.rows import of_side_by_side, rows_of, with_rows
 from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
+# Where the list of machines leaves their names and days for other pages.
+MACHINES = "jaxcap_machines"
 THUMBNAIL_WIDTH = 240  # in pixels
 # By experiment, the topic of the benchmarks that do the most similar work under many releases of JAX.
 RELEASE_TOPICS = {
@@ -142,6 +144,8 @@ class Machines(SphinxDirective):
         """Return a table, and a stamp of each machine."""
         note_all_results(self.env)
         machines = page_records.recordings()
+        names = [f"{machine.name}, {machine.days}" for machine in machines]
+        self.env.metadata[self.env.docname][MACHINES] = "; ".join(names)
         headers = ("device", "measured in", "experiments", "on")
         table = Table("Machines", headers, [_row(machine) for machine in machines])
         return [table_node(table), *map(_stamp, machines)]
