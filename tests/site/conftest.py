@@ -20,9 +20,12 @@ from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
 from sites import BUILD_LOG, HTML, ROOT, SMALL_URL, VERSIONS_URL, Read, build, copy_project
 
-# Files whose tests build sites for minutes. They come first, because a worker that began one of them
-# last would keep the other waiting.
-LONG = {"test_build", "test_incremental", "test_other_machine", "test_reuse", "test_running"}
+# Files whose tests take minutes, because they build sites or open every page. They come first, because
+# a worker that began one of them last would keep the other waiting.
+LONG = {
+    *("test_browser", "test_build", "test_incremental", "test_other_machine"),
+    *("test_reuse", "test_running"),
+}
 COMPRESSED = {".css", ".csv", ".html", ".js", ".json", ".svg", ".txt", ".xml"}
 
 
