@@ -171,8 +171,8 @@ Table(
 )
 
 # %%
-# If compiling takes the largest part, that is because XLA doesn't only translate: it also looks for
-# operations that it can merge, as you will see below.
+# In the last stage, XLA doesn't only translate: it also plans the memory of the program, and looks
+# for operations that it can merge, as you will see below.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
@@ -271,10 +271,11 @@ unrolled_fusions = fusions[PYTHON]
 
 # %%
 # The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. If that is one
-# or more for each step, XLA hasn't merged a step with the next, and there is a likely reason. Each
-# angle is needed twice, for its sine and for the next angle, so a fusion across steps would have to
-# compute it twice. (In :doc:`a chain of cosines </tutorials/transformations/static_arguments>`,
-# where each result is used once, XLA does merge the steps.)
+# or more for each step, XLA hasn't merged a step with the next, and there is a likely reason. The
+# program returns an angle and a speed, which both depend on all steps before. If each of the two
+# were computed by a kernel of its own, both kernels would have to take all those steps. (In
+# :doc:`a chain of cosines </tutorials/transformations/static_arguments>`, which has a single
+# result, XLA does merge the steps.)
 #
 # So the unrolled program may beat a loop that starts the same kernels and counts as well. Against a
 # loop that XLA has turned into a single kernel, which is started once, unrolling has nothing to
@@ -355,10 +356,10 @@ _, slope = jax.jvp(
 print(f"{slope:.4f}")
 
 # %%
-# What does a gradient cost? It goes through the loop forwards, where it also stores what the way
-# back needs, and then backwards, with about as much arithmetic in each step. So would you guess
-# that it takes twice as long as the loop alone, or longer? And does it pay to unroll here? This
-# function differentiates the last angles of ten pendulums, each by its first:
+# What does a gradient cost? It goes through the loop forwards, where each step also computes a
+# cosine and stores it for the way back, and then backwards, with a few products and sums in each
+# step. So would you guess that it takes twice as long as the loop alone, or longer? And does it pay
+# to unroll here? This function differentiates the last angles of ten pendulums, each by its first:
 Source(pendulum.slopes)
 
 # %%

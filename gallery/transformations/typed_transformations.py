@@ -320,9 +320,9 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # editor still can't tell you which names there are, what they mean, or which values make sense.
 #
 # A class can tell your editor all this. The class below, made with
-# `pydantic <https://docs.pydantic.dev>`__, has a type, a default and limits for each setting of
-# this site's own :doc:`training </tutorials/applications/mnist>`. The sentence below a setting ends
-# up in the help of the command line:
+# `pydantic <https://docs.pydantic.dev>`__, has a type and a default for each setting of this site's
+# own :doc:`training </tutorials/applications/mnist>`, and limits for each number. The sentence
+# below a setting ends up in the help of the command line:
 from jaxcap.mnist.config import Settings
 from jaxcap.report.source import Source
 
