@@ -254,11 +254,11 @@ some_unrolling_pays
 
 # %%
 # The compiled programs show what decides this. XLA merges operations into *fusions*, each of which
-# :doc:`becomes a kernel </tutorials/transformations/jit>` for the device to start. In a loop, the
-# device starts the same kernels in each round, and has to count the rounds as well. On a CPU, XLA
-# can avoid both costs: it turns `a loop that touches little memory
-# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, by
-# default a kilobyte, into a single kernel, which the program marks as a small call:
+# :doc:`becomes a kernel </tutorials/transformations/jit>` to start. In a loop, the same kernels are
+# started in each round, and the rounds have to be counted as well. On a CPU, XLA can avoid both
+# costs: it turns
+# `a loop that touches little memory <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
+# by default a kilobyte, into a single kernel, which the program marks as a small call:
 fusions = {}
 for name, way in ways.items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()

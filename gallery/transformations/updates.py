@@ -217,7 +217,8 @@ slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 # ---------------------------
 # An index may be an array, and then one update changes many elements. What if it names a place
 # twice? NumPy's ``+=`` reads all elements, adds, and writes them back. To a place that is named
-# twice, it writes the same number twice. :meth:`np.add.at <numpy.ufunc.at>` adds for each index:
+# twice, it writes twice, each time the old number plus one addend, so only the last addition
+# counts. :meth:`np.add.at <numpy.ufunc.at>` adds for each index:
 places = np.array([0, 0, 2])
 once, each = np.zeros(3), np.zeros(3)
 once[places] += 1
@@ -255,9 +256,9 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
 # The scatter does one addition for each value, at a place that it has to look up. The product does
-# one for each value *and* group, most of them of a zero, but it needs no indices. Up to how many
-# groups might that pay? All ways sum ten thousand values, and so do the two functions that you
-# would use in NumPy, ``np.add.at`` and ``np.bincount``:
+# one for each value *and* group, most of them of a zero, and has to build its matrix first, but it
+# looks up no place. Up to how many groups might that pay? All ways sum ten thousand values, and so
+# do the two functions that you would use in NumPy, ``np.add.at`` and ``np.bincount``:
 by_group = experiments.GROUPS.run(budget_s=0.03)
 sums = by_group.subset(r for r in by_group if "of" not in r.parameters)
 _ = figures.scaling(
@@ -315,9 +316,9 @@ gather_pays
 #
 # Sorts and running sums depend on the library
 # --------------------------------------------
-# A gather treats each index by itself. A sort or a running sum can't, because the place of a
-# number, or what is added to it, depends on all the others. Libraries solve this in different ways:
-# JAX's sort is
+# A gather treats each index by itself. A sort or a running sum can't, because the place of a number
+# depends on all the others, and its running sum on all before it. Libraries solve this in different
+# ways: JAX's sort is
 # `an operation of XLA <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
 # NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
 # instructions of common processors. So where do you expect the libraries to differ more, in the
@@ -404,8 +405,8 @@ sort_in_jax = hundred_thousand.speedup(
 # the old array after the write. So donate the arrays that you replace, and in a loop, make all
 # changes of a step in a single update. For the largest array here, donating was
 # :measured:`donation than keeping it`, and one update for each swap was
-# :measured:`single_update than two`. To see a copy before you have run anything, ask
-# ``memory_analysis``.
+# :measured:`single_update than two`. ``memory_analysis`` shows a second array before you have run
+# anything.
 #
 # To sum by group, use ``.at[].add`` or ``segment_sum``: with a thousand groups, that was
 # :measured:`by_scatter than a product`. To read by group, index: from a table of a thousand, that
