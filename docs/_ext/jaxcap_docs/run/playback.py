@@ -28,8 +28,7 @@ from sphinx_gallery import gen_rst
 from sphinx_gallery.py_source_parser import Block
 from sphinx_gallery.utils import get_md5sum
 
-from jaxcap.measure import store
-from jaxcap.measure.digest import sources_of_script
+from jaxcap.measure import digest, store
 from jaxcap.measure.settings import quick_is_on, reuse_is_on
 from jaxcap.releases import recorded
 from jaxcap.releases.recording.files import EXPERIMENT
@@ -113,7 +112,7 @@ def install() -> None:
 def dependencies(script: Path) -> str:
     """Digest all that the outputs of a script depend on, except for its own code."""
     source = script.read_text(encoding="utf-8")
-    sources = sources_of_script(source)
+    sources = digest.sources_of_script(source)
     facts = sorted(sources.items()), surroundings(), sphinx_gallery.__version__
     # Figures of results are drawn when pages are read, and others by the script itself.
     style = _digest_of(figures.STYLE_FILE) if "matplotlib" in source else ""
@@ -124,7 +123,7 @@ def dependencies(script: Path) -> str:
 
 def state_of_package() -> str:
     """Digest what `dependencies` reads besides a script, by the dates and sizes of files."""
-    files = ((str(path), path.stat()) for path in (*package_files(), *SHAPING))
+    files = ((str(path), path.stat()) for path in (*package_files(digest.ROOT), *SHAPING))
     stats = [(path, stat.st_mtime_ns, stat.st_size) for path, stat in files]
     facts = stats, surroundings(), sphinx_gallery.__version__, _names_of_releases()
     return sha256(repr(facts).encode()).hexdigest()
