@@ -21,6 +21,6 @@
 - ``sharded_step``: a training step whose arrays lie on several devices in several ways.
 - ``sharding``: a gradient that several devices share.
 - ``stacks``: a training step with Flax NNX and without.
-- ``updates``: changed elements of arrays, sums by group, and reading by index; in PyTorch in
-  ``updates_torch``.
+- ``updates`` and ``updates_torch``: changed elements of arrays, sums by group, and reading by index;
+  most of them by JAX and by PyTorch.
 """
