@@ -312,7 +312,7 @@ gather_pays
 # With ten groups, indexing was :measured:`gather_ten than the product`, and with a thousand
 # :measured:`by_gather than the product`. A product touches each entry of a matrix that has a row
 # for each value and a column for each group. Neither a gather nor a scatter has such a matrix, so
-# you need a reason to use one, such as a device whose products are much quicker than its indexing.
+# you need a reason to use one, such as a device whose products cost little beside its indexing.
 #
 # Sorts and running sums depend on the library
 # --------------------------------------------
