@@ -3,8 +3,8 @@ One training on many devices
 ============================
 
 What do you have to change in a program that trains on one device, so that it trains on eight? And
-will the network learn the same? This page trains the network of
-:doc:`the page before </tutorials/applications/mnist>` on one device, on eight, and in two
+will the network learn the same? This page trains the network that we compared
+:doc:`with one in PyTorch </tutorials/applications/mnist>` on one device, on eight, and in two
 processes. It compares the losses and the speed, and says how to start the same program on a
 cluster. You don't need a second GPU to follow, nor even a first.
 """

@@ -424,6 +424,12 @@ class TestPanels:
         (legend,) = figure.findobj(Legend)
         assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
 
+    def test_the_axis_is_named_after_the_parameter_or_as_asked(self) -> None:
+        results = make_set(*(sized("wave", size) for size in (10, 1000)))
+        for asked, shown in ({}, "size"), ({"xlabel": "elements"}, "elements"):
+            (axes,) = figures.panels(results, **asked).axes
+            assert axes.get_xlabel() == shown
+
     def test_points_where_no_number_takes_several_values_in_a_panel(self) -> None:
         figure = figures.panels(make_set(sized("wave", 10, "a"), sized("selu", 20, "b")))
         assert [axes.get_title(loc="left") for axes in figure.axes] == [

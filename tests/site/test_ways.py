@@ -116,7 +116,7 @@ def test_facts_say_how_long_it_takes_and_offer_the_files(html: Path, read: Read,
     facts = read(page).select_one("h1 + .jaxcap-facts, h1 ~ .jaxcap-facts")
     minutes = re.match(r"(\d+)\sminutes", facts.get_text().strip())
     assert minutes
-    assert 2 <= int(minutes[1]) <= 25
+    assert 2 <= int(minutes[1]) <= 20
     files = [link["href"] for link in facts.select("a[download]")]
     assert [Path(file).suffix for file in files] == [".ipynb", ".py"]
     assert all((html / page).parent.joinpath(unquote(file)).exists() for file in files)

@@ -54,6 +54,7 @@ PAGES = {
     "tutorials/applications/convergence": ("Batches", "Precision", "Training"),
     "tutorials/applications/attenuation": ("Training",),
     "tutorials/applications/mnist": ("PyTorch", "Training"),
+    "tutorials/applications/training_speed": ("Compilation", "PyTorch", "Training"),
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "tutorials/applications/sharding": ("Several devices", "Types"),
     "exercises/12_sharding": ("Several devices",),
@@ -90,8 +91,9 @@ PREREQUISITES = {
     "applications/calibration": ("transformations/vmap",),
     "applications/convergence": ("applications/calibration",),
     "applications/attenuation": ("applications/calibration",),
-    "applications/mnist": ("transformations/grad", "performance/timing"),
-    "applications/scaling_out": ("applications/mnist",),
+    "applications/mnist": ("transformations/grad",),
+    "applications/training_speed": ("performance/linear_algebra", "applications/mnist"),
+    "applications/scaling_out": ("applications/training_speed",),
     "applications/sharding": ("performance/memory", "applications/scaling_out"),
 }
 # Under what else the index and the search list a tutorial, whose own words may be others.
@@ -140,11 +142,12 @@ KEYWORDS = {
     "applications/calibration": ("optimisation", "least squares"),
     "applications/attenuation": ("Deming regression", "errors in variables"),
     "applications/mnist": ("neural network", "Flax", "training"),
+    "applications/training_speed": ("convolution", "Winograd", "lax.scan", "oneDNN"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
     "applications/sharding": ("shard_map", "tensor parallelism", "all-reduce", "FSDP", "psum"),
 }
 # These are shown without being run where PyTorch isn't installed.
-NEED_TORCH = ("grad", "mnist", "scaling_out")
+NEED_TORCH = ("grad", "mnist", "training_speed", "scaling_out")
 
 TUTORIALS_FOLDER = "tutorials/"
 TUTORIALS = tuple(

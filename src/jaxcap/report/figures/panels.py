@@ -30,7 +30,11 @@ from jaxcap.results.tabulation import devices_of
 
 @redrawable
 def panels(
-    results: ResultSet, *, title: str | None = None, among: ResultSet | None = None
+    results: ResultSet,
+    *,
+    title: str | None = None,
+    xlabel: str | None = None,
+    among: ResultSet | None = None,
 ) -> Figure:
     """Draw the times of a whole experiment, whatever its parameters.
 
@@ -43,6 +47,8 @@ def panels(
         Those of one experiment.
     title
         The subject; by default, the device.
+    xlabel
+        What the lines are drawn against; by default, the name of the parameter.
     among
         Choose the axis of time so that these have a place on it, for figures to be compared.
     """
@@ -63,7 +69,7 @@ def panels(
         grid = blocks[0].subplots(nrows, ncols, sharey=True, squeeze=False)
         for unused in grid.flat[len(lines) :]:
             unused.remove()
-        descriptions += _draw_line_panels(blocks[0], lines.values(), x, limits)
+        descriptions += _draw_line_panels(blocks[0], lines.values(), x, xlabel or x, limits)
     if rows:
         ratios = [len(part) + 1 for part in rows.values()]
         blocks[-1].subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=ratios)
@@ -128,7 +134,11 @@ def _named(parameter: str, value: object) -> str:
 
 
 def _draw_line_panels(
-    figure: SubFigure, parts: Iterable[ResultSet], x: str, limits: tuple[float, float]
+    figure: SubFigure,
+    parts: Iterable[ResultSet],
+    x: str,
+    xlabel: str,
+    limits: tuple[float, float],
 ) -> list[str]:
     """Draw lines against ``x`` in a panel for each part, and describe each panel in words."""
     series_of_parts = [series_of(part, x, [result.time for result in part]) for part in parts]
@@ -138,7 +148,7 @@ def _draw_line_panels(
     for axes, series in zip(figure.axes, series_of_parts, strict=True):
         draw_series(axes, series, colours, markers)
         log_axes(axes, series, limits=limits)
-        axes.set_xlabel(escape_math(x))
+        axes.set_xlabel(escape_math(xlabel))
         axes.label_outer(remove_inner_ticks=False)
         axes.tick_params(labelbottom=True, labelsize=SMALL)
         handles |= {
