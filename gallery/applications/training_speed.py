@@ -34,8 +34,8 @@ Source(train_flax.step)
 
 # %%
 # *Scan.* Why should Python start each step? :func:`jax.lax.scan` compiles many steps into one
-# program, and Python starts it once. With ``donate_argnames``, the new parameters may use the
-# memory of the old ones.
+# program, and Python starts it once. (Both this function and the last one donate their state, so
+# the new parameters may use the memory of the old ones.)
 Source(train_flax.steps)
 
 # %%
@@ -120,8 +120,9 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 # Which idea pays on this device?
 # -------------------------------
 # Now for whole steps. All ways to train take turns, in fresh processes. (There are four processes
-# instead of six, because each has to compile all programs first.) Which of the four ideas do you
-# think will matter?
+# instead of six, because each has to compile all programs first.) PyTorch takes part with its own
+# loop over a ``DataLoader``, and with all data on the device. Which of the four ideas do you think
+# will matter?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -213,11 +214,15 @@ winograd_pays
 # So before you choose a remedy, find out where your time goes. (So far, we have run this page on
 # CPUs only.)
 #
-# Two warnings. The first idea changes three things at once: where the images are, when losses are
-# read, and how the step is written. These measurements can't tell which of the three did it. And
-# what patches save may depend on the batch, which is small on a CPU, so that the page builds
-# sooner. (The last two ideas change several things, too. The next section takes them apart as far
-# as they lie in different layers.)
+# Two warnings. The first idea changes several things at once: where the images are and where they
+# are normalised, when losses are read, how the step is written, and that it donates its state.
+# These measurements can't tell which of them did it. (The last two ideas change several things,
+# too. The next section takes them apart as far as they lie in different layers.)
+#
+# And on a CPU, the page measures something small, so that it builds sooner: few images in a batch,
+# a scan of very few steps, and PyTorch without ``torch.compile``, whose first call takes long. A
+# longer run, with the command ``nox -s bench -- mnist``, has larger batches and the compiled
+# PyTorch as well.
 #
 # Where does a step's time go?
 # ----------------------------
@@ -227,7 +232,7 @@ winograd_pays
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_layers import LAYERS
 
-layer_times = LAYERS.run(budget_s=0.03)
+layer_times = LAYERS.run(processes=4, budget_s=0.03)
 
 # %%
 columns = {
@@ -287,8 +292,8 @@ by_convolutions = change("conv1", "conv2")
 # :measured:`by_convolutions`, and that of the pool with dropout by :measured:`by_pool`.
 #
 # These are medians of a few processes, so compare only numbers that are far apart. And don't expect
-# the sum to be the time of a whole step. Inside one program, XLA can fuse what belongs to two layers.
-# A whole step also fetches its images and computes the loss.
+# the sum to be the time of a whole step. Inside one program, XLA can fuse what belongs to two
+# layers. A whole step also fetches its images and computes the loss.
 #
 # How much of the machine is that?
 # --------------------------------
@@ -350,8 +355,8 @@ Table(title, headers, rows)
 # Where the interval includes 1, we found no difference. Each kind of change could help for one
 # reason, and fail for another:
 #
-# - *Options of XLA* change how loops are compiled, but much of a step is spent in products, whose
-#   code comes with XLA. The one for oneDNN, Intel's library, needs an XLA that was `built with it
+# - *Options of XLA* change how loops are compiled, in which order operations run, or which library
+#   multiplies matrices. The one for oneDNN, Intel's library, needs an XLA that was `built with it
 #   <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.
 # - *Types and layout.* Numbers of 16 bits help where products take them as they are. Otherwise,
 #   they are converted first.
@@ -361,12 +366,13 @@ Table(title, headers, rows)
 #   another way, in a part of the step whose share the table of layers shows.
 # - *Threads* that are bound to cores stay there. That helps only if the system would move them.
 #
-# None of them widens the products. In the second convolution, Winograd's algorithm multiplies tall
-# matrices by narrow ones, with a column for each feature. How fast are such products, beside those of
-# large squares?
+# Most of them leave the products as they are. In the second convolution, Winograd's algorithm
+# multiplies by small matrices: each sum has 96 terms, and there is a column for each of the 64
+# features. How fast are such products, beside those of large squares? And is it the short sums that
+# hold them back, or the few columns?
 
 
-def product_speed(rows, terms, columns, times=20):
+def product_speed(rows, terms, columns, times=10):
     """Return the speed of products, one after another, in GFLOP/s."""
     left = jnp.ones((times, rows, terms))
     right = jnp.ones((terms, columns))
@@ -376,14 +382,20 @@ def product_speed(rows, terms, columns, times=20):
 
 
 # %%
-of_squares = product_speed(1000, 1000, 1000, times=4)
-of_convolution = product_speed(8 * 6 * 24, 3 * 32, 64)
-print(f"large squares:          {of_squares:4.0f} GFLOP/s")
-print(f"the second convolution: {of_convolution:4.0f} GFLOP/s")
+rows_of_images, terms, features = 8 * 6 * 24, 3 * 32, 64
+shapes = {
+    "the second convolution": (rows_of_images, terms, features),
+    "with longer sums": (rows_of_images, 1000, features),
+    "with more columns": (rows_of_images, terms, 1000),
+    "large squares": (1000, 1000, 1000),
+}
+for name, shape in shapes.items():
+    print(f"{name:22} {product_speed(*shape):4.0f} GFLOP/s")
 
 # %%
-# Where the second number is far below the first, the products keep a step below the limit, whatever
-# is done between them. To do better, a library can `make code for each shape
+# Where the first number is far below the last, the products keep a step below the limit, whatever
+# is done between them. The two numbers in the middle say which side of the matrix is too short. To
+# do better, a library can `make code for each shape
 # <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does.
 #
 # Takeaway
@@ -393,8 +405,9 @@ to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 
 # %%
 # On this page's device, the best way to train with Flax was
-# :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best`. (Whichever
-# way came out best was probably lucky as well, so expect a little less of it next time.)
+# :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best` without
+# ``torch.compile``. (Whichever way came out best was probably lucky as well, so expect a little
+# less of it next time.)
 #
 # None of the four ideas pays everywhere, because each saves a different cost. With the data on the
 # device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start

@@ -31,8 +31,9 @@ four = (
 Source(*four)
 
 # %%
-# All four loops should arrive at the same place. As a check, NumPy takes the same steps in 64 bits,
-# for ten pendulums that start anywhere from almost straight down to almost straight up:
+# All four loops should arrive at the same place, and so should a scan with ten steps in its body,
+# of which more below. As a check, NumPy takes the same steps in 64 bits, for ten pendulums that
+# start anywhere from almost straight down to almost straight up:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -143,7 +144,8 @@ for steps in (10, 100):
     print(f"{steps:3} steps: {len(unrolled)} operations, or {rolled}")
 
 # %%
-# The unrolled program is as long as the loop. Which part of the work grows with it? There are
+# The unrolled program has the same operations again for each step, and the scan is one operation,
+# whatever its length. Which part of the work grows with it? There are
 # `three stages <https://docs.jax.dev/en/latest/201/aot.html>`__: JAX *traces* your function,
 # *lowers* the record to the language of XLA, its compiler, and lets XLA *compile* that. Here is a
 # single run of each stage in this process:
@@ -255,10 +257,10 @@ some_unrolling_pays
 # %%
 # The compiled programs show what decides this. XLA merges operations into *fusions*, each of which
 # :doc:`becomes a kernel </tutorials/transformations/jit>` to start. In a loop, the same kernels are
-# started in each round, and the rounds have to be counted as well. On a CPU, XLA can avoid both
-# costs: it turns
-# `a loop that touches little memory <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
-# by default a kilobyte, into a single kernel, which the program marks as a small call:
+# started in each round, and the rounds have to be counted as well. On a CPU, XLA can compile the
+# whole loop, its counter included, into a single kernel, if
+# `a round touches little memory <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
+# by default less than a kilobyte. The program marks such a loop as a small call:
 fusions = {}
 for name, way in ways.items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()
@@ -271,12 +273,16 @@ unrolled_fusions = fusions[PYTHON]
 
 # %%
 # The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. If that is one
-# or more for each step, XLA hasn't merged a step with the next, and there is a likely reason. The
-# program returns an angle and a speed, which both depend on all steps before. If each of the two
-# were computed by a kernel of its own, both kernels would have to take all those steps. (In
-# :doc:`a chain of cosines </tutorials/transformations/static_arguments>`, which has a single
-# result, XLA does merge the steps.)
-#
+# or more for each step, XLA hasn't merged a step with the next. The program returns an angle and a
+# speed, which both depend on all steps before. If each of the two were computed by a kernel of its
+# own, both kernels would have to take all those steps. Is that the reason? Then a program that
+# returns only one of the two should need a single kernel:
+for number, name in enumerate(("angle", "speed")):
+    single = jax.jit(lambda state, n=number: pendulum.in_python(state, 100)[n])
+    program = single.lower(experiments.start(10)).compile().as_text()
+    print(f"only the {name}: {program.count(' fusion(')} fusions")
+
+# %%
 # So the unrolled program may beat a loop that starts the same kernels and counts as well. Against a
 # loop that XLA has turned into a single kernel, which is started once, unrolling has nothing to
 # save, and with ten steps in its body, a loop may be too large for that. Here, the unrolled steps
@@ -287,7 +293,7 @@ unrolled_fusions = fusions[PYTHON]
 # --------------------------------------
 # A step of a pendulum needs the state that the last one left. A product of many numbers needn't be
 # taken in order, because the product of the second half doesn't depend on that of the first. If a
-# function is *associative*, as multiplication and addition are,
+# function is *associative*, as multiplication and addition are but for rounding,
 # :func:`jax.lax.associative_scan` applies it to whole arrays: to all pairs of neighbours, then to
 # pairs of pairs, and so on. How many multiplications of whole arrays does a running product take?
 running_product = partial(jax.lax.associative_scan, jnp.multiply)
@@ -297,9 +303,9 @@ for length in (8, 64, 512):
     print(f"{length:3} numbers: {count} multiplications of arrays")
 
 # %%
-# Their number grows only with how often the length can be halved. Together, they multiply up to
-# twice as many numbers as a loop would, so whether they take less time depends on how many numbers
-# the device multiplies at once.
+# Their number grows only with how often the length can be halved. But together, they multiply up to
+# twice as many numbers as a loop would, and the arrays have to be sliced and put together again. So
+# they pay for long arrays, on a device that works on many numbers at once.
 #
 # The same loop under other releases
 # ----------------------------------
@@ -370,13 +376,21 @@ gradients
 
 # %%
 backwards = results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=100)
+most_steps = max(result.parameters["steps"] for result in results)
+backwards_at_most = results.speedup(
+    experiments.GRADIENT_SCAN, over=SCAN, steps=most_steps
+)
 unrolled_gradient = gradients.speedup(
     experiments.GRADIENT_PYTHON, over=experiments.GRADIENT_SCAN
 )
 first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 
 # %%
-# For a scan, the gradient was :measured:`backwards than the scan alone`. With Python's loop it was
+# For a scan of a hundred steps, the gradient was :measured:`backwards than the scan alone`. But so
+# short a loop takes little longer than the call itself, whose price is the same for both. With
+# :measured:`most_steps` steps, it was :measured:`backwards_at_most than the scan alone`.
+#
+# With Python's loop, the gradient of a hundred steps was
 # :measured:`unrolled_gradient than with a scan`, and its first call took
 # :measured:`first_gradient`. Compare that with the scan's before you unroll what you differentiate,
 # because the compiler has both directions to look through.

@@ -110,7 +110,7 @@ donation_pays = claim(
 donation_pays
 
 # %%
-# In a loop, a second update can cost a copy in each step
+# In a loop, a second update can cost copies in each step
 # -------------------------------------------------------
 # Inside a compiled function, the compiler decides where arrays lie. Take a
 # :func:`~jax.lax.fori_loop`, which passes an array on from step to step. Each step swaps two
@@ -147,12 +147,11 @@ holding_two = (
 )
 
 # %%
-# A loop that needs twice the bytes of ``x`` holds two arrays, and if it copies one to the other in
-# each step, its time will show it. Of the three loops, these hold two: :measured:`holding_two`. The
-# guarantee doesn't cover a loop that does. ``swap_in_turn`` shows why a compiler might want a
-# second array. Its first update makes a new array, but the second needs ``x[i]`` from the *old*
-# one. To keep that one number would be enough, but a compiler that doesn't see this keeps the whole
-# old array.
+# A loop that needs twice the bytes of ``x`` holds two arrays. If it copies between them in each
+# step, its time will show it, and the guarantee has failed. Of the three loops, these hold two:
+# :measured:`holding_two`. ``swap_in_turn`` shows why a compiler might want a second array. Its
+# first update makes a new array, but the second needs ``x[i]`` from the *old* one. Keeping that one
+# number would be enough, but a compiler that doesn't see this keeps all of the old array.
 #
 # Reading both elements first looks like a remedy. But in a program, all that binds the compiler is
 # which operation needs which result. Here the second read needs ``x`` alone, and not the first
@@ -166,7 +165,7 @@ print(asked[0] == asked[1])
 
 # %%
 # Even a loop that holds a single array copies ``x`` once in each call, because ``x`` isn't donated.
-# How much time does a copy in each step add? For comparison, NumPy swaps in a Python loop, with no
+# How much time do copies in each step add? For comparison, NumPy swaps in a Python loop, with no
 # copy at all:
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
@@ -211,7 +210,8 @@ slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 # The loop took longest under :measured:`slowest`, where it needed :measured:`slowest_time`. Under
 # the newest release, it needs :measured:`newest_time`. Users of 0.11.1 found that `each step
 # rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__. Their programs still gave
-# the right results, so only their speed gave the copies away.
+# the right results, and the copying took place inside a kernel, where no plan of the memory lists
+# it. So only their speed gave it away.
 #
 # Add at the same place twice
 # ---------------------------
@@ -235,9 +235,9 @@ jnp.zeros(3).at[places].add(1)
 # <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. (:doc:`The page on
 # jax.numpy </tutorials/basics/jnp_and_numpy>` shows what becomes of an index out of bounds.)
 #
-# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` does just
-# that, and records the same operation. To read at many indices is to *gather*, and to write there
-# is to *scatter*:
+# To sum values by group, add each at the index of its group. :func:`jax.ops.segment_sum` does that,
+# and records the same operation, but it drops negative indices, which for ``.at`` count from the
+# end. To read at many indices is to *gather*, and to write there is to *scatter*:
 values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 0, 2])
 ways = {
     "values[groups]": lambda v, g: v[g],
@@ -288,9 +288,9 @@ scatter_pays
 Source(updates.read, updates.read_by_product)
 
 # %%
-# Adding at an index is a reading, an addition and a writing, and a gather only reads. Do you expect
-# the product to come closer to a gather than to a scatter? Ten thousand times, each way reads the
-# entry of a random group:
+# To add at an index is to read there, add and write. A gather reads there, and writes its results
+# one after another. Do you expect the product to come closer to a gather than to a scatter? Ten
+# thousand times, each way reads the entry of a random group:
 reads = by_group.select(of=experiments.READ)
 reads
 
@@ -371,12 +371,13 @@ apart = {
 furthest = max(apart, key=apart.get)
 
 # %%
-# JAX and NumPy were furthest apart in :measured:`furthest`. Was your guess among indices or sorts?
-# JAX's sort was :measured:`sort_in_jax than NumPy's`. For ``argsort``, which returns indices, it
-# matters what happens to equal numbers. By default,
+# JAX and NumPy were furthest apart in :measured:`furthest`. Is that what you guessed? JAX's sort
+# was :measured:`sort_in_jax than NumPy's`. For ``argsort``, which returns indices, it matters what
+# happens to equal numbers. By default,
 # `JAX's argsort <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__ keeps them
-# in their order, and we asked the other two to do the same. Before you sort in JAX, ask whether you
-# have to: sums by group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
+# in their order, and we asked the other two to do the same. (PyTorch's ``sort`` returns the indices
+# in any case, and so has more to do than the others'.) Before you sort in JAX, ask whether you have
+# to: sums by group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
 #
 # Takeaway
 # --------
@@ -401,12 +402,12 @@ sort_in_jax = hundred_thousand.speedup(
 
 # %%
 # Without ``jit``, an update copies the array. With it, the update can write in place if the
-# function made the array itself or you donated it, and if the compiler can see that nothing reads
-# the old array after the write. So donate the arrays that you replace, and in a loop, make all
-# changes of a step in a single update. For the largest array here, donating was
-# :measured:`donation than keeping it`, and one update for each swap was
-# :measured:`single_update than two`. ``memory_analysis`` shows a second array before you have run
-# anything.
+# function made the array itself or you donated it, and if nothing in the compiler's program needs
+# the old array after the write. So donate the arrays that you replace. And where a change needs
+# numbers from before another change, make both in a single update, above all in a loop. For the
+# largest array here, donating was :measured:`donation than keeping it`, and one update for each
+# swap was :measured:`single_update than two`. ``memory_analysis`` shows a second array before you
+# have run anything, but not what a kernel copies on its own.
 #
 # To sum by group, use ``.at[].add`` or ``segment_sum``: with a thousand groups, that was
 # :measured:`by_scatter than a product`. To read by group, index: from a table of a thousand, that

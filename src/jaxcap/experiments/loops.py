@@ -19,7 +19,7 @@ UNROLL = 10
 SCAN_UNROLLED = f"scan, unroll={UNROLL}"
 GRADIENT = "gradient"
 GRADIENT_PYTHON, GRADIENT_SCAN = f"{GRADIENT}, {PYTHON}", f"{GRADIENT}, {SCAN}"
-# Steps of the gradients. XLA may need minutes to compile that of a few hundred unrolled steps.
+# Most steps of a gradient through Python's loop. XLA may need minutes to compile a few hundred.
 DIFFERENTIATED = 100
 VMAP, MAP = "vmap", "lax.map"
 BATCH = 10
@@ -48,10 +48,14 @@ SLOPES: dict[str, Callable[..., Array]] = {
 def prepare(steps: int) -> Variants:
     """Prepare ``steps`` steps of ten pendulums, in float32, with the number of steps compiled in.
 
-    A hundred steps have gradients as well.
+    A hundred steps have gradients as well, and more steps have those of a scan.
     """
-    slopes = compiled(SLOPES, steps) if steps == DIFFERENTIATED else {}
-    return {**compiled(WAYS, steps), **slopes}
+    slopes: dict[str, Callable[..., Array]] = {}
+    if steps == DIFFERENTIATED:
+        slopes = SLOPES
+    elif steps > DIFFERENTIATED:
+        slopes = {GRADIENT_SCAN: SLOPES[GRADIENT_SCAN]}
+    return {**compiled(WAYS, steps), **compiled(slopes, steps)}
 
 
 def compiled(ways: Mapping[str, Callable[..., Any]], steps: int) -> Variants:
