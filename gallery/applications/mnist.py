@@ -194,7 +194,8 @@ for name, colour in figures.palette(runs).items():
     for seed, epochs in enumerate(runs[name]):
         accuracies = [100 * epoch.accuracy for epoch in epochs]
         label = name if seed == 0 else None
-        axes.plot(range(1, len(epochs) + 1), accuracies, "o-", c=colour, label=label)
+        numbers = [epoch.epoch for epoch in epochs]
+        axes.plot(numbers, accuracies, "o-", color=colour, label=label)
 axes.set_xticks(range(1, settings.num_epochs + 1))
 axes.set_xlabel("epochs of training")
 axes.set_ylabel("test accuracy, %\n(higher is better)")

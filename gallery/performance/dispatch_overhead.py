@@ -256,7 +256,9 @@ Source(dispatch.polynomial)
 growth = experiments.GROWTH.run(budget_s=0.03)
 
 # %%
-_ = figures.panels(growth, title="Larger arrays", xlabel="elements of an array")
+_ = figures.panels(
+    growth, title="Larger arrays", xlabel="elements of an array"
+)
 
 # sphinx_gallery_thumbnail_number = 3
 

@@ -278,7 +278,9 @@ unrolled_fusions = fusions[PYTHON]
 # own, both kernels would have to take all those steps. Is that the reason? Then a program that
 # returns only one of the two should need a single kernel:
 for number, name in enumerate(("angle", "speed")):
-    single = jax.jit(lambda state, n=number: pendulum.in_python(state, 100)[n])
+    single = jax.jit(
+        lambda state, n=number: pendulum.in_python(state, 100)[n]
+    )
     program = single.lower(experiments.start(10)).compile().as_text()
     print(f"only the {name}: {program.count(' fusion(')} fusions")
 
