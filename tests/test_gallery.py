@@ -45,7 +45,7 @@ LONGER = {
     "faults": 17,
     "grad": 16,
     "memory": 16,
-    "mnist": 13,
+    "mnist": 15,
     "precision": 16,
     "releases": 18,
     "scaling_out": 21,

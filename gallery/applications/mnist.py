@@ -187,24 +187,27 @@ for seed in range(SEEDS):
     runs["PyTorch"].append(fit(pytorch, learned))
 
 # %%
+ends = []
+for name, of_framework in runs.items():
+    last = [epochs[-1].accuracy for epochs in of_framework]
+    ends.append(f"{name} {min(last):.1%} to {max(last):.1%}")
+
+# %%
 from jaxcap.report import figures
 
 figure, axes = plt.subplots()
 for name, colour in figures.palette(runs).items():
     for seed, epochs in enumerate(runs[name]):
+        numbers = [epoch.epoch for epoch in epochs]
         accuracies = [100 * epoch.accuracy for epoch in epochs]
         label = name if seed == 0 else None
-        numbers = [epoch.epoch for epoch in epochs]
         axes.plot(numbers, accuracies, "o-", color=colour, label=label)
-axes.set_xticks(range(1, settings.num_epochs + 1))
-axes.set_xlabel("epochs of training")
-axes.set_ylabel("test accuracy, %\n(higher is better)")
-ends = []
-for name, of_framework in runs.items():
-    last = [epochs[-1].accuracy for epochs in of_framework]
-    ends.append(f"{name} {min(last):.1%} to {max(last):.1%}")
-subject = f"{SEEDS} seeds, a line for each"
-figures.headline(figure, f"In the end: {', '.join(ends)}", subject)
+axes.set_xticks(numbers)
+axes.set(
+    xlabel="epochs of training", ylabel="test accuracy, % (higher is better)"
+)
+finding = f"In the end: {', '.join(ends)}"
+figures.headline(figure, finding, f"{SEEDS} seeds, a line for each")
 figures.label_ends(axes)
 
 # sphinx_gallery_thumbnail_number = 2
@@ -291,13 +294,6 @@ show(
 # **It trained two different networks.** Flax pads a convolution by default, so that images keep
 # their size, and PyTorch doesn't. What does that change? XLA can count the operations of a program
 # before it compiles anything:
-from functools import partial
-
-import jax.numpy as jnp
-
-from jaxcap.mnist import train_flax
-
-
 def convolutions(padding, rngs):
     """Build the first half of the network in Flax, with a padding."""
     return nnx.Sequential(
@@ -323,6 +319,12 @@ def network(padding, inputs):
 
 
 # %%
+from functools import partial
+
+import jax.numpy as jnp
+
+from jaxcap.mnist import train_flax
+
 batch = jnp.asarray(normalised[:64, ..., None], jnp.float32)
 batch_labels = jnp.asarray(mnist.train.labels[:64], jnp.int32)
 
