@@ -388,9 +388,10 @@ unrolled_gradient = gradients.speedup(
 first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 
 # %%
-# For a scan of a hundred steps, the gradient was :measured:`backwards than the scan alone`. But so
-# short a loop takes little longer than the call itself, whose price is the same for both. With
-# :measured:`most_steps` steps, it was :measured:`backwards_at_most than the scan alone`.
+# For a scan of a hundred steps, the gradient was :measured:`backwards than the scan alone`. But both
+# times include the price of a call, which hides a part of the difference where loops are short.
+# With :measured:`most_steps` steps, the gradient was
+# :measured:`backwards_at_most than the scan alone`.
 #
 # With Python's loop, the gradient of a hundred steps was
 # :measured:`unrolled_gradient than with a scan`, and its first call took
