@@ -402,12 +402,14 @@ for name, shape in shapes.items():
 # --------
 to_naive = speeds.speedup(fastest_of_flax, over=NAIVE)
 to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
+with_compiler = any("compiled" in result.variant for result in speeds)
+torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 
 # %%
 # On this page's device, the best way to train with Flax was
-# :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best` without
-# ``torch.compile``. (Whichever way came out best was probably lucky as well, so expect a little
-# less of it next time.)
+# :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best`
+# (:measured:`torch_ways`). Whichever way came out best was probably lucky as well, so expect a
+# little less of it next time.
 #
 # None of the four ideas pays everywhere, because each saves a different cost. With the data on the
 # device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
