@@ -18,12 +18,13 @@ from jaxcap.measure.machine.description import capture
 from jaxcap.results import ResultSet
 
 # One page shows a recording of JAX's releases, one times starts of processes, which aren't kept as
-# results, and two ask for digits instead of times.
+# results, two ask for digits instead of times, and one for accuracies.
 MEASURING = sorted(
     set(TUTORIALS)
     - {
         "applications/attenuation",
         "applications/convergence",
+        "applications/mnist",
         "performance/releases",
         "performance/second_process",
     }
