@@ -220,7 +220,7 @@ winograd_pays
 # too. The next section takes them apart as far as they lie in different layers.)
 #
 # And on a CPU, the page measures something small, so that it builds sooner: few images in a batch,
-# a scan of very few steps, and PyTorch without ``torch.compile``, whose first call takes long. A
+# a scan of only a few steps, and PyTorch without ``torch.compile``, whose first call takes long. A
 # longer run, with the command ``nox -s bench -- mnist``, has larger batches and the compiled
 # PyTorch as well.
 #
