@@ -70,12 +70,15 @@ print(
 # In the second convolution, a row of pixels with all their channels takes the place of each pixel,
 # and a matrix that of each weight. So the six products are products of matrices, and the additions
 # are few beside the multiplications that they save. Both gradients use the small matrices again,
-# some of them transposed, by :func:`jax.custom_vjp`. The saving has limits. With more outputs at a
-# time, the constants grow, and rounding errors with them. And the additions have to read and write
-# memory. So the second convolution and the pool take a few images at a time, which can then stay in
-# the cache. This way to train makes two more changes. In the forward pass, the first convolution
-# needs no matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout,
-# each random number is cut into four bytes, which decide on four activations:
+# some of them transposed, by :func:`jax.custom_vjp`.
+#
+# The saving has limits. With more outputs at a time, the constants grow, and rounding errors with
+# them. And the additions have to read and write memory. So the second convolution and the pool take
+# a few images at a time, which can then stay in the cache.
+#
+# This way to train makes two more changes. In the forward pass, the first convolution needs no
+# matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout, each
+# random number is cut into four bytes, which decide on four activations:
 from jaxcap.mnist import model
 
 Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
