@@ -13,10 +13,10 @@ what made an older comparison unfair.
 # %%
 # Handwritten digits, as small images
 # -----------------------------------
-# MNIST has handwritten digits, 28 by 28 bytes each. :func:`jaxcap.mnist.data.load` looks for them
-# in the folder that ``JAXCAP_MNIST_DIR`` names, then in a cache, then on the internet, and checks
-# their hashes. Training on all of them would keep a CPU busy for a long time. On a CPU, this page
-# therefore uses a subset that comes with the package:
+# MNIST has handwritten digits, 28 by 28 bytes each. :func:`jaxcap.mnist.data.load` takes them from
+# the folder that ``JAXCAP_MNIST_DIR`` names. If you don't set it, they come from a cache or else
+# from the internet. In any case, it checks their hashes. Training on all of them would keep a CPU
+# busy for a long time. On a CPU, this page therefore uses a subset that comes with the package:
 import jax
 
 from jaxcap.mnist import data
@@ -162,15 +162,17 @@ Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
 # If only the last digits differ, that is rounding, which training amplifies from step to step. A
-# mistake in the weights, the order or the loss would show in the first ones. So from here on, with
-# dropout on, we may compare accuracy over several seeds, and know that we compare frameworks.
+# mistake in the weights, the order or the loss would show in the first ones. So we may compare
+# accuracies next, with dropout on. What this test can't see is dropout itself: both frameworks drop
+# activations at the same rates, but not the same ones.
 #
 # How well does it learn?
 # -----------------------
 # A few steps prove that the programs do the same work, but not that the network learns. So we train
 # it in both frameworks, from several seeds. A seed fixes the first weights and the order of the
 # images, the same for both frameworks. (On a CPU, they get only part of the subset. How long it all
-# takes is the next page's question: here, each framework trains in whatever way we found fast.)
+# takes is the next page's question. Here, each framework trains in whatever way we found fast, for
+# which Flax on a CPU convolves by another algorithm than you have just seen.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -247,8 +249,8 @@ for name, accuracy in final.items():
 #
 # Which digits it gets wrong
 # --------------------------
-# Take the last network that Flax trained. Each row is a digit, and each column what it was taken
-# for:
+# Take the last network that Flax trained, and all test images that we have. (On a CPU, the table
+# above has only a part of them.) Each row is a digit, and each column what it was taken for:
 predictions = evaluate(flax, mnist.test).predictions
 labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)

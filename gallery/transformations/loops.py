@@ -145,7 +145,7 @@ for steps in (10, 100):
 
 # %%
 # The unrolled program has the same operations again for each step, and the scan is one operation,
-# whatever its length. Which part of the work grows with it? There are
+# whatever its length. Which part of the work grows with the number of steps? There are
 # `three stages <https://docs.jax.dev/en/latest/201/aot.html>`__: JAX *traces* your function,
 # *lowers* the record to the language of XLA, its compiler, and lets XLA *compile* that. Here is a
 # single run of each stage in this process:
@@ -307,7 +307,7 @@ for length in (8, 64, 512):
 # %%
 # Their number grows only with how often the length can be halved. But together, they multiply up to
 # twice as many numbers as a loop would, and the arrays have to be sliced and put together again. So
-# they pay for long arrays, on a device that works on many numbers at once.
+# they may pay for long arrays, on a device that works on many numbers at once.
 #
 # The same loop under other releases
 # ----------------------------------
@@ -388,9 +388,9 @@ unrolled_gradient = gradients.speedup(
 first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 
 # %%
-# For a scan of a hundred steps, the gradient was :measured:`backwards than the scan alone`. But both
-# times include the price of a call, which hides a part of the difference where loops are short.
-# With :measured:`most_steps` steps, the gradient was
+# For a scan of a hundred steps, the gradient was :measured:`backwards than the scan alone`. But
+# both times include the price of a call, which hides a part of the difference where loops are
+# short. With :measured:`most_steps` steps, the gradient was
 # :measured:`backwards_at_most than the scan alone`.
 #
 # With Python's loop, the gradient of a hundred steps was

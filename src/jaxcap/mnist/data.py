@@ -1,8 +1,9 @@
-"""MNIST, 70,000 handwritten digits, from the first source that has them.
+"""MNIST, 70,000 handwritten digits, from a folder, the network or the package.
 
-The sources are, in this order: the folder that the environment variable ``JAXCAP_MNIST_DIR`` names,
-the user's cache, the network, and a subset that comes with this package. Files of the complete data
-must have the hashes below wherever they come from, so damaged data are never used.
+They come from the folder that the environment variable ``JAXCAP_MNIST_DIR`` names. Where it isn't
+set, the sources are, in this order: the user's cache, the network, and a subset that comes with this
+package. Files of the complete data must have the hashes below wherever they come from, so damaged
+data are never used.
 
 MNIST is due to Yann LeCun, Corinna Cortes and Christopher J. C. Burges. Copyright Yann LeCun and
 Corinna Cortes; distributed under CC BY-SA 3.0, which holds for the subset too.
@@ -115,7 +116,7 @@ def load(selection: Literal["any", "complete", "subset"] = "any") -> Mnist:
     Parameters
     ----------
     selection
-        ``"complete"`` tries the folder, the cache and the network, in this order; ``"subset"`` takes
+        ``"complete"`` takes the folder, or else tries the cache and the network; ``"subset"`` takes
         the subset; ``"any"`` takes the subset only if the complete files can't be downloaded, and
         then the ``source`` of the result says why.
 

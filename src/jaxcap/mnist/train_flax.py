@@ -282,7 +282,7 @@ def _require_equal_parts(settings: Settings, devices: int) -> None:
 class NaiveFlaxTrainer(Trainer):
     """Trains the same network in the simplest way, which is correct and slow.
 
-    It normalises each batch on the host in float32 and sends it to the device, walks the model in
+    It normalises all images on the host in float32, sends each batch to the device, walks the model in
     Python for each step (`flax.nnx.jit`), convolves as Flax does by default, and waits for each loss.
 
     Parameters
