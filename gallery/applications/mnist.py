@@ -15,8 +15,8 @@ what made an older comparison unfair.
 # -----------------------------------
 # MNIST has handwritten digits, 28 by 28 bytes each. :func:`jaxcap.mnist.data.load` takes them from
 # the folder that ``JAXCAP_MNIST_DIR`` names. If you don't set it, they come from a cache or else
-# from the internet. In any case, it checks their hashes. Training on all of them would keep a CPU
-# busy for a long time. On a CPU, this page therefore uses a subset that comes with the package:
+# from the internet. Either way, it checks their hashes. Training on all of them would keep a CPU
+# busy for a long time. On a CPU, this page therefore uses a subset, which comes with the package:
 import jax
 
 from jaxcap.mnist import data
@@ -140,7 +140,8 @@ config.table()
 # Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
 # order. What they can't share is dropout, for which each draws random numbers of its own. Turn
 # dropout off, and the two trainings should be one. (A *dry run* makes only a few steps in each
-# epoch.)
+# epoch. On a CPU, ``FlaxTrainer`` convolves and pools by other algorithms than XLA's, which the
+# next page explains. They are a part of the test.)
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
@@ -171,8 +172,7 @@ Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 # A few steps prove that the programs do the same work, but not that the network learns. So we train
 # it in both frameworks, from several seeds. A seed fixes the first weights and the order of the
 # images, the same for both frameworks. (On a CPU, they get only part of the subset. How long it all
-# takes is the next page's question. Here, each framework trains in whatever way we found fast, for
-# which Flax on a CPU convolves by another algorithm than you have just seen.)
+# takes is the next page's question. Here, each framework trains in whatever way we found fast.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -275,8 +275,8 @@ finding = f"Most often, {digit} is taken for {other}: {mistakes.max()} times"
 figures.headline(figure, finding, "Test images")
 
 # %%
-# And here are the mistakes of which the network was most certain. Cover the titles. Which of these
-# digits would you have read correctly?
+# And here are the mistakes in which the true digit was furthest behind the network's choice. Cover
+# the titles. Which of these digits would you have read correctly?
 logits = flax.logits(mnist.test.images)
 margin = logits.max(axis=1) - logits[np.arange(len(labels)), labels]
 worst = np.argsort(margin)[::-1][:20]

@@ -118,7 +118,8 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 
 # %%
 # These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
-# work. If they are far apart, the loop is to blame, so keep that convolution out of a scan.
+# work. If they are far apart, XLA compiles the gradient in another way because it belongs to a
+# loop. So keep that convolution out of a scan.
 #
 # Which idea pays on this device?
 # -------------------------------
@@ -375,8 +376,8 @@ Table(title, headers, rows)
 # - *Threads* that are bound to cores stay there. That helps only if the system would move them.
 #
 # Most of them leave the products as they are. In the second convolution, Winograd's algorithm
-# multiplies by small matrices: each sum has 96 terms, and there is a column for each of the 64
-# features. How fast are such products, beside those of large squares?
+# multiplies by small matrices. In its forward pass, each sum has 96 terms, and there is a column
+# for each of the 64 features. How fast are such products, beside those of large squares?
 
 
 def product_speed(rows, terms, columns, times=10):
@@ -393,8 +394,8 @@ def product_speed(rows, terms, columns, times=10):
 # %%
 of_convolution = product_speed(8 * 6 * 24, 3 * 32, 64)
 of_squares = product_speed(1000, 1000, 1000)
-print(f"the second convolution: {of_convolution:4.0f} GFLOP/s")
-print(f"large squares:          {of_squares:4.0f} GFLOP/s")
+print(f"the second convolution, forward: {of_convolution:4.0f} GFLOP/s")
+print(f"large squares:                   {of_squares:4.0f} GFLOP/s")
 
 # %%
 # These are the best of a few runs. Where the first number is far below the second, the products
@@ -415,8 +416,8 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # (:measured:`torch_ways`). Whichever way came out best was probably lucky as well, so expect a
 # little less of it next time.
 #
-# None of the four ideas pays everywhere, because each saves a different cost. With the data on the
-# device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
+# None of the four ideas need pay everywhere, since each saves a different cost. With the data on
+# the device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
 # each step. Patches put products in place of convolutions, and our pool in place of XLA's;
 # Winograd's algorithm puts additions in place of many multiplications. Which of these costs most
 # depends on the device, so measure before you optimise.

@@ -29,7 +29,7 @@ _OTHERS = 24 * 24 * 64 * (3 * 3 * 32) + 256 * (12 * 12 * 64) + 10 * 256
 
 
 def work_of_step(batch: int) -> Cost:
-    """Return the least that a training step on a batch costs.
+    """Return what a training step on a batch costs, if its layers are computed by definition.
 
     Each layer multiplies three times: for its output, and for the gradients with respect to its weights
     and to its input, which the first layer doesn't need. Each multiplication comes with an addition.

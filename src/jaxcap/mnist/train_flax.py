@@ -265,7 +265,8 @@ def steps(
 
     if len(numbers) > 1:
         return jax.lax.scan(numbered_step, state, (numbers, indices, rates))
-    # Even a scan of one step is a loop, and in a loop XLA's convolutions are slow on a CPU.
+    # Even for one step, a scan would slow down XLA's convolutions on a CPU: their gradients would be
+    # compiled as in a loop.
     state, loss = numbered_step(state, (numbers[0], indices[0], rates[0]))
     return state, loss[None]
 
