@@ -80,11 +80,24 @@ def made_up(experiment: Experiment, measured: ResultSet) -> ResultSet:
 
 def most_alike(measured: ResultSet, point: Mapping[str, Any]) -> list[Result]:
     """Return the results of the comparison that is most like a point, as a GPU would have them."""
-    alike = max(measured, key=lambda r: len(r.parameters.items() & point.items()))
+    alike = max(measured, key=lambda result: likeness(result.parameters, point))
     together = [r for r in measured if r.comparison == alike.comparison]
     if point.get("device") == "gpu":
         return [result for result in together if not result.variant.startswith(ON_CPU)]
     return together
+
+
+def likeness(parameters: Mapping[str, Any], point: Mapping[str, Any]) -> tuple[int, float]:
+    """Rank by the parameters that are equal, then by how close the numbers are.
+
+    A loop of a thousand steps has gradients, and so has one of three hundred, but not one of ten.
+    """
+    distances = [
+        abs(value - point[name])
+        for name, value in parameters.items()
+        if isinstance(value, (int, float)) and isinstance(point.get(name), (int, float))
+    ]
+    return len(parameters.items() & point.items()), -sum(distances)
 
 
 def inverted(together: list[Result]) -> list[Result]:
