@@ -4,9 +4,8 @@ What makes a training step faster?
 
 You have a training loop that works, and it is slow. What should you try first? This page takes the
 network of :doc:`the page before </tutorials/applications/mnist>`, which learns the same in JAX and
-in PyTorch. We try four ideas to make its training faster, see which of them pays on this device,
-and how the best compares with PyTorch. Then we look for what is left: where the time of a step
-goes, how much of the machine it uses, and what our longer list of ideas was worth.
+in PyTorch. We try four ideas to make its training faster, and see which of them pays on this
+device, how the best compares with PyTorch, and how much of the machine it uses.
 """
 
 # %%
@@ -43,83 +42,15 @@ Source(train_flax.steps)
 # GPUs, XLA has NVIDIA's library. On a CPU it uses other code, whose gradients can be slow. But a
 # convolution can be written as a product: cut out the patch around each pixel, make it a row of a
 # matrix, and multiply that by the kernel. Products have fast code on every device, and their
-# gradients are products again.
-from jaxcap.kernels import convolution
-
-Source(convolution.by_patches)
-
-# %%
-# (This way to train also pools by ``convolution.max_pool``, which remembers where the largest pixel
-# was. So the times of *patches* below are those of both changes together.)
+# gradients are products again. (This way to train also takes another pool than XLA's, so the times
+# of *patches* below are those of both changes together.)
 #
-# *Winograd.* Does a convolution need all these multiplications? By its definition, four
-# neighbouring outputs of a kernel with three weights take twelve. Shmuel Winograd found a way with
-# six: multiply the pixels by one small matrix, the weights by another and the six products by a
-# third. The numbers in these matrices are small constants, so the extra cost is mostly additions.
-import numpy as np
-
-pixels, weights = np.array([3, 1, 4, 1, 5, 9]), np.array([2, 7, 1])
-products = (convolution.OF_IMAGE @ pixels) * (convolution.OF_KERNEL @ weights)
-print("from 12 products:", np.correlate(pixels, weights))
-print(
-    f"from {len(products)} products: ",
-    (convolution.OF_PRODUCT @ products).round(9),
-)
-
-# %%
-# In the second convolution, a row of pixels with all their channels takes the place of each pixel,
-# and a matrix that of each weight. So the six products are products of matrices, and the additions
-# are few beside the multiplications that they save. Both gradients use the small matrices again,
-# some of them transposed, by :func:`jax.custom_vjp`.
+# *Winograd.* Does a convolution need all its multiplications? Shmuel Winograd found a way with half
+# as many for kernels like ours, which adds more instead. (This way to train also computes the first
+# convolution and dropout by other means.)
 #
-# The saving has limits. With more outputs at a time, the constants grow, and rounding errors with
-# them. And the additions have to read and write memory. So the second convolution and the pool take
-# a few images at a time, which can then stay in the cache.
-#
-# This way to train makes two more changes. In the forward pass, the first convolution needs no
-# matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout, each
-# random number is cut into four bytes, which decide on four activations:
-from jaxcap.mnist import model
-
-Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
-
-# %%
-# Are patches worth the trouble? Here is a test that you may skip if you don't write kernels. It
-# takes the gradient of the second convolution with respect to its kernel, for eight images: all at
-# once, and in a compiled loop of two halves, as a scan would.
-Source(convolution.kernel_gradient, convolution.kernel_gradients)
-
-# %%
-import time
-from functools import partial
-
-import jax
-import jax.numpy as jnp
-
-
-def milliseconds(function, *args):
-    """Time one call, after one that compiles."""
-    function(*args).block_until_ready()
-    start = time.perf_counter()
-    function(*args).block_until_ready()
-    return 1000 * (time.perf_counter() - start)
-
-
-# %%
-images = jnp.ones((8, 26, 26, 32))
-halves = images.reshape(2, 4, 26, 26, 32)
-kernel = jnp.ones((3, 3, 32, 64))
-for convolve in (convolution.by_xla, convolution.by_patches):
-    gradient = jax.jit(partial(convolution.kernel_gradient, convolve))
-    looped = jax.jit(partial(convolution.kernel_gradients, convolve))
-    print(convolve.__name__)
-    print(f"  at once   {milliseconds(gradient, images, kernel):4.0f} ms")
-    print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
-
-# %%
-# These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
-# work. If they are far apart, XLA compiles the gradient in another way because it belongs to a
-# loop. So keep that convolution out of a scan.
+# :doc:`The next page </tutorials/applications/convolutions>` has the code of the last two ideas, and
+# shows why they work. Here, we only want to know whether they pay.
 #
 # Which idea pays on this device?
 # -------------------------------
@@ -221,84 +152,12 @@ winograd_pays
 # Two warnings. The first idea changes several things at once: where the images are and where they
 # are normalised, when losses are read, how the step is written, and that it donates its state.
 # These measurements can't tell which of them did it. (The last two ideas change several things,
-# too. The next section takes them apart as far as they lie in different layers.)
+# too. The next page takes them apart as far as they lie in different layers.)
 #
 # And on a CPU, the page measures something small, so that it builds sooner: few images in a batch,
 # a scan of only a few steps, and PyTorch without ``torch.compile``, whose first call takes long. A
 # longer run, with the command ``nox -s bench -- mnist``, has larger batches and the compiled
 # PyTorch as well.
-#
-# Where does a step's time go?
-# ----------------------------
-# The waterfall shows what each change saved, but not where. So cut the step into its layers. Each
-# layer becomes two programs, one forward and one backward, and the update of the weights another.
-# The ways to train take turns at each of them:
-from jaxcap.experiments.mnist import DEVICE
-from jaxcap.experiments.mnist_layers import LAYERS
-
-layer_times = LAYERS.run(processes=4, budget_s=0.03)
-
-# %%
-columns = {
-    "XLA": STEPS,
-    "patches": PATCHES,
-    "Winograd": WINOGRAD,
-    "PyTorch": DEVICE,
-}
-
-
-def spent(way, **part):
-    """Return the milliseconds that a way to train spends in parts of a step."""
-    chosen = layer_times.select(variant=columns[way], **part)
-    return 1000 * sum(result.time.value for result in chosen)
-
-
-# %%
-from jaxcap.results.tables import Table
-
-rows = []
-for part in LAYERS.points:
-    times = [f"{spent(way, **part):.2f}" for way in columns]
-    rows.append((f"{part['layer']}, {part['task']}", *times))
-rows.append(("sum", *(f"{spent(way):.1f}" for way in columns)))
-whole = [
-    1000 * speeds.only(way).time.value / point["steps"]
-    for way in columns.values()
-]
-rows.append(("a whole step", *(f"{time_ms:.1f}" for time_ms in whole)))
-
-# %%
-batch = LAYERS.points[0]["batch"]
-title = f"Milliseconds for a batch of {batch} images"
-Table(title, ("part of a step", *columns), rows)
-
-# %%
-longest = max(LAYERS.points, key=lambda part: spent("Winograd", **part))
-longest_part = f"{longest['layer']}, {longest['task']}"
-its_share = f"{spent('Winograd', **longest) / spent('Winograd'):.0%}"
-
-
-def change(*layers):
-    """Return what patches, with their pool, changed in some layers."""
-    difference = sum(
-        spent("patches", layer=x) - spent("XLA", layer=x) for x in layers
-    )
-    return f"{difference:+.1f} ms"
-
-
-by_pool = change("pool, dropout")
-by_convolutions = change("conv1", "conv2")
-
-# %%
-# Much can be saved only where much is spent. With Winograd's algorithm, the longest part here was
-# :measured:`longest_part`, with :measured:`its_share` of the sum. The table also takes apart what
-# came with *patches*: from XLA to patches, the time of the two convolutions changed by
-# :measured:`by_convolutions`, and that of the pool with dropout by :measured:`by_pool`.
-#
-# These are medians of a few processes, so compare only numbers that are far apart. And don't expect
-# the sum to be the time of a whole step, which was measured in other processes. Inside one program,
-# XLA can fuse what belongs to two layers. A whole step also fetches its images and computes the
-# loss.
 #
 # How much of the machine is that?
 # --------------------------------
@@ -307,9 +166,11 @@ by_convolutions = change("conv1", "conv2")
 # do in that time, in float32, by the limits measured for
 # :doc:`linear algebra </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
+from jaxcap.mnist import model
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results import Cost
 from jaxcap.results.ceilings import Ceilings
+from jaxcap.results.tables import Table
 
 limits = CEILINGS.run(budget_s=0.05)
 ceilings = Ceilings.from_results(limits, speeds[0].device)
@@ -335,74 +196,6 @@ Table(title, ("way to train", "share"), rows)
 # GPU, products and convolutions may use TF32 by default, or bfloat16 where a way is named after it,
 # which are faster than the float32 of the limit.
 #
-# What else did we try?
-# ---------------------
-# A list of what makes a program faster leaves out most of the work, which is to try what doesn't.
-# So here is our search on a CPU. Each row is *scan with Winograd* with one change. To compile so
-# many programs takes minutes, so these numbers weren't measured in this build. They were recorded
-# on the machine and on the day that the table names:
-from jaxcap.experiments.mnist_search import BEST
-from jaxcap.releases.recorded import recorded_results
-
-search = recorded_results("mnist search")
-
-# %%
-of_no_effect = "XNNPACK", "another scheduler"
-rows = [
-    (change.variant, change.parameters["kind"], ratio.short, ratio.range)
-    for change, ratio in search.paired_speedups(BEST)
-    if change.variant not in of_no_effect
-]
-machine = search.environment
-title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
-headers = "change", "of", "times as fast", "95 % interval"
-Table(title, headers, rows)
-
-# %%
-# (We left out two options that were recorded as well, of XNNPACK and of the scheduler. They turned
-# out to set what this XLA does by default.) Where the interval includes 1, we found no difference.
-# Each kind of change could help for one reason, and fail for another:
-#
-# - *Options of XLA* change how loops are compiled and how exact their arithmetic is, how many
-#   threads share a product, or which library computes it. The one for oneDNN, Intel's library,
-#   needs an XLA that was `built with it
-#   <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.
-# - *Types and layout.* Numbers of 16 bits help where products take them as they are. Otherwise,
-#   they are converted first.
-# - *The convolutions.* Few images at a time make small products, and many make arrays that leave
-#   the cache. What is computed again is multiplied again.
-# - *Pool and dropout.* The alternatives keep other numbers for the gradient, or draw random numbers
-#   in another way, in a part of the step whose share the table of layers shows.
-# - *Threads* that are bound to cores stay there. That helps only if the system would move them.
-#
-# Most of them leave the products as they are. In the second convolution, Winograd's algorithm
-# multiplies by small matrices. In its forward pass, each sum has 96 terms, and there is a column
-# for each of the 64 features. How fast are such products, beside those of large squares?
-
-
-def product_speed(rows, terms, columns, times=10):
-    """Return the speed of products, one after another, in GFLOP/s."""
-    left = jnp.ones((times, rows, terms))
-    right = jnp.ones((terms, columns))
-    nothing = jnp.zeros((rows, columns))
-    loop = partial(jax.lax.fori_loop, 0, times)
-    multiply = jax.jit(lambda a, b: loop(lambda i, _: a[i] @ b, nothing))
-    shortest = min(milliseconds(multiply, left, right) for _ in range(5))
-    return 2e-6 * times * rows * terms * columns / shortest
-
-
-# %%
-of_convolution = product_speed(8 * 6 * 24, 3 * 32, 64)
-of_squares = product_speed(1000, 1000, 1000)
-print(f"the second convolution, forward: {of_convolution:4.0f} GFLOP/s")
-print(f"large squares:                   {of_squares:4.0f} GFLOP/s")
-
-# %%
-# These are the best of a few runs. Where the first number is far below the second, the products
-# keep a step below the limit, though Winograd's algorithm needs only half as many of them as we
-# counted. To do better, a library can `make code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does.
-#
 # Takeaway
 # --------
 to_naive = speeds.speedup(fastest_of_flax, over=NAIVE)
@@ -422,4 +215,5 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # Winograd's algorithm puts additions in place of many multiplications. Which of these costs most
 # depends on the device, so measure before you optimise.
 #
-# Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
+# Next: what happens within the step, and :doc:`how fast a convolution can be
+# </tutorials/applications/convolutions>`.

@@ -55,6 +55,7 @@ PAGES = {
     "tutorials/applications/attenuation": ("Training",),
     "tutorials/applications/mnist": ("PyTorch", "Training"),
     "tutorials/applications/training_speed": ("Compilation", "PyTorch", "Training"),
+    "tutorials/applications/convolutions": ("Precision", "PyTorch", "Training"),
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "tutorials/applications/sharding": ("Several devices", "Types"),
     "exercises/12_sharding": ("Several devices",),
@@ -93,6 +94,7 @@ PREREQUISITES = {
     "applications/attenuation": ("applications/calibration",),
     "applications/mnist": ("transformations/grad",),
     "applications/training_speed": ("performance/linear_algebra", "applications/mnist"),
+    "applications/convolutions": ("applications/training_speed",),
     "applications/scaling_out": ("applications/training_speed",),
     "applications/sharding": ("performance/memory", "applications/scaling_out"),
 }
@@ -142,12 +144,13 @@ KEYWORDS = {
     "applications/calibration": ("optimisation", "least squares"),
     "applications/attenuation": ("Deming regression", "errors in variables"),
     "applications/mnist": ("neural network", "Flax", "training"),
-    "applications/training_speed": ("convolution", "Winograd", "lax.scan", "oneDNN"),
+    "applications/training_speed": ("lax.scan", "images per second", "epoch"),
+    "applications/convolutions": ("im2col", "Winograd", "oneDNN", "custom_vjp"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
     "applications/sharding": ("shard_map", "tensor parallelism", "all-reduce", "FSDP", "psum"),
 }
 # These are shown without being run where PyTorch isn't installed.
-NEED_TORCH = ("grad", "mnist", "training_speed", "scaling_out")
+NEED_TORCH = ("grad", "mnist", "training_speed", "convolutions", "scaling_out")
 
 TUTORIALS_FOLDER = "tutorials/"
 TUTORIALS = tuple(
