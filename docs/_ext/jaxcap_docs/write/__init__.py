@@ -1,6 +1,7 @@
 """What is done while pages are written.
 
 - ``pages``: formulas as MathML, sizes of images, and what the layout needs.
+- ``navigation``: the tree of pages in the sidebar.
 - ``datasets``: what search engines are told of the files of results.
 - ``twins``: the same page in Markdown, for programs.
 """
@@ -12,12 +13,13 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from jaxcap_docs.write import datasets, pages, twins
+from jaxcap_docs.write import datasets, navigation, pages, twins
 
 
 def setup(app: Sphinx) -> None:
     """Act when all other extensions have completed a page."""
     pages.setup(app)
+    navigation.setup(app)
     app.connect("html-page-context", on_html_page_context, priority=900)
 
 
