@@ -31,6 +31,8 @@ MEASURING = sorted(
 )
 # The first page is too early for it, and the one on timing compares ways to measure.
 HEADLINES = sorted(set(MEASURING) - {"basics/introduction", "performance/timing"})
+# The first page, and those that Sphinx makes.
+NOT_IN_NAVIGATION = {"index", "genindex", "py-modindex", "search"}
 
 
 def test_site_was_built_from_this_commit(read: Read) -> None:
@@ -54,6 +56,21 @@ def test_landing_page_says_where_it_was_built_and_shows_all_tutorials(
 def test_tutorial_is_in_the_navigation(read: Read, name: str) -> None:
     assert read(f"tutorials/{name}").select_one(".sidebar-tree .current-page > a")
     assert read("index").select(f'.sidebar-tree a[href="tutorials/{name}.html"]')
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_navigation_unfolds_at_the_page(read: Read, page: str) -> None:
+    tree = read(page).select_one(".sidebar-tree")
+    current = tree.select("li.current-page")
+    if page in NOT_IN_NAVIGATION:
+        assert current == tree.select(".current, [checked]") == []
+        return
+    (item,) = current
+    assert item.a["href"] == "#"
+    way = [*item.find_parents("li"), item]
+    assert {id(entry) for entry in tree.select("li.current")} == {id(entry) for entry in way}
+    unfolded = [box.find_parent("li") for box in tree.select("[checked]")]
+    assert {id(entry) for entry in unfolded} == {id(entry) for entry in way if entry.ul}
 
 
 @pytest.mark.parametrize("name", TUTORIALS)

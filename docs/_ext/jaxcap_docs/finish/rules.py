@@ -7,25 +7,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scipy.special import ndtri, stdtrit
+import scipy  # imports its parts when they are first used, which takes long
 from sphinx.application import Sphinx
 
 from jaxcap.report.statements import TutorialClaim
 from jaxcap.results import files, json_schema, models, statistics
 from jaxcap.results.atomic import write_atomically
+from jaxcap_docs import page_records
 from jaxcap_docs.read.links import claim_id
+from jaxcap_docs.sources import make_if_changed, package_files
 from jaxcap_docs.statements import claims_of_build
 
 MAX_PROCESSES = 100
 
 
 def write(app: Sphinx) -> None:
-    """Write the rules as a script beside those that follow them."""
-    path = Path(app.outdir, "_static", "reader", "rules.js")
-    write_atomically(path, as_script(claims_of_build()))
+    """Write the rules as a script beside those that follow them, unless nothing has changed."""
+    file = app.outdir / "_static" / "reader" / "rules.js"
+    sources = (*page_records.RECORDS.rglob("*.json"), *package_files())
+    make_if_changed(app, file, sources, partial(_write, file))
+
+
+def _write(file: Path) -> None:
+    write_atomically(file, as_script(claims_of_build()))
 
 
 def as_script(claims: Iterable[TutorialClaim] = ()) -> str:
@@ -57,9 +65,11 @@ def _rules() -> dict[str, Any]:
         "disturbed_share": models.DISTURBED_SHARE,
         "slow": models.SLOW,
         "min_undisturbed": models.MIN_UNDISTURBED,
-        "quantile": ndtri(quantile),
+        "quantile": scipy.special.ndtri(quantile),
         # Of Student's t, for two processes, three and so on.
-        "quantiles_of_t": [stdtrit(n - 1, quantile) for n in range(2, MAX_PROCESSES + 1)],
+        "quantiles_of_t": [
+            scipy.special.stdtrit(n - 1, quantile) for n in range(2, MAX_PROCESSES + 1)
+        ],
     }
 
 
