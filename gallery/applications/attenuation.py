@@ -44,9 +44,9 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # law would. Our correction divides by the slope, so a smaller factor means a steeper slope.
 # Statisticians say that noise *attenuates*, or weakens, the factor.
 #
-# More data won't help. Even with infinitely many readings, the fit would be too steep. The larger
-# the noise of a reading (its variance is ``_reading_variance``) is beside the spread of the truth,
-# the steeper it gets:
+# More data won't help. Even with infinitely many readings, the fit would be too steep. The noisier
+# the readings are, compared with the spread of the truth, the steeper the fit. (The variance of the
+# noise is ``_reading_variance``.)
 Source(calibration.least_squares_limit)
 
 # %%

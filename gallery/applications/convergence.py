@@ -96,8 +96,8 @@ print("standard deviation of slope and offset:", many_exact.std(axis=0))
 # If the distances are far below that scale, the fits that "failed" are good enough. So why does
 # such a search report failure? BFGS looks along its direction for a step on which the error falls,
 # and fails if it finds none. Let us follow the first sensor whose search failed (or sensor 0, if
-# none did), and walk along the last step of its search. That step began where the search ends if it
-# may take one step less:
+# none did), and walk along the last step of its search. To find where that step began, we run the
+# search again with one step fewer:
 found = many_fits["float32"]
 failed = np.flatnonzero(~found.success)
 sensor = failed[0] if len(failed) else 0
@@ -215,8 +215,9 @@ steepest_of_hundred = f"{steepest:.1g}"
 # differences were lost in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
-# the word. Compute it in 64 bits, by :func:`jax.grad`, because a difference quotient may be lost in
-# the same rounding that misled the search. Where the hundred searches ended, it was at most
+# the word. Compute it in 64 bits, because in 32 bits differences may be lost in rounding, and by
+# :func:`jax.grad`, because a difference quotient is off by about as much as there is left of a
+# gradient near the optimum. Where the hundred searches ended, it was at most
 # :measured:`steepest_of_hundred`, and where the last search of this page ended,
 # :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you can.
 #

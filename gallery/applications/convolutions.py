@@ -5,8 +5,8 @@ How fast can a convolution be?
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
 network for others that compute the same, and timed whole training steps. Here we look inside a
 step. Where does its time go? How can a convolution become a product of matrices, and how can it do
-with half as many multiplications? We check how exact each way is and what it gained, and end with
-a list of everything else that we tried.
+with half as many multiplications? We check how exact each way is and what it gained, list what
+else we tried, and ask what sets the limit.
 """
 
 # %%
@@ -97,8 +97,9 @@ its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
 # For NVIDIA's GPUs, XLA calls NVIDIA's library for convolutions. On a CPU it uses other code, whose
 # gradients can be slow. But you can write a convolution as a product: cut out the patch around each
 # pixel, make it a row of a matrix, and multiply that by the kernel. Products have fast code on
-# every device, and their gradients are products again. What it costs is memory: with nine weights
-# in a kernel, the matrix holds each pixel up to nine times.
+# every device, and their gradients are products again. The price is memory and its traffic: with
+# nine weights in a kernel, the matrix holds each pixel up to nine times, and for the gradient, the
+# patches have to be added up again.
 from jaxcap.kernels import convolution
 from jaxcap.report.source import Source
 
@@ -114,6 +115,10 @@ patches_pay = claim(
     speedup_of(PATCHES, over=STEPS, layer="conv2", task=BACKWARD),
 )
 patches_pay
+
+# %%
+# If that isn't what you expected, remember that a patch has to be cut out before anything is
+# multiplied. That can take as long as the products.
 
 
 # %%
@@ -133,7 +138,7 @@ by_convolutions = change("conv1", "conv2")
 # apart. From XLA to patches, the time of the two convolutions changed by
 # :measured:`by_convolutions`, and that of the pool with dropout by :measured:`by_pool`.
 #
-# There is a second reason to know about patches. These functions take the gradient of the second
+# There is another reason to know about patches. These functions take the gradient of the second
 # convolution with respect to its kernel: for all images at once, and for one part of them after
 # another, in a compiled loop.
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
@@ -174,8 +179,11 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 # ------------------------
 # Does a convolution need all its multiplications? By its definition, four neighbouring outputs of a
 # kernel with three weights take twelve. Shmuel Winograd found a way with six: multiply the pixels
-# by one small matrix, the weights by another and the six products by a third. The numbers in these
-# matrices are small constants, so the extra cost is mostly additions.
+# by one small matrix, the weights by another and the six products by a third. These are the three:
+for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
+    print(f"{name}:\n{getattr(convolution, name).round(3)}")
+
+# %%
 pixels, weights = np.array([3, 1, 4, 1, 5, 9]), np.array([2, 7, 1])
 products = (convolution.OF_IMAGE @ pixels) * (convolution.OF_KERNEL @ weights)
 print("from 12 products:", np.correlate(pixels, weights))
@@ -185,10 +193,31 @@ print(
 )
 
 # %%
-# Our second convolution is a larger version of this. In place of each pixel, it has a row of pixels
-# with all their channels, and in place of each weight a matrix. So the six products are products of
-# matrices, and the additions are few beside the multiplications that they save. Both gradients use
-# the small matrices again, some of them transposed, by :func:`jax.custom_vjp`.
+# For a single kernel, that saves nothing, because the small matrices cost more than six
+# multiplications. It pays because they are shared. Our second convolution has a row of pixels with
+# all their channels in place of each pixel, and a matrix in place of each weight. Rows are
+# transformed once for all features, and weights once for all images:
+
+
+def by_tiles(images, kernel):
+    """Convolve, by Winograd's algorithm, images of 4 * tiles + 2 rows."""
+    n, height, width, _ = images.shape
+    tiles, columns = height // 4, width - 2
+    rows = jnp.stack([images[:, i::4][:, :tiles] for i in range(6)])
+    rows = jnp.einsum("pi,intxc->pntxc", convolution.OF_IMAGE, rows)
+    rows = jnp.stack([rows[..., j : j + columns, :] for j in range(3)])
+    weights = jnp.einsum("pi,ijcf->pjcf", convolution.OF_KERNEL, kernel)
+    products = jnp.einsum("jpntxc,pjcf->pntxf", rows, weights)
+    output = jnp.einsum("ip,pntxf->ntixf", convolution.OF_PRODUCT, products)
+    return output.reshape(n, 4 * tiles, columns, -1)
+
+
+# %%
+# Each of the six ``products`` is one of matrices, beside which the transformations are small. For the
+# training, ``convolution.by_winograd`` does the same for any number of rows, and its gradients use
+# the small matrices again, some of them transposed, by :func:`jax.custom_vjp`. (Along both axes, a
+# quarter of the multiplications would do. Here, the additions then took longer than the
+# multiplications that they saved.)
 #
 # The constants have a price, because they magnify rounding errors. How exact is each way? Compare
 # with 64-bit numbers:
@@ -205,6 +234,7 @@ errors = {}
 for convolve in (
     convolution.by_xla,
     convolution.by_patches,
+    by_tiles,
     convolution.by_winograd,
 ):
     result = np.asarray(convolve(images, kernel), float)
@@ -219,7 +249,7 @@ largest = f"{abs(exact).max():.0f}"
 # that of patches. More outputs at a time would save more multiplications, but the constants would
 # grow, and the errors with them.
 #
-# The other limit is memory. All these additions have to read and write it. So the second
+# Memory sets the other limit, because every addition reads and writes whole arrays. So the second
 # convolution and the pool take a few images at a time, whose numbers can stay in the cache. The way
 # to train that we call *Winograd* makes two more changes. In the forward pass, the first
 # convolution needs no matrix product, because XLA can turn a sum of nine terms into one loop. And
@@ -250,75 +280,87 @@ from jaxcap.releases.recorded import recorded_results
 search = recorded_results("mnist search")
 
 # %%
-of_no_effect = "XNNPACK", "another scheduler"
+of_no_effect = (
+    "XNNPACK",
+    "another scheduler",
+    "oneDNN",
+    "no threads in products",
+)
+machine = search.environment
+
+# %%
 rows = [
     (change.variant, change.parameters["kind"], ratio.short, ratio.range)
     for change, ratio in search.paired_speedups(BEST)
     if change.variant not in of_no_effect
 ]
-machine = search.environment
 title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
 headers = "change", "of", "times as fast", "95 % interval"
 Table(title, headers, rows)
 
 # %%
-# (We left out two options that were recorded as well, of XNNPACK and of the scheduler. They turned
-# out to set what this XLA does by default.) Where the interval includes 1, we found no difference.
-# Each kind of change could help for one reason, and fail for another:
+# (We left out four options that were recorded as well, because this XLA compiles the same programs
+# with and without them: those of XNNPACK, of another scheduler, of threads in products, and of
+# oneDNN, Intel's library, which needs an XLA that was `built with it
+# <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.)
+# Where the interval includes 1, we found no difference. Each kind of change could help for one
+# reason, and fail for another:
 #
-# - *Options of XLA* change how loops are compiled and how exact their arithmetic is, how many
-#   threads share a product, or which library computes it. The one for oneDNN, Intel's library,
-#   needs an XLA that was `built with it
-#   <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.
+# - *Options of XLA* change how exact the arithmetic of its loops is, and how many numbers an
+#   instruction takes at once. They leave its products alone.
 # - *Types and layout.* Numbers of 16 bits help where products take them as they are. Otherwise,
-#   they are converted first.
-# - *The convolutions.* Few images at a time make small products, and many make arrays that leave
-#   the cache. What is computed again is multiplied again.
+#   they are converted first. The rows named after patches replace Winograd's algorithm by patches,
+#   with the channels of a pixel last or first.
+# - *The convolutions.* If few images are taken at a time, the products are small. If many are,
+#   arrays leave the cache. And to recompute what the gradient needs saves memory, but takes time.
 # - *Pool and dropout.* The alternatives keep other numbers for the gradient, or draw random numbers
 #   in another way, in a part of the step whose share the table of layers shows.
-# - *Threads* that are bound to cores stay there. That helps only if the system would move them.
+# - *Threads.* Binding threads to cores helps only if the system would move them otherwise. And with
+#   a single core, all of the work is done by one thread.
 #
 # What sets the limit?
 # --------------------
 # Most of these changes leave the products as they are. In the second convolution, Winograd's
 # algorithm multiplies by small matrices. In its forward pass, each sum has 96 terms, and there is a
-# column for each of the 64 features. How fast are such products, beside those of large squares?
-
-
-def product_speed(rows, terms, columns, times=10):
-    """Return the speed of products, one after another, in GFLOP/s."""
-    left = jnp.ones((times, rows, terms))
-    right = jnp.ones((terms, columns))
-    nothing = jnp.zeros((rows, columns))
-    loop = partial(jax.lax.fori_loop, 0, times)
-    multiply = jax.jit(lambda a, b: loop(lambda i, _: a[i] @ b, nothing))
-    shortest = min(milliseconds(multiply, left, right) for _ in range(5))
-    return 2e-6 * times * rows * terms * columns / shortest
-
+# column for each of the 64 features. How fast are such products, beside the limit of this device?
+left, right = jnp.ones((8 * 6 * 24, 3 * 32)), jnp.ones((3 * 32, 64))
+multiply = jax.jit(jnp.matmul)
+shortest_ms = min(milliseconds(multiply, left, right) for _ in range(100))
+flops = 2 * left.size * right.shape[1]
 
 # %%
-of_convolution = product_speed(8 * 6 * 24, 3 * 32, 64)
-of_squares = product_speed(1000, 1000, 1000)
-print(f"the second convolution, forward: {of_convolution:4.0f} GFLOP/s")
-print(f"large squares:                   {of_squares:4.0f} GFLOP/s")
+from jaxcap.experiments.ceilings import CEILINGS
+from jaxcap.results.ceilings import Ceilings
+
+limits = CEILINGS.run(budget_s=0.05)
+ceilings = Ceilings.from_results(limits, layer_times[0].device)
+limit = ceilings.flops_per_s["float32"]
+print(f"the second convolution, forward: {flops / shortest_ms / 1e6:4.0f}")
+print(f"limit of the device:             {limit / 1e9:4.0f} GFLOP/s")
 
 # %%
-# These are the best of a few runs. Where the first number is far below the second, the products
-# keep a step below the device's limit, though Winograd's algorithm needs only half as many of them.
-# To do better, a library can `make code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does.
+# The first is the best of a hundred single calls. If it is far below the limit, halving the
+# multiplications can't halve the time, because products of this shape run too slowly. To do better,
+# a library can `make code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
+# PyTorch calls for its convolutions on many CPUs.
 #
 # Takeaway
 # --------
-second = layer_times.select(layer="conv2", task=BACKWARD)
-backward_to_xla = second.speedup(WINOGRAD, over=STEPS)
-backward_to_torch = second.speedup(WINOGRAD, over=DEVICE)
+forward = layer_times.select(layer="conv2", task=FORWARD)
+backward = layer_times.select(layer="conv2", task=BACKWARD)
+forward_to_xla = forward.speedup(WINOGRAD, over=STEPS)
+forward_to_torch = forward.speedup(WINOGRAD, over=DEVICE)
+backward_to_xla = backward.speedup(WINOGRAD, over=STEPS)
+backward_to_torch = backward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
 # A convolution can be computed in several ways that differ only by rounding, and which is fastest
-# depends on what a device has fast code for. Here, the backward pass of the second convolution with
-# Winograd's algorithm was :measured:`backward_to_xla than with XLA's convolution` and
-# :measured:`backward_to_torch than PyTorch's`. Before you rewrite anything, find the part of your
-# program in which the time goes. After it, check that the results are still exact enough.
+# depends on what a device has fast code for. Here, the second convolution with Winograd's algorithm
+# was :measured:`forward_to_xla than XLA's` and :measured:`forward_to_torch than PyTorch's` in the
+# forward pass, and :measured:`backward_to_xla than XLA's` and
+# :measured:`backward_to_torch than PyTorch's` in the backward pass. Before you rewrite anything,
+# find the part of your program in which the time goes. Afterwards, check that the results are still
+# exact enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -62,9 +62,10 @@ print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 #
 # One network, written twice
 # --------------------------
-# Our network has two convolutions, a pool and two dense layers, with dropout in between. In Flax it
-# is a module of NNX, the interface that Flax recommends today. (The parameters after ``rngs`` let
-# the next page exchange parts of it. You can ignore them until then.)
+# Our network has two convolutions, a pool and two dense layers, with *dropout* in between, which sets
+# activations to zero at random while the network learns. JAX itself has no layers. Flax is a library
+# of them, and NNX the interface that it recommends today. (The parameters after ``rngs`` let the
+# next pages exchange parts of the network. You can ignore them until then.)
 import torch
 from flax import nnx
 
@@ -140,8 +141,8 @@ config.table()
 # Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
 # order. What they can't share is dropout, for which each draws random numbers of its own. Turn
 # dropout off, and the two trainings should be one. (A *dry run* makes only a few steps in each
-# epoch. On a CPU, ``FlaxTrainer`` convolves and pools by other algorithms than XLA's, which the
-# next page explains. They are a part of the test.)
+# epoch. On a CPU, ``FlaxTrainer`` convolves and pools by other algorithms than XLA's, which
+# :doc:`a later page </tutorials/applications/convolutions>` explains. They are a part of the test.)
 from jaxcap.mnist.config import Settings
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
@@ -163,7 +164,7 @@ Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
 # If only the last digits differ, that is rounding, which training amplifies from step to step. A
-# mistake in the weights, the order or the loss would show in the first ones. So we may compare
+# mistake in the weights, the order or the loss would show in the leading ones. So we may compare
 # accuracies next, with dropout on. What this test can't see is dropout itself: both frameworks drop
 # activations at the same rates, but not the same ones.
 #
@@ -367,9 +368,9 @@ more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 # returns the gradient, and threw the gradient away. That is the work in the last column of the
 # table, when the column before would have been enough.
 #
-# **It counted wrongly.** It left out the last image of the validation, and it took the mean of the
-# batches' accuracies as if all batches were of one size, which the last wasn't. How much does that
-# change here?
+# **It counted wrongly.** It left out the last image of the validation, and it averaged the accuracies
+# of the batches with equal weights, although the last batch was smaller. How much does that change
+# here?
 right = predictions == labels
 short = right[:-1]
 parts = [short[i : i + 128].mean() for i in range(0, len(short), 128)]
@@ -397,8 +398,8 @@ within = f"{max(np.ptp(accuracy) for accuracy in final.values()):.2f}"
 # Before you compare two frameworks, make them do the same work: the same network, the same weights,
 # the same images, and every image counted. Then prove that they do it, by outputs and losses that
 # differ only by rounding. And compare over several seeds. Here, the mean accuracies of the two
-# frameworks lay :measured:`apart` percentage points apart, and those of one framework's seeds up to
-# :measured:`within`.
+# frameworks differed by :measured:`apart` percentage points, and single seeds of one framework by
+# up to :measured:`within`.
 #
 # Next: :doc:`which ideas make this training faster </tutorials/applications/training_speed>`, in
 # JAX and beside PyTorch.

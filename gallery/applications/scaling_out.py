@@ -227,9 +227,8 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# Before you draw a conclusion, look at the device in the title of the table. If it is a CPU, its
-# eight devices are parts of it, which can show that a program is right, but not how fast it would
-# be on eight real ones.
+# Before you draw a conclusion, look at the device in the title of the table. Eight devices on one CPU
+# can show that a program is right, but not how fast it would be on eight real devices.
 #
 # On a cluster, the scheduler makes the introductions
 # ---------------------------------------------------

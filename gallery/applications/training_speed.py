@@ -12,7 +12,8 @@ device, how the best compares with PyTorch, and how much of the machine it uses.
 # The loop you would write first
 # ------------------------------
 # Take a batch, make a step, look at the loss, repeat. With Flax, the step is a function compiled by
-# :func:`flax.nnx.jit`. It updates the model in place, as a PyTorch program would:
+# :func:`flax.nnx.jit`. It writes new parameters into the model, so the loop reads like one in
+# PyTorch:
 from jaxcap.mnist import train_flax
 from jaxcap.report.source import Source
 
@@ -38,26 +39,24 @@ Source(train_flax.step)
 Source(train_flax.steps)
 
 # %%
-# *Patches.* What is left is the work within a step, and most of that is convolution. For NVIDIA's
-# GPUs, XLA has NVIDIA's library. On a CPU it uses other code, whose gradients can be slow. But a
-# convolution can be written as a product: cut out the patch around each pixel, make it a row of a
-# matrix, and multiply that by the kernel. Products have fast code on every device, and their
-# gradients are products again. (This way to train also takes another pool than XLA's, so the times
-# of *patches* below are those of both changes together.)
+# *Patches.* What is left is the work within a step, and most of that is convolution, which can be
+# written as a product of matrices. (This way to train also takes another pool than XLA's, so the
+# times of *patches* below are those of both changes together.)
 #
-# *Winograd.* Does a convolution need all its multiplications? Shmuel Winograd found a way with half
-# as many for kernels like ours, which adds more instead. (This way to train also computes the first
-# convolution and dropout by other means.)
+# *Winograd.* Shmuel Winograd found how a convolution can do with fewer multiplications, and with
+# more additions instead. (This way to train also computes the first convolution and dropout by
+# other means.)
 #
-# :doc:`The next page </tutorials/applications/convolutions>` has the code of the last two ideas, and
-# shows why they work. Here, we only want to know whether they pay.
+# :doc:`The next page </tutorials/applications/convolutions>` has the code of patches, and explains
+# Winograd's algorithm. Here, we only want to know whether they pay.
 #
 # Which idea pays on this device?
 # -------------------------------
-# Now for whole steps. All ways to train take turns, in fresh processes. (There are four processes
-# instead of six, because each has to compile all programs first.) PyTorch takes part with its own
-# loop over a ``DataLoader``, and with all data on the device. Which of the four ideas do you think
-# will matter?
+# We time whole training steps. All ways to train take turns, in fresh processes. (There are four
+# processes instead of six, because each has to compile all programs first.) On a CPU, we scan only
+# with Winograd's algorithm, because XLA compiles its own convolutions differently inside a loop.
+# PyTorch takes part with its own loop over a ``DataLoader``, and with all data on the device. Which
+# of the four ideas do you think will matter?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -143,8 +142,8 @@ winograd_pays
 
 # %%
 # The shortest time with Flax was that of :measured:`fastest_of_flax`. Would you have bet on it? The
-# four ideas attack different costs. Data on the device and scan save time *between* steps, so they
-# matter most where a step is short, as on a GPU. The other two change the time *within* a step.
+# four ideas attack different costs. Data on the device and scan can save time only *between* steps,
+# so look for them to matter where a step is short. The other two change the time *within* a step.
 # They can save some of it where XLA's convolutions or its pool are slow, as they may be on a CPU.
 # So before you choose a remedy, find out where your time goes. (So far, we have run this page on
 # CPUs only.)
@@ -206,10 +205,10 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # %%
 # On this page's device, the best way to train with Flax was
 # :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best`
-# (:measured:`torch_ways`). Whichever way came out best was probably lucky as well, so expect a
-# little less of it next time.
+# (:measured:`torch_ways`). The winner of a comparison usually owes a little to luck, so expect a
+# slightly smaller lead when you measure again.
 #
-# None of the four ideas need pay everywhere, since each saves a different cost. With the data on
+# Each idea saves a different cost, so none of them has to pay on every device. With the data on
 # the device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
 # each step. Patches put products in place of convolutions, and our pool in place of XLA's;
 # Winograd's algorithm puts additions in place of many multiplications. Which of these costs most

@@ -287,7 +287,7 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
 # the counter advances even inside a compiled function:
 from jax.experimental.random import stateful_rng
 
-rng = stateful_rng(0)
+rng = stateful_rng(2)
 noisy = jax.jit(lambda x: x + rng.normal())
 for call in range(3):
     print(call, noisy(0.0))

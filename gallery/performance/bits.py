@@ -135,8 +135,8 @@ print("ten thousand ones:", (ones @ ones.T).item())
 # %%
 # If the last number is close to ten thousand, this device adds up in a longer format. The table
 # below calls the product with a longer result *bfloat16 and float32*. It also has a sum of a
-# million numbers, whose longer result we ask for by ``dtype``. By what factor will a longer result
-# reduce the error, when all numbers that go in have been rounded to two digits? The exact sum comes
+# million numbers, whose longer result we ask for by ``dtype``. The numbers that go in have only two
+# digits. How much can a longer result still help? The exact sum comes
 # from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64
 # bits from NumPy:
 from math import fsum

@@ -218,7 +218,7 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and a sine more or less hardly matters. In between, you pay part of the price
+# for a single call, and one more sine hardly matters. In between, you pay part of the price
 # once, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
@@ -246,8 +246,8 @@ Table("A chain of a hundred sines", headers, rows)
 #
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
-# Apart from the jump, the price of a call doesn't grow with its arrays, while the work does. So
-# with enough elements, the work should decide. We try three computations, from little work for each
+# A call has its price however little it computes, and the work grows with the arrays. So with enough
+# elements, the work should decide. We try three computations, from little work for each
 # element to much: a scalar product; a polynomial of degree ten, for which NumPy passes over the
 # array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
@@ -285,11 +285,17 @@ Table(
 )
 
 # %%
-# Unless the lead was too small to be certain, *not within these sizes* can mean two things, and the
-# figure tells them apart. If the lines still approach each other, larger arrays might have helped.
-# If they run side by side, the libraries differ by a constant factor, at least at these sizes. For
-# a single operation, that factor may be close to 1, because there is nothing to fuse. And for a
-# matrix product on a CPU, both sides call code that experts have tuned for years.
+# *Not within these sizes* can mean three things, and the figure tells them apart. The lead may be
+# too small to be certain. If the lines still approach each other, larger arrays might have helped.
+# And if they run side by side, the libraries differ by a constant factor, at least at these sizes.
+# For a single operation, that factor may be close to 1, because there is nothing to fuse. And for a
+# matrix product on a CPU, both sides call code that experts have tuned for years. (If JAX leads at
+# small sizes and then loses its lead again, the table doesn't say so, but the figure does.)
+#
+# On a CPU, there is a second price. XLA may split the work of a call over several threads, and has
+# to start them and to wait for the last. For a middling array, that can cost more than it saves. Is
+# that so on your machine? Run the program again with a single core, as
+# :doc:`the page on threads </tutorials/performance/threads>` shows.
 #
 # Takeaway
 # --------

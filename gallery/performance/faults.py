@@ -101,8 +101,8 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 #
 # Names lead back to the code
 # ---------------------------
-# The compiler gives each operation a name of its own, which doesn't tell you the line of Python
-# that it came from. A ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and
+# The compiler gives each operation a name of its own, which doesn't tell you what it is for. (The
+# program also keeps functions and lines, but a line may become many operations.) A ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and
 # leaves it while JAX traces (`people have wondered <https://github.com/jax-ml/jax/issues/12381>`__
 # where theirs went). But the names of :func:`jax.named_scope` become part of the program, and
 # survive its compilation. These operations compute the limit:
@@ -232,7 +232,8 @@ jax.effects_barrier()
 # returned gave NaN. Between the stress and the new points, the step computes the gradient.
 #
 # (Under :func:`jax.disable_jit`, Python runs the function itself, so its ``print`` and a debugger
-# see numbers. But that takes longer, and a fault that only the compiled program has won't show.)
+# see numbers. But that takes longer, and a fault that exists only in the compiled program won't
+# show.)
 #
 # Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When it
 # finds one, it `runs the function again, operation by operation
@@ -396,8 +397,8 @@ except jax.errors.UnexpectedTracerError as error:
 # away. The second runs under ``debug_nans``. The third has checks for NaN, built in by
 # :func:`~jax.experimental.checkify.checkify`, and returns what they found as an error. (Such checks
 # can also look at `indices, or at conditions of your own
-# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step, and
-# this is what we time of each:
+# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step. These
+# are the functions that we time, the first of them until it has printed:
 from jaxcap.experiments import faults as experiments
 
 Source(

@@ -12,8 +12,8 @@ sentences that sum them up, tests gradients, and writes the conclusion.
 # What the library would gain, and what it would pay
 # --------------------------------------------------
 # The library took its gradients from autograd, which wraps NumPy and records what it does. The
-# notebook gives good reasons to leave autograd: its authors had gone on to JAX, it never learned to
-# use a GPU, and it computes at NumPy's speed at best. JAX compiles, maps and differentiates, on
+# notebook gives good reasons to leave autograd: autograd's authors had moved on to JAX, it never
+# learned to use a GPU, and it computes at NumPy's speed at best. JAX compiles, maps and differentiates, on
 # whatever device there is. The case against JAX is
 # :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
 # numbers as for a million.
@@ -120,7 +120,7 @@ print(f"on this {jax.default_backend()}: {solver}")
 # A name with ``lapack`` stands for a routine of the library that NumPy uses, too, called from
 # within XLA. But the two don't do the same work: JAX computes in the 32 bits of its input, while
 # ``numpy.linalg`` converts the matrix to 64 bits, computes, and converts the result back. So part
-# of what JAX gains in the times of ``eig``, ``svd`` and ``solve`` may be due to fewer bits. On a
+# of any difference between the times of ``eig``, ``svd`` and ``solve`` may be due to fewer bits. On a
 # GPU, :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER, where the installed version is
 # new enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and back.
 #

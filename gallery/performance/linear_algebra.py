@@ -361,8 +361,8 @@ reached = share_of_limit(product)
 # limit, and was :measured:`against_numpy than NumPy's`. Only the first of these numbers says how
 # much is missing. Fewer bits may be faster where the device has instructions for them, but they
 # cost accuracy everywhere: rounding the input to TF32 multiplied the error of float32 by
-# :measured:`tf32_error`. So check both halves of a benchmark: the time by the limit of the device,
-# and the answer by a property that it must have, at the place where it is worst.
+# :measured:`tf32_error`. So check both halves of a benchmark. Compare the time with the device's
+# limit, and test the answer, at its worst element, against a property that it must have.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -54,8 +54,8 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
 
 # %%
 # *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number is called ``peak_memory_in_bytes``, but if it is smaller than the temporaries, it can't
-# include them, and you have to add up the other three.
+# number is called ``peak_memory_in_bytes``. But if it is the sum of the arguments and the results, it
+# leaves the temporaries out, and you have to add up all three.
 #
 # A gradient remembers
 # --------------------
@@ -404,8 +404,8 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 
 # %%
 # To know before you run, ask ``jax.jit(f).lower(...).compile().memory_analysis()``, which needs
-# shapes but no numbers. A call takes the arguments, results and temporaries together, less what is
-# donated.
+# shapes but no numbers. A call takes the arguments, results and temporaries together, less the
+# donated memory that results are written to (``alias_size_in_bytes``).
 #
 # Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
 # remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. With

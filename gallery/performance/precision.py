@@ -24,7 +24,7 @@ twice.speedups(over="A")
 
 # %%
 # Two verdicts are right. *Undecided* says that the interval is too wide to tell. *No faster* says
-# more: if there is a difference, it is too small to matter. (In code, ``verdict`` is
+# more: if there is a difference, it is smaller than a quarter. (In code, ``verdict`` is
 # ``"undecided"`` for both.) If the verdict is *faster* or *slower*, that is a false alarm. How many
 # are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
@@ -211,7 +211,7 @@ next_ratio = str(reliability.next_inside(speedups))
 # %%
 # In the audit, on a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms`
 # of the cases without a difference, and found the difference in :measured:`found` of the runs that
-# had one. The table above has the same two shares for the other tools, because one says little
+# had one. The table of verdicts has the same two shares for the other tools, because one says little
 # without the other: a rule that never decides raises no false alarm. The time of the next run lay
 # inside its interval in :measured:`next_time` of cases. In this build, a matrix product was
 # :measured:`as_itself than itself`. All this holds for minutes, on one machine. If a decision

@@ -230,8 +230,8 @@ _ = course(largest, own, releases.names)
 # -----------
 # Back to the question in the title. Each dot is a program. If it lies left of the line, the program
 # takes less time under the newest release than under the oldest. The dot is grey if the difference
-# is uncertain or below ten per cent, or if NumPy's time changed as well, because that can't be
-# JAX's doing. (Programs whose memory was counted have no time, and no dot.)
+# is uncertain or below ten per cent, or if NumPy's time changed as well, because then JAX needn't be
+# the cause. (Programs whose memory was counted have no time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
 topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
 own = list(filter(releases.is_own_change, pairs))

@@ -230,8 +230,8 @@ by_releases = finding(start, changes, now)
 # :measured:`cached than one with nothing saved`, and a start with the program in a file was
 # :measured:`loaded than one with nothing saved`. A cache can save compilation, and a file tracing
 # and lowering as well, but neither saves the import. How much of the wait is left depends on how
-# long your program takes to compile. Ours is small. If yours consists of many programs that small,
-# set the cache's threshold to 0.
+# long your program takes to compile. Ours compiles quickly. If yours consists of many such
+# programs, set the cache's threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
 # After that, :doc:`exercise 10 </exercises/10_second_process>` is about both pages.

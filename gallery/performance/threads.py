@@ -189,9 +189,10 @@ print(jax.jit(jnp.isnan, compiler_options=trusting)(nan))
 fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 
 # %%
-# To leave cores to others, limit the process with ``sched_setaffinity`` or ``taskset`` before it
-# imports JAX, because the operating system enforces that limit under any release. Other limits may
-# lose their effect without a word, so count the threads that compute.
+# To leave cores to others on Linux, limit the process with ``sched_setaffinity`` or ``taskset``,
+# because the operating system enforces that limit under any release. Do so before the process
+# imports JAX, because threads that exist already keep their cores. Other limits may lose their
+# effect without a word, so count the threads that compute.
 #
 # Give flags to ``jax.jit``, as ``compiler_options``, where a wrong name raises an exception instead
 # of ending the process. And measure what they do: on this page's machine, ``gelu`` with fast maths

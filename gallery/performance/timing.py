@@ -431,7 +431,7 @@ Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 #
 # Takeaway
 # --------
-# A wrong time looks like any other time. The worst mistake on this page, :measured:`worst`, put a
+# A wrong time looks like any other time. The worst mistake on this page, :measured:`worst`, threw a
 # time off by a factor of :measured:`off_by`. Even with a clock that is right, you can mislead by
 # your choice of opponent: the same compiled function was :measured:`against_strong than NumPy`, and
 # :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the

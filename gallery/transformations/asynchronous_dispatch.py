@@ -130,8 +130,8 @@ uses
 
 # %%
 # These uses returned before half of the time had passed: :measured:`returned_early`. Did you choose
-# the same? The last three of the five uses can't return early, because they need numbers, and even
-# a single number is there only when the whole product is. That is why a training loop which prints
+# the same? The last three of the five uses can't return early: two of them need numbers, the third
+# waits by definition, and even a single number is there only when the whole product is. That is why a training loop which prints
 # its loss makes Python wait in every step. Print every hundredth loss instead, or one that is a few
 # steps old.
 #
@@ -320,17 +320,17 @@ _ = figures.bars(
     loops_of_calls,
     over=awaiting.COMPILED,
     about=awaiting.SCAN,
-    title="All values awaited at the end",
+    title="Two hundred evaluations of a small model",
     label="time of all iterations (lower is better)",
 )
 
 # %%
 # Was it the waiting, or the calls? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
-# :measured:`scan than the loop of calls`. If the times shrink in the same order as the number of
-# calls, then this loop spends its time on calls, and the device waits for Python. *scan* and *vmap*
-# both make a single call, and differ only inside it, because *vmap* needn't finish one value before
-# it starts the next.
+# :measured:`scan than the loop of calls`. On a CPU, that makes sense if you remember the last
+# section: such small calls run inside the call, so when they return, nothing is left to wait for.
+# On a GPU, waiting may matter more. *scan* and *vmap* both make a single call. Inside it, *scan*
+# takes one value after another, and *vmap* all at once.
 #
 # Takeaway
 # --------

@@ -203,8 +203,8 @@ jit_pays_on_few
 # Arithmetic takes time, too. While ``jit`` saves trips through memory and calls from Python, it
 # saves arithmetic only where XLA can simplify a formula, or where a function computes the same
 # thing twice, or something that nobody uses. There is little of that in our four functions, so each
-# sine and each exponential remains to be computed. (``selu`` discards some of its exponentials, but
-# only once they are there to choose from.)
+# sine and each exponential remains to be computed. (``selu`` computes one for every number, even
+# where ``where`` then takes the other side.)
 #
 # How much of the time is arithmetic? To find out, compile four functions that each become a single
 # kernel. They read and write the same amount of memory, so they differ only in what they compute in
@@ -243,9 +243,9 @@ parts = shortest["sin x"] + shortest["cos 2x"] - shortest["x + 1"]
 print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
 
 # %%
-# If ``wave`` takes longer than the sum of its parts, its kernel spends time on something else,
-# perhaps because it has more to keep in registers. But don't rely on small differences: these are
-# calls in a single process, good for a first look.
+# Don't rely on small differences, nor compare these numbers with the tables above: they are from
+# calls in a single process, the one that built this page, while the tables are from several fresh
+# ones.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the

@@ -155,7 +155,7 @@ rows = []
 for steps in (1, 10, 100, 1000):
     fresh = jax.jit(partial(pendulum.in_python, steps=steps))
     times = [time.perf_counter()]
-    traced = fresh.trace(experiments.start(10))
+    traced = fresh.trace(experiments.start(2))
     times.append(time.perf_counter())
     lowered = traced.lower()
     times.append(time.perf_counter())
@@ -199,27 +199,24 @@ _ = figures.scaling(
 
 # %%
 longest = max(result.parameters["steps"] for result in plain)
+more_steps = f"{longest / 100:g} times"
 growth = {}
 for loop in (PYTHON, SCAN):
     few, many = (
         plain.only(loop, steps=steps).first_call.value
         for steps in (100, longest)
     )
-    growth[loop] = np.log(many / few) / np.log(longest / 100)
+    growth[loop] = f"{many / few:.1f} times"
 
-grows_unrolled, grows_rolled = (
-    f"{growth[loop]:.1f}" for loop in (PYTHON, SCAN)
-)
+grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 
 # %%
-# A time that grows like a power of the length is a straight line on these axes, and its slope is
-# the exponent. That is 0 if the length doesn't matter, 1 if twice as many steps take twice as long,
-# and more if they take longer than that. In between, a fixed time adds to one that grows. From a
-# hundred steps to the longest loop, the exponent was :measured:`grows_unrolled` for Python's loop
-# and :measured:`grows_rolled` for the scan.
+# The longest loop has :measured:`more_steps` as many steps as that of a hundred. Its first call took
+# :measured:`grows_unrolled` as long with Python's loop, and :measured:`grows_rolled` as long with
+# the scan.
 #
-# Unrolling saves the counting, not the kernels
-# ---------------------------------------------
+# Unrolling saves the counting, and may cost a hand-over
+# ------------------------------------------------------
 # Now for all later calls. A loop has to count its rounds and to check whether it is done. An
 # unrolled program needn't, and the compiler sees all of its steps at once. So is the longer program
 # faster? Here are a hundred steps first, and then all lengths:
@@ -255,47 +252,53 @@ some_unrolling_pays = claim(
 some_unrolling_pays
 
 # %%
-# The compiled programs show what decides this. XLA merges operations into *fusions*, each of which
+unrolled_at_most = plain.speedup(PYTHON, over=SCAN, steps=longest)
+in_scan = plain.only(SCAN, steps=longest)
+in_python = plain.only(PYTHON, steps=longest)
+scan_returned, scan_ready = in_scan.dispatch, in_scan.time
+python_returned, python_ready = in_python.dispatch, in_python.time
+
+# %%
+# At a hundred steps, the unrolled program was :measured:`unrolled than the scan`. At the longest
+# loop, it was :measured:`unrolled_at_most than the scan`. There the scan returned after
+# :measured:`scan_returned` and was ready after :measured:`scan_ready`, while the unrolled steps
+# returned after :measured:`python_returned` and were ready after :measured:`python_ready`.
+#
+# Where a program is ready long after it returned, the call has crossed a border that
+# :doc:`the page on dispatch </tutorials/transformations/asynchronous_dispatch>` found. On a CPU,
+# small computations run inside the call, and larger ones are handed over to another thread, which
+# takes time. What decides is how many floating-point operations XLA counted in the program. And it
+# counts the body of a loop once, however often it runs:
+for name in (PYTHON, SCAN):
+    for steps in (100, longest):
+        way = experiments.compiled(experiments.WAYS, steps)[name]
+        lowered = way.func.lower(*way.args, **way.keywords)
+        flops = lowered.compile().cost_analysis()["flops"]
+        print(f"{name:11} {steps:5,} steps: {flops:6,.0f} flops")
+
+# %%
+# So a scan stays a small computation, while an unrolled loop grows until it is handed over. And the
+# kernels? XLA merges operations into *fusions*, each of which
 # :doc:`becomes a kernel </tutorials/transformations/jit>` to start. In a loop, the same kernels are
-# started in each round, and the rounds have to be counted as well. On a CPU, XLA can compile the
-# whole loop, its counter included, into a single kernel, if
+# started in each round. On a CPU, XLA can compile the whole loop, its counter included, into a
+# single kernel, if
 # `a round touches little memory <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
 # by default less than a kilobyte. The program marks such a loop as a small call:
-fusions = {}
-for name, way in ways.items():
+for name, way in experiments.compiled(experiments.WAYS, 100).items():
     program = way.func.lower(*way.args, **way.keywords).compile().as_text()
-    fusions[name] = program.count(" fusion(")
     whole = "in one kernel" if "small_call" in program else ""
-    print(f"{name:16} {fusions[name]:3} fusions {whole}")
+    print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
 
 # %%
-unrolled_fusions = fusions[PYTHON]
-
-# %%
-# The hundred steps that Python unrolled became :measured:`unrolled_fusions` fusions. If that is one
-# or more for each step, XLA hasn't merged a step with the next. The program returns an angle and a
-# speed, which both depend on all steps before. If each of the two were computed by a kernel of its
-# own, both kernels would have to take all those steps. Is that the reason? Then a program that
-# returns only one of the two should need a single kernel:
-for number, name in enumerate(("angle", "speed")):
-    single = jax.jit(
-        lambda state, n=number: pendulum.in_python(state, 100)[n]
-    )
-    program = single.lower(experiments.start(10)).compile().as_text()
-    print(f"only the {name}: {program.count(' fusion(')} fusions")
-
-# %%
-# So the unrolled program may beat a loop that starts the same kernels and counts as well. Against a
-# loop that XLA has turned into a single kernel, which is started once, unrolling has nothing to
-# save, and with ten steps in its body, a loop may be too large for that. Here, the unrolled steps
-# were :measured:`unrolled than the scan`, and a scan with ten steps in its body was
-# :measured:`some_unrolled than a plain scan`.
+# So the unrolled program starts many kernels and counts nothing, while a scan may count within a
+# single one. What they make of that is the ratio at a hundred steps, where neither is handed over.
+# A scan with ten steps in its body was :measured:`some_unrolled than a plain scan`.
 #
 # Steps that can be grouped need no loop
 # --------------------------------------
 # A step of a pendulum needs the state that the last one left. A product of many numbers needn't be
 # taken in order, because the product of the second half doesn't depend on that of the first. If a
-# function is *associative*, as multiplication and addition are but for rounding,
+# function is *associative* (multiplication and addition are, apart from rounding),
 # :func:`jax.lax.associative_scan` applies it to whole arrays: to all pairs of neighbours, then to
 # pairs of pairs, and so on. How many multiplications of whole arrays does a running product take?
 running_product = partial(jax.lax.associative_scan, jnp.multiply)
@@ -367,7 +370,7 @@ print(f"{slope:.4f}")
 # What does a gradient cost? It goes through the loop forwards, where each step also computes a
 # cosine and stores it for the way back, and then backwards, with a few products and sums in each
 # step. So would you guess that it takes twice as long as the loop alone, or longer? And does it pay
-# to unroll here? This function differentiates the last angles of ten pendulums, each by its first:
+# to unroll here? This function differentiates the last angles of two pendulums, each by its first:
 Source(pendulum.slopes)
 
 # %%
@@ -394,9 +397,10 @@ first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 # :measured:`backwards_at_most than the scan alone`.
 #
 # With Python's loop, the gradient of a hundred steps was
-# :measured:`unrolled_gradient than with a scan`, and its first call took
-# :measured:`first_gradient`. Compare that with the scan's before you unroll what you differentiate,
-# because the compiler has both directions to look through.
+# :measured:`unrolled_gradient than with a scan`. Here, too, the unrolled program may be large enough
+# to be handed over. And its first call took :measured:`first_gradient`, because the compiler has
+# both directions to look through. Compare that with the scan's before you unroll what you
+# differentiate.
 
 
 # %%

@@ -117,8 +117,8 @@ for tree in trees:
 # %%
 # ``None`` is an
 # `empty tree <https://docs.jax.dev/en/latest/101/pytrees.html#none-is-an-empty-node-not-a-leaf>`__,
-# so it has no leaves. With ``is_leaf``, you can say what else is to be a leaf: a shape, for
-# example, which as a tuple would be taken for a tree of numbers, or even ``None``:
+# so it has no leaves. With ``is_leaf``, you say what else is a leaf. A shape needs that, because it
+# is a tuple, which JAX would take apart. Even ``None`` can be a leaf:
 def is_shape(node):
     return isinstance(node, tuple)
 
@@ -271,18 +271,21 @@ for name, way in ways.items():
 import time
 from functools import partial
 
+from jaxcap.measure.compilation import kernels_compiled
+
 
 def packed_step(unravel, flat, slopes):
     stepped = descend(unravel(flat), unravel(slopes))
     return ravel_pytree(stepped)[0]
 
 
+# %%
 def compilation(function, *args):
     lowered = jax.jit(function).lower(*args)
     start = time.perf_counter()
-    program = lowered.compile()
+    lowered.compile()
     seconds = time.perf_counter() - start
-    kernels = program.as_text().count(" fusion(")
+    kernels = kernels_compiled(function, *args)
     return f"{seconds:.2f} s, {kernels} kernels"
 
 
@@ -295,8 +298,8 @@ for leaves in (10, 30, 100):
     print(f"{leaves:3} leaves, packed: {compilation(packed, flat, flat)}")
 
 # %%
-# If there are still as many kernels as leaves, packing saved the device nothing. What it does save
-# is JAX's own work for each leaf of a call, and the price is a longer compilation.
+# If there are still as many kernels as leaves, or more, packing saved the device nothing, and one
+# more kernel joins the results. What packing does save is JAX's own work for each leaf of a call, and the price is a longer compilation.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
 # has an axis for the layers, which a ``scan`` then goes through, as on
@@ -392,8 +395,7 @@ for name, way in stack_experiments.prepare(layers=10).items():
 # -------------------------------------
 # What if a step has to remember something that doesn't belong in the tree, such as its loss? A
 # *ref* is an array that a compiled function may write to, even if the ref is neither an argument
-# nor a result. Since release 0.7.2, :func:`jax.new_ref <jax.ref.new_ref>` makes one (before,
-# ``jax.experimental.mutable_array`` did):
+# nor a result. :func:`jax.new_ref <jax.ref.new_ref>` makes one:
 history = jax.new_ref(jnp.zeros(5))
 
 
