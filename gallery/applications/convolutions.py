@@ -20,7 +20,7 @@ else we tried, and ask what sets the limit.
 from jaxcap.experiments.mnist import DEVICE, PATCHES, STEPS, WINOGRAD
 from jaxcap.experiments.mnist_layers import BACKWARD, FORWARD, LAYERS
 
-layer_times = LAYERS.run(processes=4, budget_s=0.03)
+layer_times = LAYERS.run(budget_s=0.03)
 
 # %%
 ways = {

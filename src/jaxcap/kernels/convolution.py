@@ -105,7 +105,7 @@ def kernel_gradients(convolve: Convolve, parts: Array, kernel: Array) -> Array:
 def by_shifts(images: Array, kernel: Array) -> Array:
     """Compute the same as `by_patches` for images of one channel, by shifting, multiplying and adding.
 
-    XLA fuses all of it into one loop. With so few terms in each sum, that beats a product.
+    XLA fuses all of it into one loop. With so few terms in each sum, that can beat a product.
     """
     return _sum_of_shifts(images, kernel)
 
