@@ -18,7 +18,7 @@ else we tried, and ask what sets the limit.
 # *patches* and *Winograd's* algorithm, which the next sections explain, and *PyTorch*. Where would
 # you expect most of the time to go?
 from jaxcap.experiments.mnist import DEVICE, PATCHES, STEPS, WINOGRAD
-from jaxcap.experiments.mnist_layers import BACKWARD, FORWARD, LAYERS
+from jaxcap.experiments.mnist_layers import ALL, BACKWARD, FORWARD, LAYERS
 
 layer_times = LAYERS.run(budget_s=0.03)
 
@@ -44,7 +44,9 @@ import numpy as np
 
 layers = dict.fromkeys(part["layer"] for part in LAYERS.points)
 by_layer_ms = {
-    layer: np.array([spent(way, layer=layer) for way in ways])
+    "update" if layer == ALL else layer: np.array(
+        [spent(way, layer=layer) for way in ways]
+    )
     for layer in layers
 }
 batch = LAYERS.points[0]["batch"]
@@ -58,7 +60,7 @@ from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 3.4))
 before_ms = np.zeros(len(ways))
-for name, colour in figures.palette(layers).items():
+for name, colour in figures.palette(by_layer_ms).items():
     add_ms = by_layer_ms[name]
     axes.barh(list(ways), add_ms, left=before_ms, color=colour, label=name)
     before_ms += add_ms
