@@ -157,8 +157,8 @@ Table("Temporaries and results of one call", columns, rows)
 # Remember less, and compute it again
 # -----------------------------------
 # :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. In the
-# backward pass, the function runs again to recover the rest (*rematerialisation*). A *policy* lets you choose what else
-# to remember, such as the product that got a name in ``layer``:
+# backward pass, the function runs again to recover the rest, which is called *rematerialisation*. A
+# *policy* lets you choose what else to remember, such as the product that got a name in ``layer``:
 only_product = jax.checkpoint_policies.save_only_these_names("product")
 with_product = jax.checkpoint(memory.layer, policy=only_product)
 print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
