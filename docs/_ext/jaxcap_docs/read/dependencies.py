@@ -6,8 +6,9 @@ doesn't notice one that is added beside others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -15,6 +16,7 @@ from sphinx.environment import BuildEnvironment
 from jaxcap import published
 from jaxcap.results.files import slug
 from jaxcap_docs import image_files, page_records
+from jaxcap_docs.sources import PACKAGE
 
 PUBLISHED = Path(published.__file__).parent
 
@@ -22,6 +24,7 @@ PUBLISHED = Path(published.__file__).parent
 _State = list[tuple[str, int]]
 # By page, and then by folder and pattern.
 _Noted = dict[str, dict[tuple[str, str], _State]]
+Made = TypeVar("Made")
 
 
 def note_files(env: BuildEnvironment, folder: Path, pattern: str) -> None:
@@ -56,6 +59,27 @@ def note_all_results(env: BuildEnvironment) -> None:
 def note_published(env: BuildEnvironment) -> None:
     """Read this page again when published values change, or what is concluded about them."""
     note_files(env, PUBLISHED, "*.*")
+
+
+def unless_changed(
+    env: BuildEnvironment, files: Sequence[tuple[Path, str]], make: Callable[[], Made]
+) -> Made:
+    """Return what was made in an earlier build, if neither files nor the package have changed since.
+
+    Parameters
+    ----------
+    files
+        Folders, and patterns in them. This page is read again when a file that they match changes.
+    make
+        A function with a name of its own, whose result can be pickled.
+    """
+    for folder, pattern in files:
+        note_files(env, folder, pattern)
+    state = [_state(str(folder), pattern) for folder, pattern in (*files, (PACKAGE, "**/*.py"))]
+    kept: dict[str, tuple[list[_State], Made]] = vars(env).setdefault("jaxcap_kept", {})
+    if kept.get(make.__qualname__, (None,))[0] != state:
+        kept[make.__qualname__] = state, make()
+    return kept[make.__qualname__][1]
 
 
 def note_drawing(env: BuildEnvironment) -> None:

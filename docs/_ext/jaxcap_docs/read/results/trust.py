@@ -10,13 +10,12 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
 from jaxcap.published import Assessment, Conclusion
-from jaxcap.releases.recording.files import EXPERIMENT
 from jaxcap.report.claims import WORDS
 from jaxcap.report.reliability import false_alarms
 from jaxcap.results import audit
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS
-from jaxcap_docs.read.dependencies import note_all_results, note_files, note_published
+from jaxcap_docs.read.dependencies import PUBLISHED, unless_changed
 from jaxcap_docs.read.elements import reference
 from jaxcap_docs.release_records import recorded
 
@@ -26,23 +25,28 @@ class Trust(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a list, without what this build has nothing to say about."""
-        note_all_results(self.env)
-        note_published(self.env)
-        note_files(self.env, page_records.RECORDED, f"*/{EXPERIMENT}/**/*")
-        note_files(self.env, audit.RECORDED.parent, audit.RECORDED.name)
+        files = (
+            *((folder, "**/*.json") for folder in (page_records.RECORDS, page_records.RECORDED)),
+            (PUBLISHED, "*.*"),
+            (audit.RECORDED.parent, audit.RECORDED.name),
+        )
         items = [
             nodes.list_item(
                 "",
                 nodes.paragraph("", "", reference("doc", f"/{page}", self.env, checked)),
                 nodes.paragraph(text=outcome, classes=["jaxcap-note"]),
             )
-            for page, checked, outcome in _findings()
+            for page, checked, outcome in unless_changed(self.env, files, _findings)
         ]
         return [nodes.bullet_list("", *items, classes=["jaxcap-trust"])]
 
 
-def _findings() -> Iterator[tuple[str, str, str]]:
-    """Yield a page, what was checked, and how that came out."""
+def _findings() -> list[tuple[str, str, str]]:
+    """Return pages, what was checked, and how that came out."""
+    return [*_checks()]
+
+
+def _checks() -> Iterator[tuple[str, str, str]]:
     claims = [
         claim.outcome
         for tutorial in TUTORIALS
