@@ -44,15 +44,15 @@ LONGER = {
     "convergence": 13,
     "faults": 17,
     "grad": 16,
-    "memory": 16,
+    "memory": 14,
     "mnist": 15,
     "precision": 16,
     "releases": 18,
     "scaling_out": 21,
-    "second_process": 22,
+    "second_process": 20,
     "sharding": 14,
     "static_arguments": 16,
-    "timing": 24,
+    "timing": 17,
     "vmap": 16,
 }
 # A role that Sphinx would read as other text, because a line ends within it.

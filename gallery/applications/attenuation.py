@@ -88,8 +88,8 @@ of_squares, of_deming = (
 finding = f"Slopes, on average: {of_squares} by least squares, {of_deming} by Deming"
 
 # %%
-plt.plot(*many_exact.T, "o", label="least squares", alpha=0.6)
-plt.plot(*across.T, "s", label="Deming", alpha=0.6)
+plt.plot(*many_exact.T, "o", label="least squares", ms=4)
+plt.plot(*across.T, "s", label="Deming", ms=4)
 plt.plot(*TRUE, "X", color=figures.INK, markersize=12, label="truth")
 plt.xlabel("slope")
 plt.ylabel("offset")

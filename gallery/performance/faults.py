@@ -193,8 +193,8 @@ for lane, spans in enumerate(timelines.values()):
         axes.broken_barh(bars, (lane - 0.3, 0.6), color=colour, label=label)
 axes.set_xlabel("ms since the first operation (lower is better)")
 of_limit, of_all = took_ms["limit"][0], sum(ms[0] for ms in took_ms.values())
-finding = f"By the median, the limit takes {of_limit / of_all:.0%} of a step"
-figures.headline(figure, finding, "Ten steps as recorded")
+finding = f"Without stalls, the limit takes {of_limit / of_all:.0%} of a step"
+figures.headline(figure, finding, "Ten steps as recorded, stalls included")
 axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in timelines])
 axes.invert_yaxis()
 _ = figure.legend(loc="outside lower center", ncols=4)

@@ -211,9 +211,7 @@ for row, name in enumerate(order):
     result, colour = results.only(name), figures.COLOURS[row]
     left.barh(row, result.temporary_bytes / 1e6, color=colour)
     milliseconds = [1e3 * seconds for seconds in result.time.medians]
-    right.plot(
-        milliseconds, [row] * len(milliseconds), "o", color=colour, alpha=0.6
-    )
+    right.plot(milliseconds, [row] * len(milliseconds), "o", color=colour)
 left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
 left.invert_yaxis()
 left.set(title="Memory", xlabel="MB of temporaries")

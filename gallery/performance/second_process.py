@@ -138,22 +138,20 @@ import matplotlib.pyplot as plt
 from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 3.4))
-for row, processes in enumerate(starts.values()):
+wholes = []
+for row, (name, processes) in enumerate(starts.items()):
     left = 0
     for stage, colour in zip(start_up.STAGES, figures.COLOURS):
         median = np.median([stages[stage] for stages in processes])
         label = stage if row == 0 else None
         axes.barh(row, median, 0.6, left, color=colour, label=label)
         left += median
+    wholes.append(f"{name} {left:.1f} s")
     for stages in processes:
         axes.plot(sum(stages.values()), row, "o", color=figures.INK, ms=4)
 axes.set_yticks(range(len(starts)), list(starts))
 axes.invert_yaxis()
 axes.set(xlabel="seconds since the start (lower is better)")
-wholes = [
-    f"{name} {np.median([sum(stages.values()) for stages in processes]):.1f} s"
-    for name, processes in starts.items()
-]
 finding = f"To the first result: {', '.join(wholes)}"
 figures.headline(figure, finding, "Medians by stage, a dot for each process")
 _ = figure.legend(loc="outside lower center", ncols=4)

@@ -220,6 +220,7 @@ columns = np.arange(1, len(rounds) + 1)
 medians = np.array([own.value for own in by_process])
 lows = np.array([own.low for own in by_process])
 highs = np.array([own.high for own in by_process])
+errors = medians - lows, highs - medians
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 of_others = f"{outside} of {len(others)} other processes"
@@ -232,21 +233,14 @@ for column, ratios in zip(columns, rounds):
     axes.plot([column + 0.15] * len(ratios), ratios, "o", ms=3, color="C0")
 axes.plot([], [], "o", ms=3, color="C0", label="one round")
 axes.errorbar(
-    columns - 0.15,
-    medians,
-    [medians - lows, highs - medians],
-    fmt="s",
-    color=figures.INK,
-    capsize=4,
-    label="one process",
+    columns - 0.15, medians, errors, fmt="s", color=figures.INK, capsize=4
 )
-axes.axhspan(
-    all_processes.low,
-    all_processes.high,
-    color=figures.COLOURS[1],
-    alpha=0.3,
-    label="interval for as many again",
-)
+axes.plot([], [], "s", color=figures.INK, label="one process")
+span = {"color": figures.INK, "alpha": 0.3, "zorder": 0}
+axes.axhspan(first.low, first.high, label="first one's interval", **span)
+for end in (all_processes.low, all_processes.high):
+    axes.axhline(end, color=figures.COLOURS[1], linestyle="--")
+axes.plot([], [], "C1--", label="interval for as many again")
 axes.set(xlabel="process", ylabel="times as fast (higher is better)")
 axes.set_ylim(bottom=0)
 figures.headline(figure, finding)

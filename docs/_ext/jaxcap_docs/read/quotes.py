@@ -68,7 +68,8 @@ class MeasuredRole(SphinxRole):
             logger.warning("%s has no measured number %r", page, name, location=self.get_location())
             return [], []
         if self.settled and not number.is_settled:
-            uncertain = f"too uncertain to compare with {other} in this build"
+            peer = other.removeprefix("with ")
+            uncertain = f"too uncertain to compare with {peer} in this build"
             words = uncertain if other else "(too uncertain to quote in this build)"
             return [nodes.emphasis(text=words)], []
         text, rest = comparative(number.text, other) if other else (number.text, "")

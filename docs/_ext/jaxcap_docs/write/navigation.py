@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment.adapters.toctree import TocTree
 
 TREE = "furo_navigation_tree"
@@ -41,7 +42,7 @@ def share(
     def tree(**options: Any) -> str:
         if neighbour not in trees:
             resolved = TocTree(app.env).get_toctree_for(neighbour, app.builder, **options)
-            trees[neighbour] = app.builder.render_partial(resolved)["fragment"]
+            trees[neighbour] = builder(app).render_partial(resolved)["fragment"]
         return trees[neighbour]
 
     context["toctree"] = tree
@@ -75,6 +76,11 @@ def beside(page: str) -> str:
 
 def above(app: Sphinx, page: str) -> Iterator[str]:
     """Yield the page whose table of contents has a page, the one that has that, and so on."""
-    while parent := app.builder.relations.get(page, (None,))[0]:
+    while parent := builder(app).relations.get(page, (None,))[0]:
         yield parent
         page = parent
+
+
+def builder(app: Sphinx) -> StandaloneHTMLBuilder:
+    """Return the builder of pages, the only one that emits ``html-page-context``."""
+    return cast(StandaloneHTMLBuilder, app.builder)

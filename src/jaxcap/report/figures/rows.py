@@ -175,7 +175,7 @@ def draw_dots(
     for row, (estimate, colour) in enumerate(zip(estimates, colours, strict=True)):
         low, high = estimate.observed
         axes.hlines(row, low, high, color=colour, linewidth=1.2)
-        axes.plot(estimate.medians, [row] * len(estimate.medians), "o", color=colour, alpha=0.6)
+        axes.plot(estimate.medians, [row] * len(estimate.medians), "o", color=colour)
         axes.plot(estimate.value, row, "|", color=INK, markersize=14, markeredgewidth=2)
         if with_values:
             axes.annotate(

@@ -92,6 +92,16 @@ VARIANTS = {
     ".at[].add": GREEN,
     "np.add.at": BLUE,
     "np.bincount": LILAC,
+    # Number formats, and how many devices share the work.
+    "float64": BROWN,
+    "float32": BLUE,
+    "float16": ORANGE,
+    "bfloat16": GREEN,
+    "bfloat16 and float32": VIOLET,
+    "1 device": BLUE,
+    "2 devices": LILAC,
+    "4 devices": BROWN,
+    "8 devices": GREEN,
     # Functions, beside which the ways to call them keep their own colours.
     "selu": PINK,
     "sigmoid": LILAC,
