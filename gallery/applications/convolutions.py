@@ -303,7 +303,7 @@ Table(title, headers, rows)
 # %%
 # (We left out four options that were recorded as well, because this XLA compiles the same programs
 # with and without them: those of XNNPACK, of another scheduler, of threads in products, and of
-# oneDNN, Intel's library, which needs an XLA that was `built with it
+# oneDNN. That is Intel's library, and XLA has to be `built with it
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.)
 # Where the interval includes 1, we found no difference. Each kind of change could help for one
 # reason, and fail for another:
@@ -358,11 +358,11 @@ backward_to_torch = backward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
 # A convolution can be computed in several ways that differ only by rounding, and which is fastest
-# depends on what a device has fast code for. Here, the second convolution with Winograd's algorithm
-# was :measured:`forward_to_xla than XLA's` and :measured:`forward_to_torch than PyTorch's` in the
-# forward pass, and :measured:`backward_to_xla than XLA's` and
-# :measured:`backward_to_torch than PyTorch's` in the backward pass. Before you rewrite anything,
-# find the part of your program in which the time goes. Afterwards, check that the results are still
-# exact enough.
+# depends on what a device has fast code for. Here, the forward pass of the second convolution with
+# Winograd's algorithm was :measured:`forward_to_xla than XLA's` and
+# :measured:`forward_to_torch than PyTorch's`. Its backward pass was
+# :measured:`backward_to_xla than XLA's` and :measured:`backward_to_torch than PyTorch's`. Before you
+# rewrite anything, find the part of your program in which the time goes. Afterwards, check that the
+# results are still exact enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
