@@ -375,12 +375,13 @@ print("evaluation:", evaluation)
 
 # %%
 # Which optimiser should you take? Begin with SciPy and JAX's gradient, which is exact but for
-# rounding, and needs no further evaluations, however many parameters you have. (With two
-# parameters, that saves little: it was :measured:`with_gradient than with differences`.) If you make many
-# fits of one shape, time a whole fit inside JAX, too: with two parameters and ten thousand readings
-# in 64 bits, it was :measured:`whole_fit than SciPy's with differences`, once it was compiled. It
-# has to be compiled for each shape of the parameters and the data. (JAX no longer develops its own
-# optimiser, and the next page names a successor.)
+# rounding, and needs no further evaluations, however many parameters you have. (Fewer evaluations
+# needn't take less time, because each is a call of JAX, which computes a gradient as well. With two
+# parameters and ten thousand readings, it was :measured:`with_gradient than with differences`.) If
+# you make many fits of one shape, time a whole fit inside JAX, too: with two parameters and ten
+# thousand readings in 64 bits, it was :measured:`whole_fit than SciPy's with differences`, once it
+# was compiled. It has to be compiled for each shape of the parameters and the data. (JAX no longer
+# develops its own optimiser, and the next page names a successor.)
 #
 # The cost of one evaluation is a poor guide: on ten thousand readings in 32 bits, a compiled one
 # was :measured:`evaluation than NumPy's`. What a fit costs also depends on how many evaluations it

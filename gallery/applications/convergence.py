@@ -215,11 +215,10 @@ steepest_of_hundred = f"{steepest:.1g}"
 # differences were lost in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
-# the word. Compute it in 64 bits, because in 32 bits differences may be lost in rounding, and by
-# :func:`jax.grad`, because a difference quotient is off by about as much as there is left of a
-# gradient near the optimum. Where the hundred searches ended, it was at most
-# :measured:`steepest_of_hundred`, and where the last search of this page ended,
-# :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you can.
+# the word. Compute it by :func:`jax.grad`, in 64 bits, because near the optimum, a difference
+# quotient in 32 bits can be off by more than all that is left of the gradient. Where the hundred
+# searches ended, it was at most :measured:`steepest_of_hundred`, and where the last search of this
+# page ended, :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you can.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

@@ -99,8 +99,8 @@ its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
 # For NVIDIA's GPUs, XLA calls NVIDIA's library for convolutions. On a CPU it uses other code, whose
 # gradients can be slow. But you can write a convolution as a product: cut out the patch around each
 # pixel, make it a row of a matrix, and multiply that by the kernel. Products have fast code on
-# every device, and their gradients are products again. The price is memory and its traffic: with
-# nine weights in a kernel, the matrix holds each pixel up to nine times, and for the gradient, the
+# every device, and their gradients are products again. The price is memory and its traffic: with a
+# kernel of three by three, the matrix holds each pixel up to nine times, and for the gradient, the
 # patches have to be added up again.
 from jaxcap.kernels import convolution
 from jaxcap.report.source import Source
@@ -119,8 +119,9 @@ patches_pay = claim(
 patches_pay
 
 # %%
-# If that isn't what you expected, remember that a patch has to be cut out before anything is
-# multiplied. That can take as long as the products.
+# If that isn't what you expected, remember what surrounds the products. The forward pass has kept
+# the whole matrix of patches for the backward pass to read. And the gradients of the patches have
+# to be added up, pixel by pixel.
 
 
 # %%
@@ -175,13 +176,14 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 # %%
 # These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
 # work. If they are far apart, XLA compiles the gradient in another way because it belongs to a
-# loop. So keep that convolution out of a scan.
+# loop. So keep the gradient of that convolution out of a scan.
 #
 # Half the multiplications
 # ------------------------
 # Does a convolution need all its multiplications? By its definition, four neighbouring outputs of a
-# kernel with three weights take twelve. Shmuel Winograd found a way with six: multiply the pixels
-# by one small matrix, the weights by another and the six products by a third. These are the three:
+# kernel with three weights take twelve. Shmuel Winograd found a way with six. One small matrix
+# turns six pixels into six numbers, and another does so with the weights. Multiply these in pairs,
+# and a third matrix makes the four outputs of the six products. These are the three:
 for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
     print(f"{name}:\n{getattr(convolution, name).round(3)}")
 
@@ -196,9 +198,9 @@ print(
 
 # %%
 # For a single kernel, that saves nothing, because the small matrices cost more than six
-# multiplications. It pays because they are shared. Our second convolution has a row of pixels with
-# all their channels in place of each pixel, and a matrix in place of each weight. Rows are
-# transformed once for all features, and weights once for all images:
+# multiplications. It pays because they are shared. In our second convolution, what was a pixel
+# above is a whole row of pixels with all their channels, and what was a weight is a matrix. Rows
+# are transformed once for all features, and weights once for all images:
 
 
 def by_tiles(images, kernel):
@@ -215,11 +217,11 @@ def by_tiles(images, kernel):
 
 
 # %%
-# Each of the six ``products`` is one of matrices, beside which the transformations are small. For the
-# training, ``convolution.by_winograd`` does the same for any number of rows, and its gradients use
-# the small matrices again, some of them transposed, by :func:`jax.custom_vjp`. (Along both axes, a
-# quarter of the multiplications would do. Here, the additions then took longer than the
-# multiplications that they saved.)
+# Each of the six ``products`` is a product of matrices, and takes far more operations than the
+# transformations do. For the training, ``convolution.by_winograd`` does the same for any number of
+# rows, and its gradients use the small matrices again, some of them transposed, by
+# :func:`jax.custom_vjp`. (Along both axes, a quarter of the multiplications would do. On the CPU
+# that we tried it on, the additions then took longer than the multiplications that they saved.)
 #
 # The constants have a price, because they magnify rounding errors. How exact is each way? Compare
 # with 64-bit numbers:
@@ -251,11 +253,12 @@ largest = f"{abs(exact).max():.0f}"
 # that of patches. More outputs at a time would save more multiplications, but the constants would
 # grow, and the errors with them.
 #
-# Memory sets the other limit, because every addition reads and writes whole arrays. So the second
-# convolution and the pool take a few images at a time, whose numbers can stay in the cache. The way
-# to train that we call *Winograd* makes two more changes. In the forward pass, the first
-# convolution needs no matrix product, because XLA can turn a sum of nine terms into one loop. And
-# for dropout, each random number is cut into four bytes, which decide on four activations:
+# Memory sets the other limit. XLA fuses the additions of a transformation into a loop, but that
+# loop still reads whole arrays, and writes new ones for the products. So the second convolution and
+# the pool take a few images at a time, whose numbers can stay in the cache. The way to train that
+# we call *Winograd* makes two more changes. In the forward pass, the first convolution needs no
+# matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout, each
+# random number is cut into four bytes, which decide on four activations:
 from jaxcap.mnist import model
 
 Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
@@ -272,10 +275,10 @@ winograd_pays
 # %%
 # What else did we try?
 # ---------------------
-# A list of what makes a program faster leaves out most of the work, which is to try what doesn't.
-# So here is our search on a CPU. Each row is the training with Winograd's algorithm, in a scan,
-# with one change. To compile so many programs takes minutes, so these numbers weren't measured in
-# this build. They were recorded on the machine and on the day that the table names:
+# Most of the work on a fast program goes into ideas that don't help, and a list of those that do
+# leaves it out. So here is our search on a CPU. Each row is the training with Winograd's algorithm,
+# in a scan, with one change. To compile so many programs takes minutes, so these numbers weren't
+# measured in this build. They were recorded on the machine and on the day that the table names:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
@@ -303,10 +306,10 @@ Table(title, headers, rows)
 # %%
 # (We left out four options that were recorded as well, because this XLA compiles the same programs
 # with and without them: those of XNNPACK, of another scheduler, of threads in products, and of
-# oneDNN. That is Intel's library, and XLA has to be `built with it
+# oneDNN, a library that XLA has to be `built with
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.)
-# Where the interval includes 1, we found no difference. Each kind of change could help for one
-# reason, and fail for another:
+# Where the interval includes 1, the recording can't tell whether the change helps or hurts. Each
+# kind of change could help for one reason, and fail for another:
 #
 # - *Options of XLA* change how exact the arithmetic of its loops is, and how many numbers an
 #   instruction takes at once. They leave its products alone.
@@ -317,18 +320,21 @@ Table(title, headers, rows)
 #   arrays leave the cache. And to recompute what the gradient needs saves memory, but takes time.
 # - *Pool and dropout.* The alternatives keep other numbers for the gradient, or draw random numbers
 #   in another way, in a part of the step whose share the table of layers shows.
-# - *Threads.* Binding threads to cores helps only if the system would move them otherwise. And with
-#   a single core, all of the work is done by one thread.
+# - *Threads.* Binding threads to cores helps only if the system would move them otherwise. And if
+#   all of XLA's threads are bound to a single core, they have to take turns on it.
 #
 # What sets the limit?
 # --------------------
 # Most of these changes leave the products as they are. In the second convolution, Winograd's
-# algorithm multiplies by small matrices. In its forward pass, each sum has 96 terms, and there is a
-# column for each of the 64 features. How fast are such products, beside the limit of this device?
-left, right = jnp.ones((8 * 6 * 24, 3 * 32)), jnp.ones((3 * 32, 64))
-multiply = jax.jit(jnp.matmul)
-shortest_ms = min(milliseconds(multiply, left, right) for _ in range(100))
-flops = 2 * left.size * right.shape[1]
+# products are thin. For eight images in the forward pass, there are six of 1,152 rows, each sum has
+# 96 terms, and there is a column for each of the 64 features. In patches, there is one product of
+# 4,608 rows with sums of 288 terms. How fast are such products, beside the limit of this device?
+speeds = {}
+for name, rows, terms in ("Winograd", 1152, 96), ("patches", 4608, 288):
+    left, right = jnp.ones((rows, terms)), jnp.ones((terms, 64))
+    multiply = jax.jit(jnp.matmul)
+    times_ms = [milliseconds(multiply, left, right) for _ in range(100)]
+    speeds[name] = 2e-6 * rows * terms * 64 / min(times_ms)
 
 # %%
 from jaxcap.experiments.ceilings import CEILINGS
@@ -336,16 +342,17 @@ from jaxcap.results.ceilings import Ceilings
 
 limits = CEILINGS.run(budget_s=0.05)
 ceilings = Ceilings.from_results(limits, layer_times[0].device)
-limit = ceilings.flops_per_s["float32"]
-print(f"the second convolution, forward: {flops / shortest_ms / 1e6:4.0f}")
-print(f"limit of the device:             {limit / 1e9:4.0f} GFLOP/s")
+speeds["the limit"] = ceilings.flops_per_s["float32"] / 1e9
+for name, speed in speeds.items():
+    print(f"{name:9} {speed:4.0f} GFLOP/s")
 
 # %%
-# The first is the best of a hundred single calls. If it is far below the limit, halving the
-# multiplications can't halve the time, because products of this shape run too slowly. To do better,
-# a library can `make code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
-# PyTorch calls for its convolutions on many CPUs.
+# The first two are the best of a hundred single calls, with the price of a call. Where Winograd's
+# products run at less than half of the limit, half of the multiplications take longer in them than
+# all of the multiplications would at the limit. So a direct convolution can keep up with Winograd's
+# algorithm, if a library brings it close to the limit. For that, a library can
+# `make code for each shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__,
+# as oneDNN does, which PyTorch calls for its convolutions on many CPUs.
 #
 # Takeaway
 # --------
@@ -361,8 +368,8 @@ backward_to_torch = backward.speedup(WINOGRAD, over=DEVICE)
 # depends on what a device has fast code for. Here, the forward pass of the second convolution with
 # Winograd's algorithm was :measured:`forward_to_xla than XLA's` and
 # :measured:`forward_to_torch than PyTorch's`. Its backward pass was
-# :measured:`backward_to_xla than XLA's` and :measured:`backward_to_torch than PyTorch's`. Before you
-# rewrite anything, find the part of your program in which the time goes. Afterwards, check that the
-# results are still exact enough.
+# :measured:`backward_to_xla than XLA's` and :measured:`backward_to_torch than PyTorch's`. Before
+# you rewrite anything, find the part of your program in which the time goes. Afterwards, check that
+# the results are still exact enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -62,10 +62,10 @@ print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 #
 # One network, written twice
 # --------------------------
-# Our network has two convolutions, a pool and two dense layers, with *dropout* in between, which sets
-# activations to zero at random while the network learns. JAX itself has no layers. Flax is a library
-# of them, and NNX the interface that it recommends today. (The parameters after ``rngs`` let the
-# next pages exchange parts of the network. You can ignore them until then.)
+# Our network has two convolutions, a pool and two dense layers, with *dropout* in between, which
+# sets activations to zero at random while the network learns. JAX itself has no layers. Flax is a
+# library of them, and NNX the interface that it recommends today. (The parameters after ``rngs``
+# let the next pages exchange parts of the network. You can ignore them until then.)
 import torch
 from flax import nnx
 
@@ -170,10 +170,11 @@ Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 #
 # How well does it learn?
 # -----------------------
-# A few steps prove that the programs do the same work, but not that the network learns. So we train
-# it in both frameworks, from several seeds. A seed fixes the first weights and the order of the
-# images, the same for both frameworks. (On a CPU, they get only part of the subset. How long it all
-# takes is the next page's question. Here, each framework trains in whatever way we found fast.)
+# A few steps show that the programs do the same work, but for dropout, and not that the network
+# learns. So we train it in both frameworks, from several seeds. A seed fixes the first weights and
+# the order of the images, the same for both frameworks. (On a CPU, they get only part of the
+# subset. How long it all takes is the next page's question. Here, each framework trains in whatever
+# way we found fast.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -368,9 +369,9 @@ more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 # returns the gradient, and threw the gradient away. That is the work in the last column of the
 # table, when the column before would have been enough.
 #
-# **It counted wrongly.** It left out the last image of the validation, and it averaged the accuracies
-# of the batches with equal weights, although the last batch was smaller. How much does that change
-# here?
+# **It counted wrongly.** It left out the last image of the validation, and it averaged the
+# accuracies of the batches with equal weights, although the last batch was smaller. How much does
+# that change here?
 right = predictions == labels
 short = right[:-1]
 parts = [short[i : i + 128].mean() for i in range(0, len(short), 128)]

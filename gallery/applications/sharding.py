@@ -85,12 +85,12 @@ show_type(lambda x: x.sum(axis=0), batch)
 
 # %%
 # JAX asks where no answer is obvious, and a line of your program then says what you have chosen.
-# For a sum over a split axis, `JAX has a rule
-# <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
-# every device gets the result, though that takes a message as well. So these types show where arrays
-# are split, but not how much is sent. (There is a third answer to who gets the whole: nobody yet.
-# Arrays can be typed as
-# `partial sums <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be added up later.)
+# For a sum over a split axis,
+# `JAX has a rule <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
+# every device gets the result, though that takes a message as well. So these types show where
+# arrays are split, but not how much is sent. (You can also put the sum off: a type can say that
+# each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
+# added up later.)
 #
 # One step, split in two ways
 # ---------------------------
@@ -243,13 +243,14 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # meet. The last two compute the same gradient and hold the same arrays, a fraction of what the
 # first row holds. Compare their messages. With types, the program has :measured:`with_types`, and a
 # device sends :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a device
-# sends :measured:`hand_sent`. If there is an all-reduce of gradients, our types asked for it. The
-# function asks for copies of the weights, and the gradient of a copy
+# sends :measured:`hand_sent`. If there is an all-reduce of gradients, our types ask for it. The
+# function needs copies of the weights, and the gradient of a copy
 # `has the type of a copy <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device
 # gets the sum for all weights and keeps the part for its own, where a reduce-scatter would have
-# sent half as much. For GPUs, XLA has
-# `a pass that replaces one by the other <https://github.com/openxla/xla/pull/31030>`__. The programs
-# above are for a CPU, and we haven't run this page on several GPUs yet.
+# sent half as much. But even where types ask for partial sums instead, the messages are up to XLA.
+# For a CPU, we then found the same all-reduce. For GPUs, XLA has
+# `a pass that replaces one by the other <https://github.com/openxla/xla/pull/31030>`__, and we
+# haven't run this page on several GPUs yet.
 #
 # A large model can't collect all of its weights at once. It collects them layer by layer, drops
 # them after use, and collects them again for the backward pass. That is a third message of the same
@@ -294,8 +295,8 @@ for collective in four:
 # What does a message cost here?
 # ------------------------------
 # On a machine without several accelerators, eight devices share one CPU, and no message goes
-# through a cable. The devices are `threads
-# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/collectives/in_process_communicator.cc>`__
+# through a cable. The devices are
+# `threads <https://github.com/openxla/xla/blob/main/xla/backends/cpu/collectives/in_process_communicator.cc>`__
 # that copy or add up what lies in memory, and wait for one another. So we compare messages with a
 # copy of all vectors on one device. What do you expect to see, for short and for long vectors: the
 # waiting or the copying?
@@ -371,15 +372,15 @@ less_is_faster
 by_batch = less_is_faster.estimate
 
 # %%
-# If you split the batch, devices exchange the gradients of all weights. If you split the units, they
-# exchange results for the whole batch. So to send few bytes, split the batch if it is large
-# compared with the network, and the units if the network is large compared with the batch. If the weights don't fit on a device, you
-# have to split them in any case. Explicit types make you choose how a result is split, wherever JAX
-# has no rule for it.
+# If you split the batch, devices exchange the gradients of all weights. If you split the units,
+# they exchange results for the whole batch. So to send few bytes, split the batch if it is large
+# compared with the network, and the units if the network is large compared with the batch. If the
+# weights don't fit on a device, you have to split them in any case. Explicit types make you choose
+# how a result is split, wherever JAX has no rule for it.
 #
-# Where you don't write the messages yourself, only the compiled program tells how much is sent. With
-# the same split of the weights, each device had to send :measured:`types_sent` when the messages
-# followed from types, and :measured:`hand_sent` when we wrote them.
+# Where you don't write the messages yourself, only the compiled program tells how much is sent.
+# With the same split of the weights, each device had to send :measured:`types_sent` when we left
+# the messages to JAX and XLA, and :measured:`hand_sent` when we wrote them.
 #
 # Bytes are only a part of the time. On this page's machine, with the largest batch, for which split
 # units send more, the step with a split batch was :measured:`by_batch than with split units`.

@@ -44,8 +44,8 @@ Source(train_flax.steps)
 # times of *patches* below are those of both changes together.)
 #
 # *Winograd.* Shmuel Winograd found how a convolution can do with fewer multiplications, and with
-# more additions instead. (This way to train also computes the first convolution and dropout by
-# other means.)
+# more additions instead. (This way to train also takes a few images at a time, and computes the
+# first convolution and dropout by other means.)
 #
 # :doc:`The next page </tutorials/applications/convolutions>` has the code of patches, and explains
 # Winograd's algorithm. Here, we only want to know whether they pay.
@@ -54,9 +54,9 @@ Source(train_flax.steps)
 # -------------------------------
 # We time whole training steps. All ways to train take turns, in fresh processes. (There are four
 # processes instead of six, because each has to compile all programs first.) On a CPU, we scan only
-# with Winograd's algorithm, because XLA compiles its own convolutions differently inside a loop.
-# PyTorch takes part with its own loop over a ``DataLoader``, and with all data on the device. Which
-# of the four ideas do you think will matter?
+# with Winograd's algorithm, because the gradients of XLA's own convolutions don't belong in a loop
+# there, as the next page shows. PyTorch takes part with its own loop over a ``DataLoader``, and
+# with all data on the device. Which of the four ideas do you think will matter?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -141,12 +141,12 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# The shortest time with Flax was that of :measured:`fastest_of_flax`. Would you have bet on it? The
-# four ideas attack different costs. Data on the device and scan can save time only *between* steps,
-# so look for them to matter where a step is short. The other two change the time *within* a step.
-# They can save some of it where XLA's convolutions or its pool are slow, as they may be on a CPU.
-# So before you choose a remedy, find out where your time goes. (So far, we have run this page on
-# CPUs only.)
+# Of Flax's ways to train, :measured:`fastest_of_flax` took the shortest time. Would you have bet on
+# it? The four ideas attack different costs. Data on the device and scan are meant to save time
+# *between* steps, so look for them to matter where a step is short. The other two change the time
+# *within* a step. They can save some of it where XLA's convolutions or its pool are slow, as they
+# may be on a CPU. So before you choose a remedy, find out where your time goes. (So far, we have
+# run this page on CPUs only.)
 #
 # Two warnings. The first idea changes several things at once: where the images are and where they
 # are normalised, when losses are read, how the step is written, and that it donates its state.
@@ -186,9 +186,9 @@ title = f"Share of what {ceilings.device} can do"
 Table(title, ("way to train", "share"), rows)
 
 # %%
-# Two things keep the shares below 1. Products and convolutions of these shapes don't run as fast as
-# the large square product that set the limit. And a step does more than multiply: it fetches
-# patches and activations from memory, draws random numbers for dropout, and starts kernels.
+# Two things lower the shares. Products and convolutions of these shapes don't run as fast as the
+# large square product that set the limit. And a step does more than multiply: it fetches patches
+# and activations from memory, draws random numbers for dropout, and starts kernels.
 #
 # Two things raise them. With Winograd's algorithm, a step makes fewer multiplications than we
 # counted, so its share says how fast a direct computation would have to be to keep up. And on a
@@ -208,8 +208,8 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # (:measured:`torch_ways`). The winner of a comparison usually owes a little to luck, so expect a
 # slightly smaller lead when you measure again.
 #
-# Each idea saves a different cost, so none of them has to pay on every device. With the data on
-# the device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
+# Each idea saves a different cost, so none of them has to pay on every device. With the data on the
+# device, Python sends no images, and needn't wait for a loss. With a scan, Python needn't start
 # each step. Patches put products in place of convolutions, and our pool in place of XLA's;
 # Winograd's algorithm puts additions in place of many multiplications. Which of these costs most
 # depends on the device, so measure before you optimise.

@@ -257,8 +257,8 @@ positions(x)
 # another one back if NumPy wants the result. For a CPU, it is a copy at most.
 #
 # How large is that price beside real work? Below, the product of two matrices is computed in three
-# ways, all in 32 bits. ``linalg.product`` is :func:`jax.numpy.matmul`. (Why not multiply a matrix by
-# its own transpose, as many benchmarks do? Because NumPy
+# ways, all in 32 bits. ``linalg.product`` is :func:`jax.numpy.matmul`. (Why not multiply a matrix
+# by its own transpose, as many benchmarks do? Because NumPy
 # `recognises that product <https://github.com/numpy/numpy/blob/main/numpy/_core/src/umath/matmul.c.src>`__
 # and computes only half of it.)
 from jaxcap.experiments import product
@@ -308,9 +308,7 @@ verdicts = {
     for size in sorted({result.parameters["size"] for result in results})
 }
 noticed = [f"{n:,}" for n, word in verdicts.items() if word == "faster"]
-noticed_at = (
-    f"{' and '.join(noticed)} rows" if noticed else "none of the sizes"
-)
+noticed_at = f"{' and '.join(noticed)} rows" if noticed else "none of them"
 results.speedups(over=product.NUMPY)
 
 # %%
@@ -327,8 +325,8 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# At :measured:`noticed_at`, handing over NumPy's arrays took measurable time. Where it doesn't, it
-# is small beside the work, or beside the noise of the machine.
+# The sizes at which handing over NumPy's arrays took measurable time: :measured:`noticed_at`.
+# Elsewhere, that time is small beside the work, or beside the noise of the machine.
 #
 # Second, how does JAX do against NumPy?
 jax_is_faster = claim(
@@ -358,9 +356,9 @@ print("JAX instead of NumPy:", against_numpy)
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # leave them on the device. How much that saves depends on how much work each call does. When we
-# multiplied square matrices, it was measurable at :measured:`noticed_at`. On the largest of them,
-# JAX was :measured:`against_numpy than NumPy`. But most of this page ran one operation at a time, as
-# NumPy does, while JAX's strength is what it does to whole functions.
+# multiplied square matrices of several sizes, it was measurable at :measured:`noticed_at`. On the
+# largest of them, JAX was :measured:`against_numpy than NumPy`. But most of this page ran one
+# operation at a time, as NumPy does, while JAX's strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

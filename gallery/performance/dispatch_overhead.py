@@ -218,8 +218,8 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and one more sine hardly matters. In between, you pay part of the price
-# once, and the rest for each sine.
+# for a single call, and one more sine hardly matters. In between, you pay part of the price once,
+# and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -246,8 +246,8 @@ Table("A chain of a hundred sines", headers, rows)
 #
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
-# A call has its price however little it computes, and the work grows with the arrays. So with enough
-# elements, the work should decide. We try three computations, from little work for each
+# A call has its price however little it computes, and the work grows with the arrays. So with
+# enough elements, the work should decide. We try three computations, from little work for each
 # element to much: a scalar product; a polynomial of degree ten, for which NumPy passes over the
 # array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
@@ -264,7 +264,10 @@ _ = figures.panels(
 
 # %%
 # JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. We count a size
-# only if the whole interval says so, there and at all larger sizes:
+# only if the whole interval says so, there and at all larger sizes. (For a function of several
+# operations, JAX may also lead on a few elements, because it makes one call where NumPy makes many.
+# On a CPU, it can lose that lead where XLA counts a thousand operations, and the call is handed to
+# another thread.)
 COMPUTATIONS = ("dot", "polynomial", "matrix product")
 
 
@@ -285,15 +288,14 @@ Table(
 )
 
 # %%
-# *Not within these sizes* can mean three things, and the figure tells them apart. The lead may be
-# too small to be certain. If the lines still approach each other, larger arrays might have helped.
-# And if they run side by side, the libraries differ by a constant factor, at least at these sizes.
-# For a single operation, that factor may be close to 1, because there is nothing to fuse. And for a
-# matrix product on a CPU, both sides call code that experts have tuned for years. (If JAX leads at
-# small sizes and then loses its lead again, the table doesn't say so, but the figure does.)
+# *Not within these sizes* can mean three things, which the figure tells apart: the lines cross, but
+# the lead is too small to be certain; they still approach each other, so larger arrays might help;
+# or they run side by side, and the libraries differ by a constant factor. For a single operation,
+# that factor may be close to 1, because there is nothing to fuse. And for a matrix product on a
+# CPU, both sides call code that experts have tuned for years.
 #
-# On a CPU, there is a second price. XLA may split the work of a call over several threads, and has
-# to start them and to wait for the last. For a middling array, that can cost more than it saves. Is
+# On a CPU, there is one more price. XLA may split the work of a call over several threads, and has
+# to wake them and to wait for the last. For a middling array, that can cost more than it saves. Is
 # that so on your machine? Run the program again with a single core, as
 # :doc:`the page on threads </tutorials/performance/threads>` shows.
 #

@@ -211,7 +211,8 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
 # The figure has a column for each process, with its rounds as dots. The square is their median,
-# with the interval that the process would report if it were alone.
+# with the interval that the process would report if it were alone. Grey is the first one's
+# interval, and between the dashed lines lies what all processes together expect of as many again:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures

@@ -130,10 +130,10 @@ uses
 
 # %%
 # These uses returned before half of the time had passed: :measured:`returned_early`. Did you choose
-# the same? The last three of the five uses can't return early: two of them need numbers, the third
-# waits by definition, and even a single number is there only when the whole product is. That is why a training loop which prints
-# its loss makes Python wait in every step. Print every hundredth loss instead, or one that is a few
-# steps old.
+# the same? The last three of the five can't return early. ``block_until_ready`` waits by
+# definition, and the other two need numbers. Even a single number is there only when the whole
+# product is. So a training loop that prints its loss makes Python wait in every step. Print every
+# hundredth loss instead, or one that is a few steps old.
 #
 # Read the next batch while the device works
 # ------------------------------------------
@@ -327,10 +327,10 @@ _ = figures.bars(
 # %%
 # Was it the waiting, or the calls? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
-# :measured:`scan than the loop of calls`. On a CPU, that makes sense if you remember the last
-# section: such small calls run inside the call, so when they return, nothing is left to wait for.
-# On a GPU, waiting may matter more. *scan* and *vmap* both make a single call. Inside it, *scan*
-# takes one value after another, and *vmap* all at once.
+# :measured:`scan than the loop of calls`. On a CPU, there is little to wait for. As the last
+# section showed, computations as small as these run inside the call. On a GPU, waiting may matter
+# more. *scan* and *vmap* both make a single call. Inside it, *scan* takes one value after another,
+# and *vmap* all at once.
 #
 # Takeaway
 # --------

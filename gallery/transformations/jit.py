@@ -204,7 +204,7 @@ jit_pays_on_few
 # saves arithmetic only where XLA can simplify a formula, or where a function computes the same
 # thing twice, or something that nobody uses. There is little of that in our four functions, so each
 # sine and each exponential remains to be computed. (``selu`` computes one for every number, even
-# where ``where`` then takes the other side.)
+# where ``where`` then discards it.)
 #
 # How much of the time is arithmetic? To find out, compile four functions that each become a single
 # kernel. They read and write the same amount of memory, so they differ only in what they compute in
@@ -243,9 +243,8 @@ parts = shortest["sin x"] + shortest["cos 2x"] - shortest["x + 1"]
 print(f"sum of the parts {parts:.3f} ms, wave {shortest['wave']:.3f} ms")
 
 # %%
-# Don't rely on small differences, nor compare these numbers with the tables above: they are from
-# calls in a single process, the one that built this page, while the tables are from several fresh
-# ones.
+# If the two numbers are close, arithmetic explains the time of ``wave``. Don't read more into them:
+# they come from a single process, and the tables above from several fresh ones.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the

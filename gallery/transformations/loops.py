@@ -178,8 +178,8 @@ Table(
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
-# there are ten steps in it? And if the steps are ten times as many, do you expect a first call to
-# take ten times as long? Fresh processes measure all five loops, each with nothing compiled before:
+# there are ten steps in it? And if the steps are several times as many, does a first call take as
+# many times as long? Fresh processes measure all five loops, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -211,9 +211,9 @@ for loop in (PYTHON, SCAN):
 grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 
 # %%
-# The longest loop has :measured:`more_steps` as many steps as that of a hundred. Its first call took
-# :measured:`grows_unrolled` as long with Python's loop, and :measured:`grows_rolled` as long with
-# the scan.
+# The longest loop has :measured:`more_steps` as many steps as that of a hundred. Its first call
+# took :measured:`grows_unrolled` as long with Python's loop, and :measured:`grows_rolled` as long
+# with the scan.
 #
 # Unrolling saves the counting, and may cost a hand-over
 # ------------------------------------------------------
@@ -291,8 +291,8 @@ for name, way in experiments.compiled(experiments.WAYS, 100).items():
 
 # %%
 # So the unrolled program starts many kernels and counts nothing, while a scan may count within a
-# single one. What they make of that is the ratio at a hundred steps, where neither is handed over.
-# A scan with ten steps in its body was :measured:`some_unrolled than a plain scan`.
+# single one. Which of the two costs more? Look at a hundred steps, where neither is handed over. A
+# scan with ten steps in its body was :measured:`some_unrolled than a plain scan`.
 #
 # Steps that can be grouped need no loop
 # --------------------------------------
@@ -336,7 +336,7 @@ _ = course_figures.course(series, changes, releases.names)
 # `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, under which users found programs
 # of many small kernels slow. That release
 # `was withdrawn <https://docs.jax.dev/en/latest/changelog.html#jax-0-4-32-september-11-2024>`__, so
-# a change that it brought shows up in the next one.  :doc:`/releases/topics/loops` has more loops.
+# a change that it brought shows up in the next one. :doc:`/releases/topics/loops` has more loops.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------
@@ -369,8 +369,8 @@ print(f"{slope:.4f}")
 # %%
 # What does a gradient cost? It goes through the loop forwards, where each step also computes a
 # cosine and stores it for the way back, and then backwards, with a few products and sums in each
-# step. So would you guess that it takes twice as long as the loop alone, or longer? And does it pay
-# to unroll here? This function differentiates the last angles of two pendulums, each by its first:
+# step. So would you guess that it takes much longer than the loop alone? And does it pay to unroll
+# here? This function differentiates the last angles of two pendulums, each by its first:
 Source(pendulum.slopes)
 
 # %%
@@ -397,9 +397,9 @@ first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 # :measured:`backwards_at_most than the scan alone`.
 #
 # With Python's loop, the gradient of a hundred steps was
-# :measured:`unrolled_gradient than with a scan`. Here, too, the unrolled program may be large enough
-# to be handed over. And its first call took :measured:`first_gradient`, because the compiler has
-# both directions to look through. Compare that with the scan's before you unroll what you
+# :measured:`unrolled_gradient than with a scan`. Here, too, the unrolled program may be large
+# enough to be handed over. And its first call took :measured:`first_gradient`, because the compiler
+# has both directions to look through. Compare that with the scan's before you unroll what you
 # differentiate.
 
 
@@ -448,8 +448,8 @@ for starts in (ALIKE, ONE_UPRIGHT):
 # %%
 # :func:`jax.lax.map` takes one pendulum after another, so the second set is hardly more work for
 # ``lax.map``. Under ``vmap``, all pendulums wait for the last. But a step of a hundred at once may
-# cost little more than a step of one. Which of the two will be ahead, in either set? And what about
-# ``lax.map`` in batches of ten, of which only one has to wait for the slowest pendulum?
+# cost far less than a hundred steps of one. Which of the two will be ahead, in either set? And what
+# about ``lax.map`` in batches of ten, of which only one has to wait for the slowest pendulum?
 mapped_results = experiments.MAPPED.run(budget_s=0.05)
 mapped_results
 
@@ -464,9 +464,12 @@ mapping_pays
 
 # %%
 # With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`. With one among them
-# that takes far longer, it was :measured:`one_upright than lax.map`. If some of your examples take
-# far longer than others, sort them by the number of steps that you expect, and only then cut them
-# into batches. The examples of a batch are then done at about the same time.
+# that takes far longer, it was :measured:`one_upright than lax.map`, and batches of ten were
+# :measured:`in_batches than lax.map`. (On a CPU, ``vmap`` also pays for its hand-over and for
+# starting kernels in each round, while ``lax.map`` may run inside the call, as a single kernel.) If
+# some of your examples take far longer than others, sort them by the number of steps that you
+# expect, and only then cut them into batches. The examples of a batch are then done at about the
+# same time.
 #
 # Takeaway
 # --------
@@ -478,6 +481,9 @@ unrolled, some_unrolled = (
 )
 one_upright = mapping_pays.estimate
 all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
+in_batches = mapped_results.speedup(
+    experiments.MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT
+)
 
 # %%
 # The first call of a hundred steps took :measured:`first_python` with Python's loop and

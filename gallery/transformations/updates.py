@@ -96,8 +96,9 @@ _ = figures.scaling(
 )
 
 # %%
-# If a line rises, its update copies the array. If it is flat, its update costs the same at every
-# size. What a flat line of JAX shows is the price of a call, which NumPy's assignment doesn't pay;
+# A line that rises belongs to an update that copies. A flat part proves less, because to copy a
+# small array takes less time than to start a call. What a flat line of JAX shows is the price of a
+# call, which NumPy's assignment doesn't pay;
 # :doc:`another page </tutorials/performance/dispatch_overhead>` takes such a call apart.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
@@ -154,8 +155,8 @@ holding_two = (
 # number would be enough, but a compiler that doesn't see this keeps all of the old array.
 #
 # Reading both elements first looks like a remedy. But the compiler doesn't see the order of your
-# lines, only which operation uses which result. The second read uses the old ``x`` in both
-# functions, so to the compiler, they are the same.
+# lines, only which operation uses which result. Both reads use the old ``x`` in both functions, so
+# to the compiler, they are the same.
 #
 # Even a loop that holds a single array copies ``x`` once in each call, because ``x`` isn't donated.
 # How much time do copies in each step add? For comparison, NumPy swaps in a Python loop, with no
@@ -249,11 +250,11 @@ for name, way in ways.items():
 Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
-# The scatter does one addition for each value, at a place that it has to look up. The product does
-# one for each value *and* group, most of them of a zero, and has to build its matrix first, but it
-# looks up no place. Up to how many groups might that pay? All ways sum ten thousand values, and so
-# do the two functions that you would use in NumPy, ``np.add.at`` and ``np.bincount``, which adds in
-# 64 bits where the others use 32:
+# The scatter does one addition for each value, at a place that it has to look up. The product adds
+# once for each value *and* group, nearly always a zero, and it has to build its matrix first. But
+# it looks up no place. Up to how many groups might that pay? All ways sum ten thousand values, and
+# so do the two functions that you would use in NumPy, ``np.add.at`` and ``np.bincount``, which adds
+# in 64 bits where the others use 32:
 by_group = experiments.GROUPS.run(budget_s=0.03)
 sums = by_group.subset(r for r in by_group if "of" not in r.parameters)
 _ = figures.scaling(
@@ -324,7 +325,8 @@ gather_pays
 #     x.index_put_((places,), values)
 #     torch.zeros(count).index_add_(0, places, values)
 #
-# All indices are in random order, and each library sets elements of an array of its own:
+# All indices are in random order, and each library sets elements of an array of its own, which JAX
+# gets as a donation:
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -367,13 +369,13 @@ furthest = max(apart, key=apart.get)
 
 # %%
 # JAX and NumPy were furthest apart in :measured:`furthest`. Is that what you guessed? JAX's sort
-# was :measured:`sort_in_jax than NumPy's`. For ``argsort``, which returns indices, it matters what
-# happens to equal numbers. By default,
-# `JAX's argsort <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__ keeps them
-# in their order, and we asked the other two to do the same, for which NumPy may have to take a
-# slower algorithm. (PyTorch's ``sort`` returns the indices
-# in any case, and so has more to do than the others'.) Before you sort in JAX, ask whether you have
-# to: sums by group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
+# was :measured:`sort_in_jax than NumPy's`. By default, JAX's sorts are
+# `stable <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers
+# keep their order. In a sort, nobody can see that, and NumPy's doesn't promise it. For ``argsort``,
+# which returns indices, we asked the other two to do the same, for which NumPy may have to take a
+# slower algorithm. (PyTorch's ``sort`` returns the indices in any case, and so has more to do than
+# the others'.) Before you sort in JAX, ask whether you have to: sums by group don't need sorted
+# values, and :func:`jax.lax.top_k` finds the few largest.
 #
 # Takeaway
 # --------
@@ -399,9 +401,8 @@ sort_in_jax = hundred_thousand.speedup(
 # %%
 # Without ``jit``, an update copies the array. With it, the update can write in place if the
 # function made the array itself or you donated it, and if nothing in the compiler's program needs
-# the old array after the write. So donate the arrays that you replace. And where a change needs
-# numbers from before another change at a different place, make both in a single update, above all
-# in a loop. For the
+# the old array after the write. So donate the arrays that you replace. And if one change reads what
+# another overwrites, as in a swap, make both in a single update, above all in a loop. For the
 # largest array here, donating was :measured:`donation than keeping it`, and one update for each
 # swap was :measured:`single_update than two`. ``memory_analysis`` shows a second array before you
 # have run anything, but not what a kernel copies on its own.
