@@ -305,8 +305,8 @@ Table(title, headers, rows)
 
 # %%
 # (We left out four options that were recorded as well, because this XLA compiles the same programs
-# with and without them: those of XNNPACK, of another scheduler, of threads in products, and of
-# oneDNN, a library that XLA has to be `built with
+# with and without them. They are about XNNPACK, another scheduler, threads in products, and oneDNN,
+# a library that XLA has to be `built with
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.)
 # Where the interval includes 1, the recording can't tell whether the change helps or hurts. Each
 # kind of change could help for one reason, and fail for another:

@@ -288,11 +288,11 @@ Table(
 )
 
 # %%
-# *Not within these sizes* can mean three things, which the figure tells apart: the lines cross, but
-# the lead is too small to be certain; they still approach each other, so larger arrays might help;
-# or they run side by side, and the libraries differ by a constant factor. For a single operation,
-# that factor may be close to 1, because there is nothing to fuse. And for a matrix product on a
-# CPU, both sides call code that experts have tuned for years.
+# *Not within these sizes* can mean three things, which the figure tells apart. The lines may cross,
+# with a lead that is too small to be certain. They may still approach each other, so that larger
+# arrays might help. Or they run side by side, and the libraries differ by a constant factor. For a
+# single operation, that factor may be close to 1, because there is nothing to fuse. And for a
+# matrix product on a CPU, both sides call code that experts have tuned for years.
 #
 # On a CPU, there is one more price. XLA may split the work of a call over several threads, and has
 # to wake them and to wait for the last. For a middling array, that can cost more than it saves. Is
