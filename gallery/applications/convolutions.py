@@ -44,7 +44,7 @@ import numpy as np
 
 layers = dict.fromkeys(part["layer"] for part in LAYERS.points)
 by_layer_ms = {
-    "update" if layer == ALL else layer: np.array(
+    "new weights" if layer == ALL else layer: np.array(
         [spent(way, layer=layer) for way in ways]
     )
     for layer in layers

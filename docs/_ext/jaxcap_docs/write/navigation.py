@@ -50,6 +50,8 @@ def share(
 
 def mark(app: Sphinx, page: str, _: str, context: dict[str, Any], __: Any) -> None:
     """Mark a page and those above it as current, and unfold them, as Furo would."""
+    if TREE not in context:  # another theme's page
+        return
     for name in (page, *above(app, page)):
         address = escape(app.builder.get_relative_uri(beside(page), name))
         as_current = partial(current, is_page=name == page, address=address)
