@@ -13,6 +13,7 @@ from jaxcap.experiments.loops import (
     LOOPS,
     MAPPED,
     ONE_UPRIGHT,
+    PENDULUMS,
     PYTHON,
     SLOPES,
     VMAP,
@@ -21,13 +22,14 @@ from jaxcap.experiments.loops import (
     prepare,
     prepare_mapped,
 )
+from jaxcap.measure.compilation import compiled_call
 
 
 @pytest.mark.parametrize("steps", [1, 25])
 def test_all_loops_agree(steps: int) -> None:
     ways = prepare(steps=steps)
     expected = np.array(ways[PYTHON]())
-    assert expected.shape == (2, 10)
+    assert expected.shape == (2, PENDULUMS)
     for way in ways.values():
         np.testing.assert_allclose(np.array(way()), expected, rtol=0, atol=(steps + 1) * 1e-6)
 
@@ -35,7 +37,7 @@ def test_all_loops_agree(steps: int) -> None:
 def test_all_gradients_agree() -> None:
     ways = compiled(SLOPES, steps=25)
     expected = np.array(ways[GRADIENT_PYTHON]())
-    assert expected.shape == (10,)
+    assert expected.shape == (PENDULUMS,)
     for way in ways.values():
         np.testing.assert_allclose(np.array(way()), expected, rtol=1e-5, atol=1e-6)
 
@@ -43,6 +45,16 @@ def test_all_gradients_agree() -> None:
 def test_more_than_a_hundred_steps_have_no_gradient_that_takes_minutes_to_compile() -> None:
     assert set(prepare(DIFFERENTIATED)) == set(prepare(25)) | set(SLOPES)
     assert set(prepare(DIFFERENTIATED + 1)) == set(prepare(25)) | {GRADIENT_SCAN}
+
+
+def test_a_hundred_unrolled_steps_are_as_small_a_computation_for_xla_as_a_scan() -> None:
+    """Fewer than a thousand operations, beyond which a CPU hands a call over to another thread."""
+    operations = {}
+    for steps in (100, 300):
+        call = compiled_call(prepare(steps=steps)[PYTHON])
+        assert call is not None
+        operations[steps] = call.cost_analysis()["flops"]
+    assert operations[100] < 1000 < operations[300]
 
 
 @pytest.mark.parametrize("starts", [ALIKE, ONE_UPRIGHT])
