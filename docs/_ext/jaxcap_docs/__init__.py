@@ -10,7 +10,7 @@ Its parts, in the order in which they act:
 `read`
     while pages are read: measured numbers in prose, stamps, the pages of results and of exercises.
 `write`
-    while pages are written: formulas, sizes of images, and each page in Markdown.
+    while pages are written: formulas, sizes of images, the sidebar, and each page in Markdown.
 `finish`
     at the end of the build: results, notebooks and archives to download, and lists of all pages.
 
