@@ -68,6 +68,8 @@ def test_ceilings_are_measured_on_the_device_in_each_dtype(measured: Ceilings) -
         ({"limit": "product", "dtype": "float64", "size": 8}, {"NumPy", "JAX"}),
         ({"limit": "product", "dtype": "bfloat16", "size": 8}, {"JAX"}),
         ({"limit": "call", "dtype": "float32", "size": 1}, {"JAX"}),
+        ({"limit": "call in another thread", "dtype": "float32", "size": 8}, {"JAX"}),
+        ({"limit": "sines", "dtype": "float32", "size": 8}, {"NumPy", "JAX"}),
         ({"limit": "transfer", "dtype": "float32", "size": 2**10}, {"JAX"}),
     ],
 )
@@ -105,10 +107,16 @@ def test_only_the_ceiling_of_tf32_may_be_reached_with_tf32(dtype: str, precision
         ("neither", 50.0, Cost(1, 1), {"variant": "jnp on NumPy arrays"}),
         # Just inside and just outside of each threshold: half of the roofline, three calls, and half
         # of the time for the transfer.
-        ("arithmetic", 10 / 0.51, Cost(1000, 10), {}),
-        ("neither", 10 / 0.49, Cost(1000, 10), {}),
+        ("arithmetic", 9.99 / 0.51, Cost(999, 10), {}),
+        ("together", 10 / 0.49, Cost(999, 10), {}),
         ("launch", 1.49, Cost(1, 1), {}),
         ("neither", 1.51, Cost(1, 1), {}),
+        # Programs of a thousand operations are handed to another thread, which takes 20 s. Added to 9 s
+        # for memory and 10 s for arithmetic, that is half of 78 s.
+        ("launch", 59.0, Cost(1000, 90), {}),
+        ("together", 61.0, Cost(1000, 90), {}),
+        ("together", 77.0, Cost(1000, 90), {}),
+        ("neither", 79.0, Cost(1000, 90), {}),
         ("transfer", 800 / 60 / 0.51, Cost(1, 1), {"parameters": {"arrays": "NumPy"}}),
         ("neither", 800 / 60 / 0.49, Cost(1, 1), {"parameters": {"arrays": "NumPy"}}),
     ],
@@ -116,9 +124,22 @@ def test_only_the_ceiling_of_tf32_may_be_reached_with_tf32(dtype: str, precision
 def test_the_bottleneck_is_the_first_limit_that_explains_the_time(
     expected: str, seconds: float, cost: Cost, changes: dict[str, Any]
 ) -> None:
-    ceilings = replace(CEILINGS, call_s=0.5, transfer_bytes_per_s=60.0)  # 800 bytes go in and out
+    ceilings = replace(
+        CEILINGS,
+        call_s=0.5,
+        handed_over_s=20.0,
+        transfer_bytes_per_s=60.0,  # 800 bytes go in and out
+    )
     result = make_result("jit", make_run((seconds,) * 6)).model_copy(update=changes)
     assert bottleneck(result, ceilings, cost=cost) == expected
+
+
+@pytest.mark.parametrize(("expected", "seconds"), [("sines", 19.0), ("neither", 21.0)])
+def test_sines_limit_a_call_if_they_take_half_of_its_time(expected: str, seconds: float) -> None:
+    ceilings = replace(CEILINGS, sines_per_s=10.0)
+    result = make_result("jit", make_run((seconds,) * 6))
+    assert bottleneck(result, ceilings, cost=Cost(1, 1), sines=100) == expected
+    assert bottleneck(result, CEILINGS, cost=Cost(1, 1), sines=100) == "neither"
 
 
 def test_what_was_not_measured_limits_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,13 @@ def test_least_time_is_that_of_the_slower_resource(cost: Cost, dtype: str, expec
     assert CEILINGS.least_time_s(cost, dtype) == expected
 
 
+def test_a_call_starts_later_if_it_is_handed_to_another_thread() -> None:
+    in_both = replace(CEILINGS, call_s=1.0, handed_over_s=5.0)
+    assert [in_both.start_s(Cost(flops, 1e6)) for flops in (999, 1000)] == [1, 5]
+    assert replace(CEILINGS, call_s=1.0).start_s(Cost(1000, 0)) == 1
+    assert CEILINGS.start_s(Cost(1000, 0)) == 0
+
+
 def one_limit(limit: str, dtype: str, size: int, seconds: float, **changes: Any) -> Result:
     parameters = {"limit": limit, "dtype": dtype, "size": size, "device": "cpu"}
     runs = make_run((2 * seconds, seconds, 3 * seconds))
@@ -42,6 +50,8 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
             one_limit("product", "float32", 10, 0.5),
             one_limit("product", "bfloat16", 10, 0.25),
             one_limit("call", "float32", 1, 1e-5),
+            one_limit("call in another thread", "float32", 2000, 1e-4),
+            one_limit("sines", "float32", 1000, 0.5),
             one_limit("transfer", "float32", 1000, 2.0),
             one_limit("product", "float64", 10, 0.5, device=GPU),
             one_limit("of a newer version", "float32", 1000, 0.5),
@@ -52,6 +62,8 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
     assert ceilings.bytes_per_s == 2 * 1000 / 0.5
     assert ceilings.flops_per_s == {"float32": 4000.0, "bfloat16": 8000.0}
     assert ceilings.call_s == pytest.approx(2e-5)  # the median
+    assert ceilings.handed_over_s == pytest.approx(2e-4)
+    assert ceilings.sines_per_s == 2000.0
     assert ceilings.transfer_bytes_per_s == 500.0
     with pytest.raises(ValueError, match=r"the bandwidth of Test GPU \(GPU\) was not measured"):
         Ceilings.from_results(make_set(one_limit("copy", "float32", 1000, 0.5)), GPU)

@@ -340,6 +340,32 @@ def test_a_roofline_shows_the_kernels_of_its_device_by_one_allocator() -> None:
     assert [kernel.result.variant for kernel in costed] == ["steady"]
 
 
+def test_a_roofline_leaves_out_what_lapack_computes() -> None:
+    known: dict[str, Any] = {"flops": 10.0, "bytes_moved": 10.0}
+    calls = [make_result(name, parameters={"operation": name}, **known) for name in ("dot", "eig")]
+    sets = {"ceilings": make_set(make_result(experiment="ceilings", **known))}
+    ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0})
+    costed = rooflines._costed_results(Recording(sets | {"test": make_set(*calls)}), ceilings)
+    assert [kernel.result.variant for kernel in costed] == ["dot"]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "parameters", "sines"),
+    [
+        ("jit", {"function": "wave", "size": 10}, 20),
+        ("jit", {"function": "selu", "size": 10}, 0),
+        ("mistakes", {"question": "compiling", "size": 10}, 20),
+        ("mistakes", {"question": "sending", "size": 10}, 0),
+    ],
+)
+def test_the_wave_takes_two_sines_of_each_number(
+    experiment: str, parameters: dict[str, Any], sines: int
+) -> None:
+    result = make_result(experiment=experiment, parameters=parameters, flops=1.0, bytes_moved=1.0)
+    ceilings = Ceilings(CPU, bytes_per_s=1.0, flops_per_s={"float32": 1.0})
+    assert rooflines._costed(result, ceilings).sines == sines
+
+
 def test_a_roofline_finds_rivals_and_calls_with_less_to_do_among_the_results() -> None:
     def call(variant: str, size: int, time_s: float, **known: Any) -> Result:
         run = make_run([time_s] * 6)

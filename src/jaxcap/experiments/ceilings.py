@@ -14,7 +14,17 @@ from jaxcap.kernels.precision import with_x64
 from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.sampling import Variants
 from jaxcap.measure.timing import sweep
-from jaxcap.results.ceilings import CALL, COPY, PRODUCT, SUM, TRANSFER, Ceilings
+from jaxcap.results.ceilings import (
+    CALL,
+    COPY,
+    HANDED_OVER,
+    HANDED_OVER_FLOPS,
+    PRODUCT,
+    SINES,
+    SUM,
+    TRANSFER,
+    Ceilings,
+)
 
 DTYPES = ("float32", "float64")
 REDUCED, TF32 = "bfloat16", "tf32"
@@ -26,29 +36,36 @@ def prepare(limit: str, dtype: str, size: int, device: str) -> Variants:
     Parameters
     ----------
     limit
-        ``"copy"``, ``"sum"``, ``"transfer"``, ``"product"`` or ``"call"``.
+        ``"copy"``, ``"sum"``, ``"transfer"``, ``"product"``, ``"sines"``, ``"call"`` or ``"call in
+        another thread"``.
     dtype
         Dtype of the elements. ``"tf32"`` is a product of float32 at JAX's default precision, and
         ``"float32"`` one at the highest, which does not use TF32.
     size
         Bytes of the array that is copied, summed or transferred from NumPy; rows of the square
-        matrices that are multiplied; or elements of the array to which a call adds 1.
+        matrices that are multiplied; elements of which sines are taken; or elements of the array to
+        which a call adds 1.
     device
         ``"cpu"`` or ``"gpu"``.
     """
     target = jax.devices(device)[0]
     if limit == PRODUCT:
         return _prepare_product(dtype, size, target)
-    x = np.ones(size if limit == CALL else size // 4, np.float32)
+    counted = {CALL, HANDED_OVER, SINES}
+    x = np.ones(size if limit in counted else size // 4, np.float32)
     if limit == TRANSFER:
         return {"JAX": partial(jax.device_put, x, target)}
     on_device = jax.device_put(x, target)
-    functions: dict[str, Callable[..., Any]] = {COPY: jnp.copy, SUM: jnp.sum, CALL: lambda x: x + 1}
-    by_jax = partial(jax.jit(functions[limit]), on_device)
-    if target.platform != "cpu" or limit == CALL:
+    functions: dict[str, Callable[..., Any]] = {COPY: jnp.copy, SUM: jnp.sum, SINES: jnp.sin}
+    by_jax = partial(jax.jit(functions.get(limit, lambda x: x + 1)), on_device)
+    if target.platform != "cpu" or limit in {CALL, HANDED_OVER}:
         return {"JAX": by_jax}
-    by_numpy = partial(np.sum, x) if limit == SUM else partial(np.copyto, np.empty_like(x), x)
-    return {"NumPy": by_numpy, "JAX": by_jax}
+    by_numpy = {
+        COPY: partial(np.copyto, np.empty_like(x), x),
+        SUM: partial(np.sum, x),
+        SINES: partial(np.sin, x),
+    }
+    return {"NumPy": by_numpy[limit], "JAX": by_jax}
 
 
 def _prepare_product(dtype: str, rows: int, target: jax.Device) -> Variants:
@@ -118,19 +135,26 @@ def _all_limits(device: str, *others: str) -> Points:
     return [
         *points(device, (*DTYPES, REDUCED, *others)),
         *grid(limit=(CALL,), dtype=("float32",), size=(1,), device=(device,)),
+        # Enough to fill all cores, and little enough for their caches.
+        *grid(limit=(SINES,), dtype=("float32",), size=(10**6,), device=(device,)),
     ]
 
+
+_HANDED_OVER = grid(
+    limit=(HANDED_OVER,), dtype=("float32",), size=(2 * HANDED_OVER_FLOPS,), device=("cpu",)
+)
 
 #: On the CPU; with a GPU, also there, including TF32 and the transfer of 64 MiB to it.
 CEILINGS = Experiment(
     name="ceilings",
     title="What the device can do at most",
     prepare=prepare,
-    quick=_all_limits("cpu"),
+    quick=[*_all_limits("cpu"), *_HANDED_OVER],
     full=[
         *_all_limits("gpu", TF32),
         *grid(limit=(TRANSFER,), dtype=("float32",), size=(2**26,), device=("gpu",)),
         *_all_limits("cpu"),
+        *_HANDED_OVER,
     ],
     empty_caches=False,  # the variants share no compiled function
 )

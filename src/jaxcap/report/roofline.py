@@ -28,10 +28,15 @@ LIMITED_SHARE = 0.5
 LAUNCH_BOUND = 3.0
 # A call is limited by a transfer that would take at least this share of its time.
 TRANSFER_SHARE = 0.5
+# A call is limited by its sines if they would take at least this share of its time.
+SINES_SHARE = 0.5
 # A call is limited by what doesn't grow with its work if that takes at least this share of its time.
 FIXED_SHARE = 0.5
 # A call is limited by its way of computing if another way takes at most this share of its time.
 RIVAL_SHARE = 0.5
+# Memory, arithmetic and start limit a call together if one after another they would take at least this
+# share of its time.
+TOGETHER_SHARE = 0.5
 
 
 def roofline_fraction(
@@ -71,6 +76,7 @@ def bottleneck(
     cost: Cost | None = None,
     smaller: Iterable[tuple[Result, Cost]] = (),
     rivals: Sequence[Result] = (),
+    sines: float = 0.0,
 ) -> str:
     """Name what limits a result, as far as the ceilings and other results show.
 
@@ -82,17 +88,22 @@ def bottleneck(
         The same call with less to do, and what it costs at least.
     rivals
         Other ways to do the same work.
+    sines
+        How many sines and cosines a call takes, which XLA counts apart from other operations.
 
     Returns
     -------
     str
         ``"memory"`` or ``"arithmetic"`` if that limit explains at least half of the time. Otherwise
-        ``"launch"`` if the call takes less than three times one that computes next to nothing.
+        ``"launch"`` if the call takes less than three times one that computes next to nothing (in
+        another thread, if XLA would hand this one over). ``"sines"`` if its sines alone would take at
+        least half of its time.
         ``"transfer"`` if it was given NumPy's arrays and copying the working set to the device would
         take at least half of the time. The working set includes the outputs, which stay on the device,
         so this overstates the transfer. ``"fixed"`` if, by a line through the times for less work and
         for this, at least half of the time would be left without any. ``"way"`` if a rival takes at
-        most half of the time. In all other cases ``"neither"``.
+        most half of the time. ``"together"`` if memory, arithmetic and the start explain at least half
+        of the time when they don't overlap. In all other cases ``"neither"``.
     """
     cost = cost or _estimated_cost(result)
     reached = roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
@@ -100,8 +111,10 @@ def bottleneck(
     if reached.value >= LIMITED_SHARE:
         memory_s = cost.bytes_moved / ceilings.bytes_per_s
         return "memory" if memory_s > cost.flops / ceilings.flops_per_s[dtype] else "arithmetic"
-    if ceilings.call_s and time_s < LAUNCH_BOUND * ceilings.call_s:
+    if time_s < LAUNCH_BOUND * ceilings.start_s(cost):
         return "launch"
+    if ceilings.sines_per_s and sines / ceilings.sines_per_s >= SINES_SHARE * time_s:
+        return "sines"
     in_numpy = "NumPy" in {result.parameters.get("arrays"), *result.variant.split()}
     if ceilings.transfer_bytes_per_s and in_numpy:
         transfer_s = result.working_set_bytes / ceilings.transfer_bytes_per_s
@@ -115,6 +128,9 @@ def bottleneck(
                 return "fixed"
     if any(rival.time.value <= RIVAL_SHARE * time_s for rival in rivals):
         return "way"
+    parts_s = cost.bytes_moved / ceilings.bytes_per_s, cost.flops / ceilings.flops_per_s[dtype]
+    if sum(parts_s, ceilings.start_s(cost)) >= TOGETHER_SHARE * time_s:
+        return "together"
     return "neither"
 
 

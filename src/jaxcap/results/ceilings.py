@@ -10,7 +10,19 @@ from jaxcap.results.models import Cost, Result
 from jaxcap.results.sets import ResultSet
 
 # The limits that the experiment "ceilings" measures: values of its parameter "limit".
-_LIMITS = COPY, SUM, PRODUCT, CALL, TRANSFER = "copy", "sum", "product", "call", "transfer"
+_LIMITS = COPY, SUM, PRODUCT, CALL, HANDED_OVER, SINES, TRANSFER = (
+    "copy",
+    "sum",
+    "product",
+    "call",
+    "call in another thread",
+    "sines",
+    "transfer",
+)
+_CALLS = {CALL, HANDED_OVER}
+# From this many operations on, XLA's programs for a CPU run in another thread than their call. It was
+# read in XLA's source, and may change.
+HANDED_OVER_FLOPS = 1000
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,11 @@ class Ceilings:
         Median seconds of a compiled call that computes next to nothing, if measured.
     transfer_bytes_per_s
         Bandwidth from NumPy's memory to the device's, if measured.
+    handed_over_s
+        Median seconds of a call that computes little in another thread, if measured: see
+        `HANDED_OVER_FLOPS`.
+    sines_per_s
+        Sines of float32 numbers per second, if measured.
     """
 
     device: Device
@@ -36,6 +53,8 @@ class Ceilings:
     flops_per_s: Mapping[str, float]
     call_s: float | None = None
     transfer_bytes_per_s: float | None = None
+    handed_over_s: float | None = None
+    sines_per_s: float | None = None
 
     @classmethod
     def from_results(cls, results: ResultSet, device: Device) -> Ceilings:
@@ -59,7 +78,8 @@ class Ceilings:
             raise ValueError(
                 f"the bandwidth of {device} was not measured: measure its ceilings first"
             )
-        call = best.pop(CALL, None)
+        call, handed_over = best.pop(CALL, None), best.pop(HANDED_OVER, None)
+        sines = best.pop(SINES, None)
         bandwidth, transfer = max(best.pop(COPY, 0.0), best.pop(SUM, 0.0)), best.pop(TRANSFER, None)
         if not best:  # what is left are the products, by dtype
             raise ValueError(
@@ -70,6 +90,8 @@ class Ceilings:
             bytes_per_s=bandwidth,
             transfer_bytes_per_s=transfer,
             call_s=None if call is None else 1 / call,
+            handed_over_s=None if handed_over is None else 1 / handed_over,
+            sines_per_s=sines,
             flops_per_s=best,
         )
 
@@ -77,15 +99,21 @@ class Ceilings:
         """Least seconds for a cost in a dtype: see the formula in `jaxcap.report.roofline`."""
         return max(cost.flops / self.flops_per_s[dtype], cost.bytes_moved / self.bytes_per_s)
 
+    def start_s(self, cost: Cost) -> float:
+        """Seconds that a call takes before it computes, as far as they were measured."""
+        if self.handed_over_s and cost.flops >= HANDED_OVER_FLOPS:
+            return self.handed_over_s
+        return self.call_s or 0.0
+
 
 def _rate(limit: str, result: Result) -> float:
-    """Bytes moved, operations done, or calls made per second."""
+    """Bytes moved, operations or sines done, or calls made per second."""
     size = int(result.parameters["size"])
     # A copy reads and writes its size. What a CPU reads of the target before it writes there is not
     # counted.
-    amounts = {COPY: 2 * size, SUM: size, TRANSFER: size, PRODUCT: 2 * size**3, CALL: 1}
-    amount = float(amounts[limit])
-    if limit == CALL:
+    amounts = {COPY: 2 * size, PRODUCT: 2 * size**3, **dict.fromkeys(_CALLS, 1)}
+    amount = float(amounts.get(limit, size))
+    if limit in _CALLS:
         time_s = result.time.value  # a cost, for which the usual time counts
     else:
         time_s = min(sample for run in result.runs for sample in run.samples_s)

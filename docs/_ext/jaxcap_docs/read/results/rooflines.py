@@ -12,7 +12,7 @@ from typing import NamedTuple
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.experiments import asynchronous, bits, catalogue, linear_algebra
+from jaxcap.experiments import asynchronous, bits, catalogue, linear_algebra, mistakes
 from jaxcap.experiments.ceilings import CEILINGS, TF32
 from jaxcap.report import figures
 from jaxcap.report.roofline import bottleneck, roofline_fraction
@@ -32,22 +32,30 @@ REASONS = {
     "memory": "bandwidth of memory",
     "arithmetic": "rate of arithmetic",
     "launch": "starting the call",
+    "sines": "sines and cosines",
     "transfer": "transfer from NumPy's memory",
     "fixed": "what doesn't grow with the work",
     "way": "the way it is computed",
+    "together": "memory, arithmetic and start, added up",
     "neither": "none of these",
 }
 IN_SENTENCE = {
     "memory": "memory",
     "arithmetic": "arithmetic",
     "launch": "their start",
+    "sines": "sines",
     "transfer": "a transfer",
     "fixed": "fixed costs",
     "way": "their way of computing",
+    "together": "several of these together",
     "neither": "something else",
 }
 # The variants of these do different work, so they are no rivals.
 DIFFERENT_WORK = {asynchronous.ASYNCHRONOUS.name}
+# XLA calls LAPACK for these and doesn't count what it does.
+BY_LAPACK = {"eig", "svd"}
+# What `jaxcap.kernels.elementwise.wave` takes of each number.
+SINES_OF_WAVE = 2
 
 
 class CostedResult(NamedTuple):
@@ -56,6 +64,7 @@ class CostedResult(NamedTuple):
     result: Result
     cost: Cost
     dtype: str
+    sines: float = 0.0
     rivals: Sequence[Result] = ()
 
 
@@ -102,7 +111,7 @@ class Rooflines(SphinxDirective):
         limits = [_limit(kernel, ceilings, kernels) for kernel in kernels]
         shares = [
             roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
-            for result, cost, dtype, _ in kernels
+            for result, cost, dtype, *_ in kernels
         ]
         figure = figures.roofline(
             ceilings,
@@ -132,6 +141,8 @@ def _costed_results(machine: Recording, ceilings: Ceilings) -> Iterator[CostedRe
             if name == CEILINGS.name or part.device != ceilings.device:
                 continue
             for result in part.results.select(allocator=part.results[0].allocator):
+                if result.parameters.get("operation") in BY_LAPACK:
+                    continue
                 kernel = _costed(result, ceilings)
                 if kernel.cost.flops >= 0 and kernel.cost.bytes_moved > 0:
                     yield kernel._replace(rivals=_rivals(result, part.results))
@@ -146,9 +157,11 @@ def _rivals(result: Result, results: ResultSet) -> Sequence[Result]:
 
 def _limit(kernel: CostedResult, ceilings: Ceilings, kernels: Iterable[CostedResult]) -> str:
     """Find what limits a kernel, among all of its device."""
-    result, cost, dtype, rivals = kernel
+    result, cost, dtype, sines, rivals = kernel
     smaller = [(k.result, k.cost) for k in kernels if _differ_in_size(k.result, result)]
-    return bottleneck(result, ceilings, dtype=dtype, cost=cost, smaller=smaller, rivals=rivals)
+    return bottleneck(
+        result, ceilings, dtype=dtype, cost=cost, smaller=smaller, rivals=rivals, sines=sines
+    )
 
 
 def _differ_in_size(one: Result, other: Result) -> bool:
@@ -180,7 +193,18 @@ def _costed(result: Result, ceilings: Ceilings) -> CostedResult:
     # which calls do so. It makes no difference to those that memory limits in either case.
     roofs = {"float32", TF32} & ceilings.flops_per_s.keys()
     is_told = len({ceilings.least_time_s(cost, dtype) for dtype in roofs}) < 2
-    return CostedResult(result, cost, "float32" if is_told else "float32 or TF32")
+    dtype = "float32" if is_told else "float32 or TF32"
+    return CostedResult(result, cost, dtype, sines=_sines(result))
+
+
+def _sines(result: Result) -> float:
+    """Count the sines that a call takes, if it computes the wave."""
+    compiled_wave = (mistakes.MISTAKES.name, mistakes.COMPILING)
+    is_wave = (
+        result.parameters.get("function") == "wave"
+        or (result.experiment, result.parameters.get("question")) == compiled_wave
+    )
+    return SINES_OF_WAVE * float(result.parameters["size"]) if is_wave else 0.0
 
 
 def _finding(limits: Sequence[str]) -> str:
@@ -221,6 +245,10 @@ def _counts(ceilings: Ceilings, reasons: Sequence[str], notes: Sequence[str]) ->
         limits.append(f"{rate / 1e9:,.0f} GFLOP/s in {dtype}")
     if ceilings.call_s:
         limits.append(f"{ceilings.call_s * 1e6:.3g} µs for a call that does nothing")
+    if ceilings.handed_over_s:
+        limits.append(f"{ceilings.handed_over_s * 1e6:.3g} µs if it is handed to another thread")
+    if ceilings.sines_per_s:
+        limits.append(f"{ceilings.sines_per_s / 1e9:.2g} billion sines a second")
     counts = Counter(reasons)
     rows = [(reason, str(counts[reason])) for reason in REASONS.values() if counts[reason]]
     caption = "What limits the kernels that this machine measured"
