@@ -69,11 +69,8 @@ def _but_first(convolve: Callable[[Array, Array], Array]) -> Callable[[Array, Ar
 #: Options for the compiler, as `jax.jit` takes them.
 COMPILER: Mapping[str, dict[str, Any]] = {
     "fast maths": {"xla_cpu_enable_fast_math": True},
-    "oneDNN": {"xla_cpu_use_onednn": True, "xla_cpu_experimental_onednn_custom_call": True},
-    "XNNPACK": {"xla_cpu_use_xnnpack": True},
-    "another scheduler": {"xla_cpu_enable_concurrency_optimized_scheduler": False},
+    "without XNNPACK": {"xla_cpu_use_xnnpack": False},
     "vectors of 512 bits": {"xla_cpu_prefer_vector_width": 512},
-    "no threads in products": {"xla_cpu_multi_thread_eigen": False},
 }
 #: Arguments of `jaxcap.mnist.model.CNN`.
 NETWORK: Mapping[str, Mapping[str, dict[str, Any]]] = {
