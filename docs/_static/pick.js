@@ -20,8 +20,10 @@ for (const box of document.querySelectorAll(".jaxcap-pick")) {
 
   select.onchange = () => {
     const fragment = series[select.value] ? `#${series[select.value]}` : "";
-    for (const image of box.parentElement.querySelectorAll("img"))
-      image.setAttribute("src", image.getAttribute("src").replace(/#.*|$/, fragment));
+    for (const image of box.parentElement.querySelectorAll("img, source")) {
+      const address = image.localName === "img" ? "src" : "srcset";
+      image.setAttribute(address, image.getAttribute(address).replace(/#.*|$/, fragment));
+    }
     const rows = [...box.parentElement.querySelectorAll("tbody tr")];
     for (const row of rows) row.hidden = select.selectedIndex > 0 && !isPicked(row);
     const shown = rows.filter((row) => !row.hidden);

@@ -41,6 +41,18 @@ def test_dark_plot_has_another_ink_and_is_otherwise_the_same(tmp_path: Path) -> 
     assert on_dark == drawn.replace(figures.INK, figures.INK_ON_DARK)
 
 
+def test_figure_is_also_saved_for_phones_if_that_is_possible(tmp_path: Path) -> None:
+    for inches, expected in (3.6, False), (6.0, True), (8.1, False):
+        figure, axes = plt.subplots(figsize=(inches, 3.0))
+        axes.set_xlabel("sizes")
+        (light, dark) = image_files.save(figure, tmp_path / f"{inches}.svg", tmp_path)
+        assert light["width"] == f"{inches * 100:.0f}"
+        for image in light, dark:
+            narrow = image_files.for_phones(tmp_path / image["uri"].lstrip("/"))
+            assert narrow.exists() == expected
+    assert image_files.for_phones(Path("a_dark.svg")) == Path("a_phone_dark.svg")
+
+
 def test_thumbnail_has_no_words_and_no_ink(tmp_path: Path) -> None:
     figure = figures.bars(make_pair([1e-3] * 6, [2e-3] * 6))
     (light, _) = image_files.save(figure, tmp_path / "bars.png", tmp_path, raster=True)

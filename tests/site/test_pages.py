@@ -128,6 +128,19 @@ def test_plots_come_for_light_and_for_dark_with_words(read: Read, name: str) -> 
     assert all(len(plot["alt"]) > 10 for plot in plots)
 
 
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_phones_get_plots_of_their_own_in_both_themes(html: Path, read: Read, name: str) -> None:
+    pictures = read(f"tutorials/{name}").select("picture")
+    assert pictures
+    for picture in pictures:
+        narrow, plot = picture.select_one("source"), picture.select_one("img")
+        dark = "_dark" * ("only-dark" in plot["class"])
+        stem = Path(plot["src"]).stem.removesuffix(dark)
+        assert Path(narrow["srcset"]).stem == f"{stem}_phone{dark}"
+        assert (html / f"tutorials/{name}.html").parent.joinpath(narrow["srcset"]).exists()
+        assert int(narrow["width"]) < int(plot["width"])
+
+
 def test_thumbnails_are_plots_of_their_own(html: Path, read: Read) -> None:
     cards = read("tutorials/index").select(".sphx-glr-thumbcontainer img")
     images = [(html / "tutorials" / card["src"]).resolve() for card in cards]

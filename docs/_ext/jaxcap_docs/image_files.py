@@ -1,4 +1,4 @@
-"""Figures as files: vector graphics for light and for dark pages, and what they show in words."""
+"""Figures as files: vector graphics for light and for dark pages, for phones, and in words."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from jaxcap.results import ResultSet
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
+_DARK = "_dark"  # ends the names of files for dark pages
+WIDEST = 7.0  # inches of a figure that can be laid out anew for a phone
 # Of a figure that is shown 160 pixels wide.
 _SMALL_WIDTH, _SMALL_RESOLUTION = 2.4, 320 / 2.4
 _DRAWING = (Path(jaxcap.__file__).with_name(name) for name in ("report", "results"))
@@ -38,7 +40,7 @@ CODE = (
 
 
 def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> list[dict[str, Any]]:
-    """Save a figure for light and for dark pages, and close it.
+    """Save a figure for light and for dark pages, each also for phones, and close it.
 
     Parameters
     ----------
@@ -46,6 +48,7 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         Drawn by `jaxcap.report.figures`, or in its style.
     path
         Path of the light file, whose suffix is replaced; the name of the dark one ends in ``_dark``.
+        `for_phones` says where those for phones are.
     root
         The folder with the sources of the site.
     raster
@@ -54,33 +57,52 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
     Returns
     -------
     list
-        For each of the two files, the attributes of docutils' node for an image.
+        For the light and the dark file, the attributes of docutils' node for an image.
     """
-    files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}_dark.svg")}
+    files = {"light": path.with_suffix(".svg"), "dark": path.with_name(f"{path.stem}{_DARK}.svg")}
+    words = describe(figure)
     for line in figure.findobj(Line2D):
         if line.get_marker() != "None" and np.size(line.get_xdata()) > MAX_MARKERS:
             line.set_rasterized(True)
     width = figure.get_figwidth()
     with plt.rc_context(figures.STYLE):
-        figure.savefig(files["light"], metadata={"Date": None})  # the same figure, the same file
+        _save_themes(figure, *files.values())
+        if _is_for_phones(width):
+            figures.fit_phone(figure)
+            _save_themes(figure, *map(for_phones, files.values()))
         if raster:
             make_small(figure, _SMALL_WIDTH, 0.7 * _SMALL_WIDTH)
             figure.savefig(path.with_suffix(".png"), dpi=_SMALL_RESOLUTION)
     plt.close(figure)
-    svg = files["light"].read_text(encoding="utf-8")
-    if highlights := _highlights(figure):
-        svg = svg.replace("</style>", f"{highlights}</style>", 1)
-        files["light"].write_text(svg, encoding="utf-8")
-    files["dark"].write_text(svg.replace(figures.INK, figures.INK_ON_DARK), encoding="utf-8")
     return [
         {
             "uri": f"/{file.relative_to(root).as_posix()}",
-            "alt": describe(figure),
+            "alt": words,
             "width": f"{width * 100:.0f}",  # in pixels
             "classes": [f"only-{theme}", "jaxcap-plot"],
         }
         for theme, file in files.items()
     ]
+
+
+def for_phones(path: Path) -> Path:
+    """Return where the same figure is saved for phones, if it is wider than they are."""
+    name = path.stem.removesuffix(_DARK)
+    return path.with_stem(f"{name}_phone{path.stem.removeprefix(name)}")
+
+
+def _is_for_phones(inches: float) -> bool:
+    """Whether phones can show a figure if it is laid out anew; wider ones have to scroll."""
+    return figures.PHONE_WIDTH < inches < WIDEST
+
+
+def _save_themes(figure: Figure, light: Path, dark: Path) -> None:
+    figure.savefig(light, metadata={"Date": None})  # the same figure, the same file
+    svg = light.read_text(encoding="utf-8")
+    if highlights := _highlights(figure):
+        svg = svg.replace("</style>", f"{highlights}</style>", 1)
+        light.write_text(svg, encoding="utf-8")
+    dark.write_text(svg.replace(figures.INK, figures.INK_ON_DARK), encoding="utf-8")
 
 
 def make_small(figure: Figure, width: float, height: float) -> None:

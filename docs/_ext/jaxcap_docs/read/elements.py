@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 from docutils import nodes
 from matplotlib.figure import Figure
@@ -24,13 +25,22 @@ from jaxcap_docs.read.dependencies import note_drawing
 
 # The folder of the pages that show what all machines measured.
 SECTION = "results"
-# So many pixels fit on a phone, where wider plots scroll: their letters would be too small otherwise.
-# Plots of more than the other width have smaller letters, and so shrink less.
-PHONE_PX, WIDEST_PX = 360, 700
+# Plots that are wider than this have to scroll on a phone.
+WIDEST_PX = 100 * image_files.WIDEST
+# On windows of at most this width, plots are those for phones.
+PHONE_WINDOW = "34em"
 
 
 class Folded(nodes.General, nodes.Element):
     """Content below its ``summary``, which readers unfold without a script."""
+
+
+class ForTheme(nodes.General, nodes.Element):
+    """A plot for one theme, below the same for phones: browsers take one of them."""
+
+
+class ForPhones(nodes.image):
+    """A plot for phones, in front of the one for wider windows."""
 
 
 class FactLines(nodes.container, nodes.Admonition):
@@ -38,25 +48,31 @@ class FactLines(nodes.container, nodes.Admonition):
 
 
 def setup(app: Sphinx) -> None:
-    """Say how the nodes of this module become HTML, and let plots scroll; `FactLines` do as containers."""
+    """Say how the nodes of this module become HTML, and let plots fit; `FactLines` do as containers."""
     app.add_node(Folded, html=(_open_details, _close_details))
+    app.add_node(ForTheme, html=(_open_picture, _close_picture))
+    app.add_node(ForPhones, html=(_add_source, None))
     app.connect("doctree-read", on_doctree_read, priority=700)  # after pages got their plots
 
 
-def on_doctree_read(_: Sphinx, doctree: nodes.document) -> None:
-    """Put each plot that is wider than a phone into a box that scrolls, with its copy for dark pages."""
-    for light in list(doctree.findall(nodes.image)):
-        if not {"jaxcap-plot", "only-light"} <= set(light["classes"]):
-            continue
-        width = int(light["width"].removesuffix("px"))
-        if width <= PHONE_PX:
-            continue
-        parent = light.parent
-        at = parent.index(light)
-        box = nodes.container("", *parent[at : at + 2], classes=["jaxcap-wide"])
-        if width > WIDEST_PX:
-            box["classes"].append("jaxcap-widest")
-        parent[at : at + 2] = [box]
+def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
+    """Put plots for phones beside those for wider windows, and those that are too wide into a box.
+
+    There is no plot for phones of what fits anyway, nor of what is too wide for them, which scrolls.
+    """
+    images = [image for image in doctree.findall(nodes.image) if "jaxcap-plot" in image["classes"]]
+    for image in images:
+        narrow = image_files.for_phones(Path(app.srcdir, image["uri"].lstrip("/")))
+        parent, at = image.parent, image.parent.index(image)
+        if narrow.exists():
+            uri = narrow.relative_to(app.srcdir).as_posix()
+            app.env.images.add_file(app.env.docname, uri)
+            parent[at] = ForTheme("", ForPhones(uri=uri, candidates={"*": uri}), image)
+        elif (
+            "only-light" in image["classes"] and int(image["width"].removesuffix("px")) > WIDEST_PX
+        ):
+            box = nodes.container("", *parent[at : at + 2], classes=["jaxcap-wide"])
+            parent[at : at + 2] = [box]
 
 
 def _open_details(translator: HTML5Translator, node: Folded) -> None:
@@ -66,6 +82,22 @@ def _open_details(translator: HTML5Translator, node: Folded) -> None:
 
 def _close_details(translator: HTML5Translator, _: Folded) -> None:
     translator.body.append("</details>\n")
+
+
+def _open_picture(translator: HTML5Translator, _: ForTheme) -> None:
+    translator.body.append("<picture>")
+
+
+def _close_picture(translator: HTML5Translator, _: ForTheme) -> None:
+    translator.body.append("</picture>\n")
+
+
+def _add_source(translator: HTML5Translator, node: ForPhones) -> None:
+    name = quote(translator.builder.images[node["uri"]])
+    size = "".join(f' {side}="{node[side]}"' for side in ("width", "height"))
+    address = f"{translator.builder.imgpath}/{name}"
+    translator.body.append(f'<source media="(max-width: {PHONE_WINDOW})" srcset="{address}"{size}>')
+    raise nodes.SkipNode
 
 
 def note(text: str) -> nodes.note:

@@ -15,6 +15,7 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 from jaxcap_docs.lessons import PAGES
+from jaxcap_docs.read.elements import ForPhones
 
 # What is on the pages that need a script.
 SCRIPTS = {
@@ -52,8 +53,8 @@ def on_doctree_resolved(app: Sphinx, doctree: nodes.document, _: str) -> None:
             shown = image.get("width", str(width))
             if shown.isdecimal():  # and no share of the page
                 image["width"], image["height"] = shown, str(round(int(shown) * height / width))
-        if image is not images[0]:
-            image["loading"] = "lazy"
+    for image in [image for image in images if not isinstance(image, ForPhones)][1:]:
+        image["loading"] = "lazy"  # which is true of what phones show in its place, too
 
 
 def add_topics(page: str, context: dict[str, Any]) -> None:

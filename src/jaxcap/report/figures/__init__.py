@@ -20,6 +20,7 @@ What they are made of:
 
 - ``style``: colours, markers and axes.
 - ``labels``: titles, and labels at the ends of lines.
+- ``phones``: figures that a phone can show as a whole.
 - ``series``: lines through medians.
 - ``values``: what is drawn of a result, and told in words.
 - ``drawing``: how a figure was drawn, as data.
@@ -32,6 +33,7 @@ from jaxcap.report.figures.labels import headline, label_ends
 from jaxcap.report.figures.lines import scaling, speedups
 from jaxcap.report.figures.pairs import dumbbell
 from jaxcap.report.figures.panels import facets, panels
+from jaxcap.report.figures.phones import PHONE_WIDTH, fit_phone
 from jaxcap.report.figures.roofline import roofline
 from jaxcap.report.figures.rows import bars, ratios
 from jaxcap.report.figures.scatter import Group, scatter
@@ -58,6 +60,7 @@ __all__ = [
     "INK_ON_DARK",
     "MARKERS",
     "MORE",
+    "PHONE_WIDTH",
     "STYLE",
     "STYLE_FILE",
     "TIME",
@@ -69,6 +72,7 @@ __all__ = [
     "dumbbell",
     "escape_math",
     "facets",
+    "fit_phone",
     "headline",
     "key_tree",
     "label_ends",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
+from weakref import WeakSet
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,8 +17,9 @@ from matplotlib.transforms import offset_copy
 from jaxcap.report.figures.style import escape_math
 
 # How much higher than its letters a line of text is, and the distance of a label from its line.
-_LINE_HEIGHT, _GAP_PT = 1.25, 10.0
+LINE_HEIGHT, _GAP_PT = 1.25, 10.0
 _INCHES_PER_LETTER = 0.118  # of a title
+_fitted: WeakSet[Axes] = WeakSet()
 
 
 def headline(figure: Figure, finding: str, subject: str = "", words: str = "") -> None:
@@ -44,7 +46,12 @@ def headline(figure: Figure, finding: str, subject: str = "", words: str = "") -
 
 def wrap(text: str, inches: float) -> str:
     """Break the text of a title into lines that are at most so long."""
-    return fill(escape_math(text), int(inches / _INCHES_PER_LETTER))
+    return break_lines(escape_math(text), inches)
+
+
+def break_lines(text: str, inches: float, size: float = 12.0) -> str:
+    """Break text that needs no escaping, in letters of a size in points."""
+    return fill(text, int(inches / (_INCHES_PER_LETTER * min(size / 12.0, 1.0))))
 
 
 def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
@@ -66,7 +73,7 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
     texts = {str(line.get_label()): str(line.get_label()) for line in lines} | dict(texts or {})
     words = [texts[str(line.get_label())] for line in lines]
     ends = np.array([axes.transData.transform(_end(axes, line)) for line in lines])
-    height_pt = plt.rcParams["font.size"] * _LINE_HEIGHT
+    height_pt = plt.rcParams["font.size"] * LINE_HEIGHT
     heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1) for text in words]
     bottom, top = axes.bbox.y0, axes.bbox.y1
     places = spread(_heights_at_edge(lines, ends), heights, bottom, top)
@@ -115,6 +122,7 @@ def fit_texts(axes: Axes) -> None:
 
     Call it last, because the width of the axes depends on all else that the figure shows.
     """
+    _fitted.add(axes)
     figure = axes.get_figure(root=True)
     assert figure is not None
     scale = axes.xaxis.get_transform()
@@ -128,6 +136,11 @@ def fit_texts(axes: Axes) -> None:
                 place = float(scale.transform(text.xy[0]))
                 right = max(right, left + (place - left) / (1 - min(share, 0.8)))
         axes.set_xlim(right=float(scale.inverted().transform(right)))
+
+
+def is_fitted(axes: Axes) -> bool:
+    """Whether `fit_texts` chose the end of its horizontal axis."""
+    return axes in _fitted
 
 
 def spread(

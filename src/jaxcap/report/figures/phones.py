@@ -1,0 +1,86 @@
+"""Figures for phones: the same ones, laid out again for less width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from jaxcap.report.figures.labels import LINE_HEIGHT, break_lines, fit_texts, is_fitted
+
+#: Inches of a figure whose letters can be read on a phone that shows all of it.
+PHONE_WIDTH = 4.6
+_LEAST_GAP_PX = 4.0
+
+
+def fit_phone(figure: Figure) -> None:
+    """Make a figure as narrow as `PHONE_WIDTH`, and keep the size of its letters.
+
+    Titles are broken into more lines, for which the figure becomes higher. Where the numbers along an
+    axis would touch each other, every other one goes.
+
+    Parameters
+    ----------
+    figure
+        Drawn by `jaxcap.report.figures` or in its style, and wider. It is changed.
+    """
+    added = sum(_wrap_title(title, inches) for title, inches in _titles(figure))
+    figure.set_size_inches(PHONE_WIDTH, figure.get_figheight() + added)
+    figure.draw_without_rendering()  # lays it out
+    for axes in figure.axes:
+        _keep_inside(axes.xaxis.label, figure)
+        _thin_out(axes.xaxis)
+        if is_fitted(axes):
+            fit_texts(axes)
+
+
+def _titles(figure: Figure) -> Iterator[tuple[Text, float]]:
+    """Yield each title, with the inches that it may take."""
+    for part in (figure, *figure.subfigs):
+        yield from ((text, PHONE_WIDTH) for text in part.texts if _says(text, part.get_suptitle()))
+    for axes in figure.axes:
+        place = axes.get_subplotspec()
+        inches = 0.85 * PHONE_WIDTH / (place.get_gridspec().ncols if place else 1)
+        for child in axes.get_children():
+            if isinstance(child, Text) and _says(child, axes.get_title(loc="left")):
+                yield child, inches
+
+
+def _says(text: Text, words: str) -> bool:
+    return text.get_text() == words != ""
+
+
+def _wrap_title(title: Text, inches: float) -> float:
+    """Break a title into lines, and return the height of those that it has more than before."""
+    size = float(title.get_fontsize())
+    before = title.get_text()
+    title.set_text(break_lines(before.replace("\n", " "), inches, size))
+    added = title.get_text().count("\n") - before.count("\n")
+    return max(added, 0) * LINE_HEIGHT * size / 72
+
+
+def _keep_inside(label: Text, figure: Figure) -> None:
+    """End the name of an axis where the axis ends, if it would leave the figure otherwise."""
+    if label.get_window_extent().x1 > figure.bbox.x1:
+        label.set_x(1.0)
+        label.set_horizontalalignment("right")
+
+
+def _thin_out(axis: Axis) -> None:
+    """Leave out every other number along an axis, until none touch."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    while not _are_apart([tick.label1 for tick in ticks]):
+        ticks = ticks[::2]
+        names = [tick.label1.get_text() for tick in ticks]
+        axis.set_ticks([tick.get_loc() for tick in ticks], labels=names)
+
+
+def _are_apart(texts: Sequence[Text]) -> bool:
+    """Whether there is room between texts in a row."""
+    shown = (text.get_window_extent() for text in texts if text.get_visible() and text.get_text())
+    boxes = sorted(shown, key=lambda box: float(box.x0))
+    return all(box.x1 + _LEAST_GAP_PX <= other.x0 for box, other in pairwise(boxes))

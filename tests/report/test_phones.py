@@ -1,0 +1,69 @@
+"""Figures that are laid out again for phones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import pytest
+from fakes import make_pair
+from matplotlib.figure import Figure
+
+from jaxcap.report import figures
+
+
+@pytest.fixture(autouse=True)
+def _in_style() -> Iterator[None]:
+    plt.switch_backend("agg")
+    with plt.rc_context(figures.STYLE):
+        yield
+    plt.close("all")
+
+
+def drawn(figure: Figure) -> Figure:
+    figures.fit_phone(figure)
+    figure.draw_without_rendering()
+    return figure
+
+
+def test_it_is_narrower_with_letters_of_the_same_size() -> None:
+    figure = figures.bars(make_pair([1e-3] * 6, [2e-3] * 6))
+    sizes = [text.get_fontsize() for text in figure.axes[0].get_yticklabels()]
+    assert drawn(figure).get_figwidth() == figures.PHONE_WIDTH
+    assert [text.get_fontsize() for text in figure.axes[0].get_yticklabels()] == sizes
+    for text in figure.axes[0].texts:
+        assert text.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_titles_get_more_lines_for_which_it_becomes_higher() -> None:
+    figure, axes = plt.subplots(figsize=(6.0, 3.0))
+    finding = "A finding that takes the whole width of a page"
+    figures.headline(figure, finding, "A short subject")
+    drawn(figure)
+    assert figure.get_suptitle().split("\n") == [
+        "A finding that takes the whole width",
+        "of a page",
+    ]
+    assert axes.get_title(loc="left") == "A short subject"
+    assert 3.2 < figure.get_figheight() < 3.3
+
+
+def test_every_other_number_goes_until_none_touch() -> None:
+    figure, (axes, other) = plt.subplots(1, 2, figsize=(6.0, 3.0))
+    names = [f"{number},000 numbers" for number in range(5)]
+    axes.set_xticks(range(5), names)
+    other.set_xticks(range(5))
+    drawn(figure)
+    shown = axes.get_xticklabels()
+    assert [text.get_text() for text in shown] == names[::4]
+    for one, another in pairwise(shown):
+        assert one.get_window_extent().x1 < another.get_window_extent().x0
+    assert len(other.get_xticks()) == 5
+
+
+def test_name_of_an_axis_stays_inside() -> None:
+    figure, (_, axes) = plt.subplots(1, 2, figsize=(6.0, 3.0))
+    axes.set_xlabel("time of a call until its result is there")
+    drawn(figure)
+    assert axes.xaxis.label.get_window_extent().x1 <= figure.bbox.x1
