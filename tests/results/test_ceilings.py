@@ -52,6 +52,7 @@ def test_rates_come_from_the_fastest_sample_of_the_best_library() -> None:
             one_limit("call", "float32", 1, 1e-5),
             one_limit("call in another thread", "float32", 2000, 1e-4),
             one_limit("sines", "float32", 1000, 0.5),
+            one_limit("sines", "float32", 1000, 0.1).model_copy(update={"variant": "NumPy"}),
             one_limit("transfer", "float32", 1000, 2.0),
             one_limit("product", "float64", 10, 0.5, device=GPU),
             one_limit("of a newer version", "float32", 1000, 0.5),

@@ -97,7 +97,7 @@ def bottleneck(
         ``"memory"`` or ``"arithmetic"`` if that limit explains at least half of the time. Otherwise
         ``"launch"`` if the call takes less than three times one that computes next to nothing (in
         another thread, if XLA would hand this one over). ``"sines"`` if its sines alone would take at
-        least half of its time.
+        least half of its time, as fast as JAX computes them.
         ``"transfer"`` if it was given NumPy's arrays and copying the working set to the device would
         take at least half of the time. The working set includes the outputs, which stay on the device,
         so this overstates the transfer. ``"fixed"`` if, by a line through the times for less work and
