@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +118,14 @@ def stopwatch(function: Callable[[Any], Any], x: Any, *, unit: float = 1) -> flo
     start = time.perf_counter()
     function(x).block_until_ready()
     return unit * (time.perf_counter() - start)
+
+
+def total_stopwatch(function: Callable[[Any], Any], x: Any) -> float:
+    function(x).block_until_ready()
+    start = time.perf_counter()
+    for _ in range(10):
+        function(x).block_until_ready()
+    return time.perf_counter() - start
 
 
 def cold_stopwatch(function: Callable[[Any], Any], x: Any) -> float:
@@ -301,6 +312,39 @@ def collected_product(x: Any, y: Any) -> Any:
     return x @ y
 
 
+def sent_product(x: Any, y: Any) -> Any:
+    return jax.device_put(x, split_among_eight()) @ jax.device_put(y, split_among_eight())
+
+
+def unreduced_product(x: Any, y: Any) -> Any:
+    whole = split_among_eight()
+    parts = whole.update(spec=jax.P(unreduced={"devices"}))  # type: ignore[no-untyped-call]
+    return jnp.matmul(x, y, out_sharding=parts)
+
+
+def sent(
+    messages: list[tuple[str, tuple[int, ...]]],
+    devices: int,
+    *,
+    bytes_each: int = 4,
+    gathers_as: str = "all-gather",
+    reduces_as: str = "all-reduce",
+    scatters_as: str = "reduce-scatter",
+) -> float:
+    multiples = {
+        "all-gather": (devices - 1) / devices,
+        "all-reduce": 2 * (devices - 1) / devices,
+        "reduce-scatter": devices - 1,
+    }
+    counted = {
+        "all-gather": gathers_as,
+        "all-reduce": reduces_as,
+        "reduce-scatter": scatters_as,
+    }
+    sizes = [(counted[kind], bytes_each * prod(shape)) for kind, shape in messages]
+    return sum(multiples[kind] * size for kind, size in sizes)
+
+
 def centred(part: Any, mean: Any = jax.lax.pmean) -> Any:
     return part - mean(part.mean(), "devices")
 
@@ -450,7 +494,7 @@ RIGHT: dict[str, Any] = {
     "9.4": register(sphere(), ["radius"], ["unit"]),
     "9.5": momentum_step,
     "10.1": (True, True, True, False),
-    "10.2": 1.5,
+    "10.2": (True, True, False, False, False, False),
     "10.3": jax.jit(standardise).lower(TEN).compile(),
     "10.4": exported(standardise, ANY_LENGTH),
     "10.5": (False, True, True),
@@ -461,7 +505,7 @@ RIGHT: dict[str, Any] = {
     "11.5": [True, False, False, True],
     "12.1": (True, True, False, True),
     "12.2": partial(jnp.matmul, out_sharding=split_among_eight()),
-    "12.3": 1_179_648,
+    "12.3": sent,
     "12.4": 768,
     "12.5": centred,
     "13.1": 512,
@@ -560,6 +604,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("2.4", (1, 4, 1), "a tuple of 4 numbers, one for each list"),
     ("2.5", lambda key, w, s: draw(key, w + s, 0), "walker 0 in step 1 and walker 1 in step 0"),
     ("2.5", lambda key, w, _: draw(key, w, 0), "walker 0 in step 0 and walker 0 in step 1"),
+    ("2.5", lambda key, w, s: draw(key, 100 * w + s, 0), "walker 0 in step 100 and walker 1"),
     ("2.5", lambda *_: next(COUNT), "another number the next time"),
     ("2.5", lambda _, w, s: draw(jax.random.key(0), w, s), "another key gives the same"),
     ("2.5", draw(jax.random.key(0), 0, 0), "expected a function"),
@@ -592,6 +637,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("4.3", cold_stopwatch, "a call before the one that it times"),
     ("4.3", lambda f, x: [f(x), cold_stopwatch(f, x)][1], "the call before may still be"),
     ("4.3", lambda f, x: float(f(x) is f(x)), "doesn't wait for the result"),
+    ("4.3", total_stopwatch, "it is the time of 10 calls"),
     ("4.3", impatient_stopwatch, "stops before the result is ready"),
     ("4.3", inclusive_stopwatch, "includes the first call"),
     ("4.3", partial(stopwatch, unit=1e3), "all of it took less. Return seconds"),
@@ -714,10 +760,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("10.1", (True, True, False, False), "look again at lower. JAX looks a program up"),
     ("10.1", (True, True, True, True), "look again at compile. This is what the cache saves"),
     ("10.1", (True, True), "a tuple of 4"),
-    ("10.2", 0, "with a threshold of 0"),
-    ("10.2", 30, "those that the cache keeps"),
-    ("10.2", 31.5, "what the first run took"),
-    ("10.2", 1, "1 is not the right number. Add up"),
+    ("10.2", (True, True, False, True, False, False), "constant. A number that Python reads"),
     ("10.3", jax.jit(standardise), "compiles at its first call"),
     ("10.3", jax.jit(standardise).trace(TEN), "neither lowered nor compiled"),
     ("10.3", jax.jit(standardise).lower(TEN), "XLA hasn't compiled it yet"),
@@ -762,14 +805,19 @@ WRONG: list[tuple[str, Any, str]] = [
     ("12.2", jnp.matmul, "it raised ShardingTypeError: Contracting dimensions are sharded"),
     ("12.2", partial(jnp.matmul, out_sharding=split_among_eight("devices")), "only a part"),
     ("12.2", collected_product, "first you collect what it is made of"),
+    ("12.2", sent_product, "first you collect what it is made of"),
+    ("12.2", unreduced_product, "aren't added up yet"),
     ("12.2", lambda x, _: x, r"doesn't return an array of the shape \(512, 64\)"),
-    ("12.3", 786_432, "the size of what is added up"),
-    ("12.3", 589_824, "a part of the sum"),
-    ("12.3", 294_912, "Each takes four bytes"),
-    ("12.3", 442_368, "if the batch is split"),
-    ("12.3", 1_376_256, "each of eight devices"),
-    ("12.3", 1.0, "1 is not the right number. The predictions are added up"),
-    ("12.4", 1536, "both ways have to send more"),
+    ("12.3", partial(sent, bytes_each=1), "these are numbers"),
+    ("12.3", lambda messages, n: n * sent(messages, n), "all devices send together"),
+    ("12.3", lambda messages, n: sent(messages, n, gathers_as="all-reduce"), "aren't right"),
+    ("12.3", lambda messages, n: sent(messages, n, reduces_as="all-gather"), "and then tells"),
+    ("12.3", lambda messages, n: sent(messages, n, scatters_as="all-gather"), "only a part of"),
+    ("12.3", lambda messages, n: sent(messages, n) * n / (n - 1), "send itself its own part"),
+    ("12.3", lambda messages, n: sent(messages[:1], n), "several don't add up"),
+    ("12.3", lambda *_: 1.0, "1 bytes aren't right"),
+    ("12.4", 3072, "both ways send more"),
+    ("12.4", 192, "both ways send more"),
     ("12.4", 384, "there are two matrices"),
     ("12.4", 16, "as many numbers as the two matrices"),
     ("12.5", lambda part: part - part.mean(), "a device's own numbers"),
@@ -830,6 +878,53 @@ def test_wrong_answer_gets_a_message_that_helps(part: str, answer: Any, message:
     assert not outcome
     assert re.search(message, outcome.message), outcome
     assert "\n" not in outcome.message
+
+
+# Compiles a function with each change of exercise 10.2, and says which programs were in the cache.
+CACHED = """
+import sys
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+jax.config.update("jax_compilation_cache_dir", sys.argv[1])
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+hits = []
+jax.monitoring.register_event_listener(
+    lambda name, **_: hits.append(name) if name.endswith("compilation_cache/cache_hits") else None
+)
+
+def is_found(source, numbers, **options):
+    names = {"jax": jax}
+    exec(source, names)
+    x = jax.device_put(np.array(numbers, np.float32))
+    jax.clear_caches()
+    hits.clear()
+    jax.jit(names["scaled"], **options)(x).block_until_ready()
+    return bool(hits)
+
+usual = "FACTOR = 2.0\\ndef scaled(x):\\n    return FACTOR * x"
+printed = usual.replace("    return", "    jax.debug.print('{}', x[0])\\n    return")
+is_found(usual, [1, 2])
+is_found(printed, [1, 2])
+fast = {"xla_cpu_enable_fast_math": True}
+print(
+    is_found(usual.replace("FACTOR * x", "FACTOR * x  # twice"), [1, 2]),
+    is_found(usual, [0, 0]),
+    is_found(usual, [1, 2, 3]),
+    is_found(usual.replace("2.0", "3.0"), [1, 2]),
+    is_found(usual, [1, 2], compiler_options=fast),
+    is_found(printed, [1, 2]),
+    file=sys.stderr,
+)
+"""
+
+
+def test_cache_has_the_programs_that_the_exercise_says(tmp_path: Path) -> None:
+    command = (sys.executable, "-c", CACHED, str(tmp_path))
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    found = [word == "True" for word in done.stderr.splitlines()[-1].split()]
+    assert check("10.2", found)
 
 
 def test_stopwatch_may_wait_by_jax_and_take_the_best_of_several_calls() -> None:

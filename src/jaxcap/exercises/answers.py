@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from math import cos, isclose, sin
 from typing import Any
 
@@ -156,7 +157,8 @@ def steps_of_walkers(answer: Any) -> str:
     """Grade a function that draws a number from a key, for a walker and a step."""
     key = jax.random.key(7)
     seen: dict[float, tuple[int, int]] = {}
-    for pair in ((w, s) for w in range(4) for s in range(4)):
+    numbers = 0, 1, 2, 3, 10, 100, 1000  # the latter meet where a walker and a step are added up
+    for pair in product(numbers, numbers):
         value = _float(_call(answer, key, *pair))
         if value in seen:
             raise WrongError(
@@ -255,6 +257,9 @@ def stopwatch(answer: Any) -> str:
         raise WrongError("the time includes the first call, which compiles.")
     if seconds < 0.9 * _WAIT_S:
         raise WrongError("the clock stops before the result is ready. Wait, then read it.")
+    timed = len(calls) - 1
+    if timed > 1 and seconds >= 0.9 * timed * _WAIT_S:
+        raise WrongError(f"it is the time of {timed} calls. Time a single one, or divide.")
     return ""
 
 
@@ -667,14 +672,49 @@ def whole_product(answer: Any) -> str:
     traced = jax.make_jaxpr(partial(_call, answer))(x, y)
     if [result.shape for result in traced.out_avals] != [(512, 64)]:
         raise WrongError("it doesn't return an array of the shape (512, 64).")
-    if any(traced.out_avals[0].sharding.spec):
+    spec = traced.out_avals[0].sharding.spec
+    if spec.unreduced:
+        raise WrongError("the parts of the product aren't added up yet. Ask for the sum on each.")
+    if any(spec):
         raise WrongError("each device has only a part of the product. Ask for a copy on each.")
     program = traced.pretty_print(use_color=False)  # type: ignore[no-untyped-call]
-    if re.search(r"f32\[(512,256|256,64)\] = reshard", program):
+    if re.search(r"f32\[(512,256|256,64)\] = reshard|= device_put", program):
         raise WrongError(
             "every device has the product, but first you collect what it is made of. Let jax.numpy.matmul "
             "add up the parts."
         )
+    return ""
+
+
+def sent_bytes(answer: Any) -> str:
+    """Grade a function that counts the bytes that each device sends for messages of float32."""
+    times_size: dict[str, Callable[[int], float]] = {
+        "all-reduce": lambda devices: 2 * (devices - 1) / devices,
+        "all-gather": lambda devices: (devices - 1) / devices,
+        "reduce-scatter": lambda devices: devices - 1,
+    }
+    total = 0.0
+    # Not among four, where a number's bytes would be mistaken for the number of devices.
+    for devices, (kind, multiple) in product((3, 8), times_size.items()):
+        numbers = 48 * multiple(devices)
+        found = _float(_call(answer, [(kind, (8, 6))], devices))
+        mistakes = {
+            numbers: "these are numbers. Each of them takes four bytes",
+            4 * numbers * devices: "this is what all devices send together",
+            4 * 48: "this is the size of the result. What does each device send for it?",
+            4 * numbers / 2: "an all-reduce adds up, and then tells everybody",
+            4 * numbers / devices: "each device has only a part of what is added up",
+            4 * numbers * devices / (devices - 1): "a device needn't send itself its own part",
+        }
+        for mistake, explanation in mistakes.items():
+            if _close(found, mistake):
+                raise WrongError(f"for one {kind} among {devices}, {explanation}.")
+        if not _close(found, 4 * numbers):
+            raise WrongError(f"for one {kind} among {devices}, {found:,.0f} bytes aren't right.")
+        total += found if devices == 8 else 0
+    every = [(kind, (8, 6)) for kind in times_size]
+    if not _close(_float(_call(answer, every, 8)), total):
+        raise WrongError("each message is right by itself, but several don't add up.")
     return ""
 
 

@@ -286,14 +286,15 @@ _GRADERS: dict[str, answers.Grader] = {
             "compile": (False, "This is what the cache saves."),
         }
     ),
-    "10.2": answers.Number(
-        1.5,
-        "Add up the programs that the cache doesn't keep.",
-        mistakes={
-            0: "this would be with a threshold of 0.",
-            30: "programs that take long are those that the cache keeps.",
-            31.5: "this is what the first run took. Something is in the cache.",
-        },
+    "10.2": answers.Explained(
+        {
+            "a comment": (True, "The program that XLA compiles has no comments."),
+            "another value": (True, "Values of arguments aren't in the program."),
+            "another length": (False, "The program has the shapes of its arguments."),
+            "another constant": (False, "A number that Python reads becomes part of the program."),
+            "other options": (False, "They change what XLA makes of the same program."),
+            "a print": (False, "JAX doesn't keep programs that call back into Python."),
+        }
     ),
     "10.3": answers.ahead_of_time,
     "10.4": answers.exported,
@@ -346,22 +347,13 @@ _GRADERS: dict[str, answers.Grader] = {
         (True, True, False, True), "Where do numbers of several devices have to be added up?"
     ),
     "12.2": answers.whole_product,
-    "12.3": answers.Number(
-        1_179_648,
-        "The predictions are added up, and an all-reduce sends something for most of them twice.",
-        mistakes={
-            786_432: "this is the size of what is added up. Each device sends more than that.",
-            589_824: "so much is sent to give each device a part of the sum. All need the whole.",
-            294_912: "so many numbers are sent. Each takes four bytes.",
-            442_368: "so much is sent if the batch is split. Here it is the units.",
-            1_376_256: "so much is sent by each of eight devices. Here there are four.",
-        },
-    ),
+    "12.3": answers.sent_bytes,
     "12.4": answers.Number(
         768,
         "The gradients have as many numbers as the two matrices. How many have the predictions?",
         mistakes={
-            1536: "with 16 devices, both ways have to send more. Compare them.",
+            3072: "with 16 devices, both ways send more, by the same factor.",
+            192: "with 16 devices, both ways send more, by the same factor.",
             384: "there are two matrices, and each has a gradient.",
         },
     ),
