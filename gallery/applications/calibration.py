@@ -224,8 +224,8 @@ Table("One calibration, from the same start", headers, rows)
 # %%
 # Before you compare evaluations across rows, ask what was counted. SciPy's differences take one
 # more evaluation of the error for each parameter, and SciPy counts these. Where JAX computes the
-# gradient, it comes along with the error, and isn't counted, though it isn't free. (A document from
-# 2023 published such counts, of two optimisers that had got different data.
+# gradient, it comes along with the error, and isn't in this column, though it isn't free. (A
+# document from 2023 published such counts, of two optimisers that had got different data.
 # :doc:`Then and now </results/then_and_now>` has them beside ours.)
 #
 # Then compare what each optimiser *reports* with what it *found*. In 32 bits, the two needn't go
@@ -377,14 +377,15 @@ print("evaluation:", evaluation)
 # Which optimiser should you take? Begin with SciPy and JAX's gradient, which is exact but for
 # rounding, and needs no further evaluations, however many parameters you have. (Fewer evaluations
 # needn't take less time, because each is a call of JAX, which computes a gradient as well. With two
-# parameters and ten thousand readings, it was :measured:`with_gradient than with differences`.) If
-# you make many fits of one shape, time a whole fit inside JAX, too: with two parameters and ten
-# thousand readings in 64 bits, it was :measured:`whole_fit than SciPy's with differences`, once it
-# was compiled. It has to be compiled for each shape of the parameters and the data. (JAX no longer
-# develops its own optimiser, and the next page names a successor.)
+# parameters and ten thousand readings, the whole fit was
+# :measured:`with_gradient than with differences`.) If you make many fits of one shape, time a whole
+# fit inside JAX, too: with two parameters and ten thousand readings in 64 bits, it was
+# :measured:`whole_fit than SciPy's with differences`, once it was compiled. It has to be compiled
+# for each shape of the parameters and the data. (JAX no longer develops its own optimiser, and the
+# next page names a successor.)
 #
-# The cost of one evaluation is a poor guide: on ten thousand readings in 32 bits, a compiled one
-# was :measured:`evaluation than NumPy's`. What a fit costs also depends on how many evaluations it
-# takes, and on what happens between them.
+# The cost of one evaluation doesn't tell you that of a fit. On ten thousand readings in 32 bits, a
+# compiled one was :measured:`evaluation than NumPy's`. What a fit costs also depends on how many
+# evaluations it takes, and on what happens between them.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

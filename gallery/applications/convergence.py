@@ -144,10 +144,10 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
 # Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
-# If it doesn't, the search tries shorter and shorter steps, and gives up. But it gives up at a good
-# place. Close to a minimum, the error hardly changes, which is why the search can't see it fall,
-# and why you lose so little when it stops. In 64 bits, rounding is so much smaller that the
-# gradient comes near zero first.
+# If it doesn't, the search tries shorter and shorter steps, gives up, and JAX may take the full
+# step all the same. But it gives up at a good place. Close to a minimum, the error hardly changes,
+# which is why the search can't see it fall, and why you lose so little when it stops. In 64 bits,
+# rounding is so much smaller that the gradient comes near zero first.
 #
 # A failure to take seriously
 # ---------------------------
@@ -173,8 +173,8 @@ print(f"at most {steepest:.1g} where any of the hundred searches ended")
 
 # %%
 # Here are all searches, by that gradient and by how far from the closed form they ended. The colour
-# is what they reported. Which of the two would have warned you of the cross, its colour or its
-# place?
+# is what they reported. What would have warned you about the search at the cross, its report or its
+# gradient?
 distance = abs(found.x - many_exact).max(axis=1)
 gradient = abs(gradients).max(axis=1)
 lost_distance = float(abs(lost.x - exact).max())

@@ -176,7 +176,7 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 # %%
 # These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
 # work. If they are far apart, XLA compiles the gradient in another way because it belongs to a
-# loop. So keep the gradient of that convolution out of a scan.
+# loop, and that convolution's gradient should stay out of a scan.
 #
 # Half the multiplications
 # ------------------------
@@ -235,33 +235,29 @@ exact = np.einsum("nijcab,abcf->nijf", windows, kernel, optimize=True)
 
 # %%
 errors = {}
-for convolve in (
-    convolution.by_xla,
-    convolution.by_patches,
-    by_tiles,
-    convolution.by_winograd,
-):
+for convolve in convolution.by_xla, convolution.by_patches, by_tiles:
     result = np.asarray(convolve(images, kernel), float)
     errors[convolve.__name__] = abs(result - exact).max()
     print(f"{convolve.__name__:<11} {errors[convolve.__name__]:.1e}")
 
-more_error = f"{errors['by_winograd'] / errors['by_patches']:.1f}"
+more_error = f"{errors['by_tiles'] / errors['by_patches']:.1f}"
 largest = f"{abs(exact).max():.0f}"
 
 # %%
-# In outputs of up to :measured:`largest`, Winograd's largest error was :measured:`more_error` times
-# that of patches. More outputs at a time would save more multiplications, but the constants would
-# grow, and the errors with them.
+# In outputs of up to :measured:`largest`, the largest error of ``by_tiles`` was
+# :measured:`more_error` times that of patches. More outputs at a time would save more
+# multiplications, but the constants would grow, and the errors with them.
 #
-# Memory sets the other limit. XLA fuses the additions of a transformation into a loop, but that
+# Memory gets in the way, too. XLA fuses the additions of a transformation into a loop, but that
 # loop still reads whole arrays, and writes new ones for the products. So the second convolution and
-# the pool take a few images at a time, whose numbers can stay in the cache. The way to train that
-# we call *Winograd* makes two more changes. In the forward pass, the first convolution needs no
-# matrix product, because XLA can turn a sum of nine terms into one loop. And for dropout, each
-# random number is cut into four bytes, which decide on four activations:
-from jaxcap.mnist import model
+# the pool take a few images at a time, whose numbers can stay in the cache:
+Source(convolution.in_parts)
 
-Source(convolution.in_parts, convolution.by_shifts, model.Dropout)
+# %%
+# The way to train that we call *Winograd* makes two more changes. In the forward pass, the first
+# convolution needs no matrix product, because ``convolution.by_shifts`` lets XLA turn a sum of nine
+# terms into one loop. And our ``Dropout`` cuts each random number into four bytes, which decide on
+# four activations. Does the algorithm pay?
 
 # %%
 winograd_pays = claim(
@@ -275,10 +271,10 @@ winograd_pays
 # %%
 # What else did we try?
 # ---------------------
-# Most of the work on a fast program goes into ideas that don't help, and a list of those that do
-# leaves it out. So here is our search on a CPU. Each row is the training with Winograd's algorithm,
-# in a scan, with one change. To compile so many programs takes minutes, so these numbers weren't
-# measured in this build. They were recorded on the machine and on the day that the table names:
+# Most ideas for a faster program don't help, and most write-ups leave them out. Here are ours for a
+# CPU. Each row is the training with Winograd's algorithm, in a scan, with one change. Compiling so
+# many programs takes minutes, so these numbers don't come from this build. They were recorded on
+# the machine and on the day that the table names:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
@@ -291,27 +287,16 @@ rows = [
     for change, ratio in search.paired_speedups(BEST)
 ]
 title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
-headers = "change", "of", "times as fast", "95 % interval"
+headers = "change", "of", "times as fast", "95% interval"
 Table(title, headers, rows)
 
 # %%
-# (Three more options aren't in the table, because XLA compiled the same program with and without
-# them: another scheduler, threads in products, and oneDNN, which XLA has to be `built with
-# <https://github.com/openxla/xla/blob/main/xla/service/cpu/onednn_contraction_rewriter.cc>`__.)
-# Where the interval includes 1, the recording can't tell whether the change helps or hurts. Each
-# kind of change could help for one reason, and fail for another:
-#
-# - *Options of XLA* change how exact the arithmetic of its loops is, how many numbers an instruction
-#   takes at once, and whether XLA may use XNNPACK, a library of fast kernels.
-# - *Types and layout.* Numbers of 16 bits help where products take them as they are. Otherwise,
-#   they are converted first. The rows named after patches replace Winograd's algorithm by patches,
-#   with the channels of a pixel last or first.
-# - *The convolutions.* If few images are taken at a time, the products are small. If many are,
-#   arrays leave the cache. And to recompute what the gradient needs saves memory, but takes time.
-# - *Pool and dropout.* The alternatives keep other numbers for the gradient, or draw random numbers
-#   in another way, in a part of the step whose share the table of layers shows.
-# - *Threads.* Binding threads to cores helps only if the system would move them otherwise. And if
-#   all of XLA's threads are bound to a single core, they have to take turns on it.
+# Where the interval includes 1, the recording can't tell whether a change helps. For most changes,
+# you can name a reason to try them and a reason why they may fail. Numbers of 16 bits help where a
+# CPU multiplies them as they are, and are converted first elsewhere. With fewer images at a time,
+# the products get small, and with more, the arrays leave the cache. Recomputing what the gradient
+# needs saves memory, but costs time. (XNNPACK is a library of kernels that XLA may use, and
+# *channels first* is the order in which a patch's numbers lie.)
 #
 # What sets the limit?
 # --------------------
@@ -319,12 +304,15 @@ Table(title, headers, rows)
 # products are thin. For eight images in the forward pass, there are six of 1,152 rows, each sum has
 # 96 terms, and there is a column for each of the 64 features. In patches, there is one product of
 # 4,608 rows with sums of 288 terms. How fast are such products, beside the limit of this device?
-speeds = {}
-for name, rows, terms in ("Winograd", 1152, 96), ("patches", 4608, 288):
-    left, right = jnp.ones((rows, terms)), jnp.ones((terms, 64))
-    multiply = jax.jit(jnp.matmul)
+products = {"Winograd": (6, 1152, 96), "patches": (1, 4608, 288)}
+speeds, multiply = {}, jax.jit(jnp.matmul)
+for name, (number, rows, terms) in products.items():
+    left, right = (
+        jnp.ones((number, rows, terms)),
+        jnp.ones((number, terms, 64)),
+    )
     times_ms = [milliseconds(multiply, left, right) for _ in range(100)]
-    speeds[name] = 2e-6 * rows * terms * 64 / min(times_ms)
+    speeds[name] = 2e-6 * number * rows * terms * 64 / min(times_ms)
 
 # %%
 from jaxcap.experiments.ceilings import CEILINGS
@@ -337,11 +325,10 @@ for name, speed in speeds.items():
     print(f"{name:9} {speed:4.0f} GFLOP/s")
 
 # %%
-# The first two are the best of a hundred single calls, with the price of a call. Where Winograd's
-# products run at less than half of the limit, half of the multiplications take longer in them than
-# all of the multiplications would at the limit. So a direct convolution can keep up with Winograd's
-# algorithm, if a library brings it close to the limit. For that, a library can
-# `make code for each shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__,
+# The first two are the best of a hundred single calls. Winograd's algorithm halves the
+# multiplications, so where its products run at less than half of the limit, a direct convolution at
+# the limit would need no more time. A library can come close to it if it
+# `makes code for each shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__,
 # as oneDNN does, which PyTorch calls for its convolutions on many CPUs.
 #
 # Takeaway
@@ -349,17 +336,14 @@ for name, speed in speeds.items():
 forward = layer_times.select(layer="conv2", task=FORWARD)
 backward = layer_times.select(layer="conv2", task=BACKWARD)
 forward_to_xla = forward.speedup(WINOGRAD, over=STEPS)
-forward_to_torch = forward.speedup(WINOGRAD, over=DEVICE)
 backward_to_xla = backward.speedup(WINOGRAD, over=STEPS)
-backward_to_torch = backward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
 # A convolution can be computed in several ways that differ only by rounding, and which is fastest
-# depends on what a device has fast code for. Here, the forward pass of the second convolution with
-# Winograd's algorithm was :measured:`forward_to_xla than XLA's` and
-# :measured:`forward_to_torch than PyTorch's`. Its backward pass was
-# :measured:`backward_to_xla than XLA's` and :measured:`backward_to_torch than PyTorch's`. Before
-# you rewrite anything, find the part of your program in which the time goes. Afterwards, check that
-# the results are still exact enough.
+# depends on what a device has fast code for. With Winograd's algorithm, the forward pass of the
+# second convolution was :measured:`forward_to_xla than with XLA's own convolution`, and its
+# backward pass was :measured:`backward_to_xla than with XLA's`. Before you rewrite anything, find
+# the part of your program in which the time goes. Afterwards, check that the results are still
+# exact enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

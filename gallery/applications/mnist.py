@@ -170,11 +170,11 @@ Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 #
 # How well does it learn?
 # -----------------------
-# A few steps show that the programs do the same work, but for dropout, and not that the network
-# learns. So we train it in both frameworks, from several seeds. A seed fixes the first weights and
-# the order of the images, the same for both frameworks. (On a CPU, they get only part of the
-# subset. How long it all takes is the next page's question. Here, each framework trains in whatever
-# way we found fast.)
+# Those steps showed that the programs do the same work, dropout apart. They didn't show that the
+# network learns. So we train it in both frameworks, from several seeds. A seed fixes the first
+# weights and the order of the images, the same for both frameworks. (On a CPU, they get only part
+# of the subset. How long it all takes is the next page's question. Here, each framework trains in
+# whatever way we found fast.)
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -242,7 +242,7 @@ final = {
 }
 for name, accuracy in final.items():
     low, high = accuracy.min(), accuracy.max()
-    print(f"{name}: mean {accuracy.mean():.2f} %, {low:.2f} to {high:.2f}")
+    print(f"{name}: mean {accuracy.mean():.2f}%, {low:.2f} to {high:.2f}")
 
 # %%
 # Now compare the frameworks seed by seed, since a seed gives both the same start. If the sign of

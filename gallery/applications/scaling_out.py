@@ -104,19 +104,20 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 # - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here.
 # - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split is part of
 #   its type, and JAX asks you wherever it can't tell how a result should be split.
-# - Inside a ``shard_map``, the mode is ``Manual``, for when you know better than XLA which
-#   message to send.
+# - Inside a ``shard_map``, the mode is ``Manual``: you write the messages. Choose it when you know
+#   better than XLA which to send.
 # - ``pmap`` still works, by now as a wrapper around ``shard_map``. For new code, JAX's authors
 #   recommend ``shard_map`` itself.
 #
 # JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
-# Our training uses ``Auto``, too. Here is all that it contains for the sake of several devices:
+# Our training uses ``Auto``, too. Here is most of what it contains for the sake of several devices:
 from jaxcap.mnist import train_flax
 
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
-# (``P`` is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``. ``put`` does what
+# (Where the forward pass takes a few images at a time, it also keeps those of a device together.
+# ``P`` is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``. ``put`` does what
 # :func:`jax.device_put` does, but takes for granted that all processes have the same array, where
 # ``device_put`` would compare.)
 #
@@ -227,8 +228,8 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# Before you draw a conclusion, look at the device in the title of the table. Eight devices on one CPU
-# can show that a program is right, but not how fast it would be on eight real devices.
+# Before you draw a conclusion, look at the device in the title of the table. Eight devices on one
+# CPU can show that a program is right, but not how fast it would be on eight real devices.
 #
 # On a cluster, the scheduler makes the introductions
 # ---------------------------------------------------

@@ -337,9 +337,9 @@ one_is_faster = claim(
 one_is_faster
 
 # %%
-# Where the times hardly grow with the vectors, they are times of waiting. Devices wait for one
-# another however little they send, and with two messages they wait twice. Our prediction above
-# counts bytes, and leaves the waiting out.
+# Where the times hardly grow with the vectors, they are times of starting and waiting. Devices wait
+# for one another however little they send, and with two messages they wait twice. Our prediction
+# above counts bytes, and leaves the waiting out.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------

@@ -34,8 +34,8 @@ Source(train_flax.step)
 
 # %%
 # *Scan.* Why should Python start each step? :func:`jax.lax.scan` compiles many steps into one
-# program, and Python starts it once. ``steps`` also donates its state, so the new parameters may
-# use the memory of the old ones, and does so for a single step as well.
+# program, and Python starts it once. ``steps`` also donates its state, even for a single step, so
+# the new parameters may use the memory of the old ones.
 Source(train_flax.steps)
 
 # %%
@@ -141,12 +141,12 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# Of Flax's ways to train, :measured:`fastest_of_flax` took the shortest time. Would you have bet on
-# it? The four ideas attack different costs. Data on the device and scan are meant to save time
-# *between* steps, so look for them to matter where a step is short. The other two change the time
-# *within* a step. They can save some of it where XLA's convolutions or its pool are slow, as they
-# may be on a CPU. So before you choose a remedy, find out where your time goes. (So far, we have
-# run this page on CPUs only.)
+# The way to train that took the least time in Flax was :measured:`fastest_of_flax`, though a narrow
+# lead may be chance. The four ideas attack different costs. Data on the device and scan are meant
+# to save time *between* steps, so look for them to matter where a step is short. The other two
+# change the time *within* a step. They can save some of it where XLA's convolutions or its pool are
+# slow, as they may be on a CPU. So before you choose a remedy, find out where your time goes. (So
+# far, we have run this page on CPUs only.)
 #
 # Two warnings. The first idea changes several things at once: where the images are and where they
 # are normalised, when losses are read, how the step is written, and that it donates its state.
@@ -186,7 +186,7 @@ title = f"Share of what {ceilings.device} can do"
 Table(title, ("way to train", "share"), rows)
 
 # %%
-# Two things lower the shares. Products and convolutions of these shapes don't run as fast as the
+# Two things lower the shares. Products and convolutions of these shapes may not run as fast as the
 # large square product that set the limit. And a step does more than multiply: it fetches patches
 # and activations from memory, draws random numbers for dropout, and starts kernels.
 #

@@ -152,10 +152,10 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 # the compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the
 # table.
 #
-# What does the table say about your guess? Another machine may give another answer, so conclusions
-# on this site are *claims*, each of which is checked against the results. The *interval* of a claim
-# says where its number would probably lie if as many processes measured it again. Here is the first
-# of :doc:`all claims on this site </results/claims>`:
+# Were you close? The answer depends on the machine, so this site states each conclusion as a
+# *claim*, and checks it against the results. The *interval* of a claim says where its number would
+# probably lie if as many processes measured it again. Here is the first of
+# :doc:`all claims on this site </results/claims>`:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(

@@ -126,8 +126,8 @@ figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 
 # %%
 # Where a thin spike points down, the running sum crosses the true value, and is right by accident.
-# A loop of yours that keeps a total would lose digits in the same way, whereas a function of a
-# library may add up groups of terms first, and lose fewer. Which of these do?
+# A running total of your own would lose digits in the same way. A library's function may add up
+# groups of terms first, and lose fewer. Which of these do?
 total = len(counts) * float(tenth)
 for name, last in {
     "np.cumsum": running[-1],
@@ -166,7 +166,7 @@ except IndexError as error:
 # %%
 # JAX doesn't, because the index may be computed on the GPU, by a program that Python started and is
 # no longer watching, and that program has to go on with *something*. When you read with brackets,
-# JAX takes the nearest element that exists. When you write, it drops the update:
+# JAX in practice takes the nearest element that exists. When you write, it drops the update:
 print(jnp.arange(10)[11])
 print(jnp.arange(10).at[11].set(99))
 
@@ -341,8 +341,8 @@ jax_is_faster
 # So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
 # CPU, neither library multiplies such matrices with code made from your Python. NumPy calls a BLAS
 # library, JAX the routines that come with its compiler, and both were tuned by hand. Which of them
-# suits a processor better depends on the processor and on the size. If JAX uses a GPU, you are
-# comparing two kinds of hardware.
+# suits a processor better depends on the processor, on the size, and on how many threads each takes
+# for it. If JAX uses a GPU, you are comparing two kinds of hardware.
 #
 # Takeaway
 # --------

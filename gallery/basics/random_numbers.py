@@ -38,8 +38,9 @@ print(bar_first, baz_first)
 # :func:`numpy.random.default_rng` turns that state into an object that you can pass around, but the
 # order of calls still decides which of them gets which number.
 #
-# JAX can't work that way, because it wants to be free to reorder your calls, or to run them at the
-# same time on several devices, and either would change your numbers.
+# The functions of :mod:`jax.random` don't work that way, because JAX wants to be free to reorder
+# your calls, or to run them at the same time on several devices, and either would change your
+# numbers.
 #
 # With keys, the order doesn't matter
 # -----------------------------------
@@ -60,7 +61,8 @@ print(jax.random.uniform(again), jax.random.uniform(again))
 
 # %%
 # For a different number you need a different key, and :func:`jax.random.split` makes as many as you
-# like from one. By convention, the first of them replaces the old key, which must not be used again:
+# like from one. By convention, the first of them replaces the old key, which must not be used
+# again:
 key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
@@ -212,8 +214,8 @@ _ = axes[0].set_ylabel("y")
 # %%
 # On the left and in the middle, *y* is a function of *x*: once you know *x*, nothing about *y* is
 # random. Only on the right are the two independent. You'd hardly notice the mistake, because each
-# sample by itself looks fine. It shows once you combine samples. The sum of two independent standard
-# normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
+# sample by itself looks fine. It shows once you combine samples. The sum of two independent
+# standard normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
 for title in ("one key", "two keys"):
     print(f"{title:8} {(x + samples[title]).std():.3f}")
 
@@ -263,9 +265,10 @@ for call in range(3):
 
 # %%
 # The noise is frozen. :func:`jax.jit` ran the Python code only once, at the first call, to record
-# what it does to its arguments. Because the key wasn't an argument, it became a constant of the
-# compiled program. Worse, the provider is broken: it now holds one of the stand-ins with which JAX
-# made its record, and fails when it is used next, perhaps far away from the cause:
+# what it does to its arguments. The key that the provider held wasn't an argument, so it became a
+# constant of the compiled program, and each call splits that same key. Worse, the provider is
+# broken: it now holds one of the stand-ins with which JAX made its record, and fails when it is
+# used next, perhaps far away from the cause:
 try:
     provider.get()
 except jax.errors.UnexpectedTracerError as error:
@@ -373,9 +376,10 @@ drawn, batch = stream_pays.estimate, batch_pays.estimate
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, and
-# obliges you to use each key only once. Give a function one key and let it split that, and pass keys
-# into compiled functions as arguments, or the noise freezes. If you know how many keys you need, ask
-# for all of them at once: one split into a hundred was :measured:`batch than a hundred splits`.
+# obliges you to use each key only once. Give a function one key and let it split that, and pass
+# keys into compiled functions as arguments, or the noise freezes. If you know how many keys you
+# need, ask for all of them at once: one split into a hundred was
+# :measured:`batch than a hundred splits`.
 #
 # JAX's documentation has more on :mod:`jax.random`, and on `why it is designed this way
 # <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.

@@ -12,10 +12,10 @@ and finds out what it takes to train a network with them.
 # %%
 # Sixteen bits, divided in two ways
 # ---------------------------------
-# A floating-point number spends some of its bits on its size, the *exponent*, and others on its
-# digits, the *fraction*. With 16 bits in all, more for one means fewer for the other. float16
-# favours the fraction, and has about three decimal digits. bfloat16 keeps the exponent of float32,
-# which leaves about two:
+# A floating-point number spends one bit on its sign, some on its size, the *exponent*, and the
+# others on its digits, the *fraction*. With 16 bits in all, a longer exponent means a shorter
+# fraction. float16 favours the fraction, and has about three decimal digits. bfloat16 keeps the
+# exponent of float32, which leaves about two:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -120,8 +120,8 @@ print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 # What a product loses, and where
 # -------------------------------
 # Multiply two matrices in bfloat16, and digits are lost twice: when the matrices are rounded, and
-# when the result is. An argument avoids the second loss, by asking for a longer result. And in
-# between? If the device added up in bfloat16, one number after another, a row of ten thousand ones
+# when the result is. An argument, ``preferred_element_type``, avoids the second loss. But in which
+# format does the device add up? In bfloat16, one number after another, a row of ten thousand ones
 # times a column of as many would be 256:
 from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
 
@@ -136,9 +136,9 @@ print("ten thousand ones:", (ones @ ones.T).item())
 # If the last number is close to ten thousand, this device adds up in a longer format. The table
 # below calls the product with a longer result *bfloat16 and float32*. It also has a sum of a
 # million numbers, whose longer result we ask for by ``dtype``. The numbers that go in have only two
-# digits. How much can a longer result still help? The exact sum comes
-# from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64
-# bits from NumPy:
+# digits. How much can a longer result still help? The exact sum comes from
+# `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64 bits
+# from NumPy:
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -297,8 +297,9 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
     print(f"{scale:8,.0f}: {zero:4.0%} zero, {lost:4.0%} infinite or NaN")
 
 # %%
-# Too small a scale rescues little, and too large a scale overflows. Programs that train in float16
-# `adjust it as they go
+# Too small a scale rescues little. The largest is itself beyond the range of float16, so it is
+# infinite, and what it multiplies becomes infinite or NaN. Even with a smaller one, large gradients
+# overflow. Programs that train in float16 `adjust the scale as they go
 # <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__: down when they meet
 # an infinity, and up again if none has come for a while. Convert the gradient to float32 *before*
 # you divide by the scale, or it will vanish after all. bfloat16 has the range of float32 and rarely

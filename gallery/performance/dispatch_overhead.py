@@ -53,8 +53,7 @@ experiments.tabulate(results, "dot")
 # %%
 # In the rows with *its own* arrays, each library got arrays of its own kind. In the first of them,
 # NumPy took :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`. Don't
-# mind if your guess was far off. Nobody has a feel for times this short, which is why we measure
-# them.
+# worry if you were far off. Nobody has a feel for times this short, which is why we measure them.
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -218,8 +217,8 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and one more sine hardly matters. In between, you pay part of the price once,
-# and the rest for each sine.
+# for a single call, and one more sine hardly matters. In between, a part of the price is paid once,
+# such as the call of the function that holds it, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,

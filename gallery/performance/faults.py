@@ -102,10 +102,11 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 # Names lead back to the code
 # ---------------------------
 # The compiler gives each operation a name of its own, which doesn't tell you what it is for. (The
-# program also keeps functions and lines, but a line may become many operations.) A ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and
-# leaves it while JAX traces (`people have wondered <https://github.com/jax-ml/jax/issues/12381>`__
-# where theirs went). But the names of :func:`jax.named_scope` become part of the program, and
-# survive its compilation. These operations compute the limit:
+# program also keeps functions and lines, but a line may become many operations.) A
+# ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and leaves it while JAX
+# traces (`people have wondered <https://github.com/jax-ml/jax/issues/12381>`__ where theirs went).
+# But the names of :func:`jax.named_scope` become part of the program, and survive its compilation.
+# These operations compute the limit:
 import re
 
 
@@ -203,10 +204,10 @@ _ = figure.legend(loc="outside lower center", ncols=4)
 
 
 # %%
-# With the median, the part called :measured:`slowest` took longest. Was that your guess? To find
-# the middle of an array, :func:`jax.numpy.median` sorts it, which is why there was a sort among the
-# operations of ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean
-# looks at it once. So if another part took longest here, this device sorts quickly.
+# With the median, the part called :measured:`slowest` took longest. To find the middle of an array,
+# :func:`jax.numpy.median` sorts it, which is why there was a sort among the operations of
+# ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean looks at it
+# once.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------
@@ -392,13 +393,14 @@ except jax.errors.UnexpectedTracerError as error:
 #
 # What do the tools cost?
 # -----------------------
-# A last guess: how many times as long does a step take if it prints one number? We compare a plain
-# step with three that are watched. The first prints a number, though the experiment throws the text
-# away. The second runs under ``debug_nans``. The third has checks for NaN, built in by
+# How many times as long does a step take if it prints one number? We compare a plain step with
+# three that are watched. The first prints a number, though the experiment throws the text away. The
+# second runs under ``debug_nans``. The third has checks for NaN, built in by
 # :func:`~jax.experimental.checkify.checkify`, and returns what they found as an error. (Such checks
-# can also look at `indices, or at conditions of your own
-# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) All take the mended step. These
-# are the functions that we time, the first of them until it has printed:
+# can also look at
+# `indices, or at conditions of your own <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.)
+# All take the mended step. These are the functions that we time, the first of them until it has
+# printed:
 from jaxcap.experiments import faults as experiments
 
 Source(
@@ -449,10 +451,10 @@ printing_costs = claim(
 printing_costs
 
 # %%
-# The two ways to look for NaN differ in what they look at. ``debug_nans`` leaves the program alone,
-# waits for each result and looks at that. ``checkify`` makes another program, with a check for each
-# operation. Here is a function that computes a NaN and then selects another value. Which of the two
-# will notice?
+# The two ways to look for NaN differ in what they look at. ``debug_nans`` adds nothing to the
+# program (though what is traced meanwhile donates no arguments), waits for each result and looks at
+# that. ``checkify`` makes another program, with a check for each operation. Here is a function that
+# computes a NaN and then selects another value. Which of the two will notice?
 from jax.experimental import checkify
 
 

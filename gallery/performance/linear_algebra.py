@@ -63,8 +63,10 @@ results
 
 # %%
 # The medians of the libraries were farthest apart for the task :measured:`most_apart`, by a factor
-# of :measured:`factor_apart`, and closest for :measured:`least_apart`. Was that your guess? Two of
-# the tasks deserve a closer look.
+# of :measured:`factor_apart`, and closest for :measured:`least_apart`. In *generate*, the libraries
+# don't even do the same thing. On a CPU, NumPy's generator and PyTorch's make one number after the
+# other. JAX's makes each number from its own counter, which takes more operations, but can be done
+# on all cores at once. Two other tasks deserve a closer look.
 #
 # The first is the product. Every library hands a product of large matrices to code that was tuned
 # for this purpose. Is there anything left to choose between them?
@@ -263,8 +265,8 @@ Table("Distance of the product from the identity", headers, rows)
 # %%
 # The table has both the largest distance and the mean because somebody once mixed them up. The
 # program that stopped its clock too early also printed a "maximum absolute offset from identity"
-# for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better by the
-# factor in the last column, and nothing about the number gave it away.
+# for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better, here by
+# the factor in the last column, and nothing about the number gave it away.
 #
 # What do fewer bits buy?
 # -----------------------
@@ -274,7 +276,7 @@ Table("Distance of the product from the identity", headers, rows)
 # multiply in TF32, which has the range of float32 but only 10 bits of fraction in place of 23, and
 # TPUs in bfloat16, which has 7. The experiment on limits has multiplied matrices in several
 # formats, so we know how many operations a second this device does in each. Fewer bits pay only
-# where the device has instructions for them, so look whether each format beats the longer ones:
+# where the device has instructions for them, so check whether each format beats the wider ones:
 formats = limits.select(
     variant="JAX", limit="product", device=device.platform
 )

@@ -54,8 +54,8 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
 
 # %%
 # *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number is called ``peak_memory_in_bytes``. But if it is the sum of the arguments and the results, it
-# leaves the temporaries out, and you have to add up all three.
+# number is called ``peak_memory_in_bytes``. But if it is the sum of the arguments and the results,
+# it leaves the temporaries out, and you have to add up all three.
 #
 # A gradient remembers
 # --------------------

@@ -13,10 +13,9 @@ takeaway and go on to the next page.)
 # What is the verdict on a call and the same call?
 # ------------------------------------------------
 # Normally you compare two functions because you don't know which is faster, so you can't tell
-# whether the verdict is right. But here is a pair for which everybody knows the answer: a call, and
-# the same call. We take kernels of all kinds, from a scalar product to a system of equations, give
-# each of them two names, ``A`` and ``B``, and compare it with itself as if these were two
-# functions.
+# whether the verdict is right. But one comparison has a known answer: a call against itself. We
+# take kernels of all kinds, from a scalar product to a system of equations, give each of them two
+# names, ``A`` and ``B``, and compare it with itself as if these were two functions.
 from jaxcap.experiments.precision import PRECISION
 
 twice = PRECISION.run(budget_s=0.02)
@@ -46,18 +45,18 @@ as_fast = claim(
 as_fast
 
 # %%
-# Four tools, asked the same questions
-# ------------------------------------
+# Four tools, asked the same kind of question
+# -------------------------------------------
 # Even a perfect interval with a confidence of 0.95 is wrong once in twenty times, so you can't
 # judge a tool by the few questions of one build. We therefore repeated the comparison many times,
 # first on a quiet machine, and then while another process kept one of its cores busy.
 #
-# Three other tools got the same questions and the same time, each used as its documentation
-# recommends. ``timeit`` prints the best of several repeats. PyTorch's ``Timer`` gives the median
-# and the quartiles of its blocks. pyperf gives the mean and the standard deviation over several
-# processes, and compares functions with a t-test. Because pyperf starts new processes for every
-# function, it had time for only one question in a run, and for fewer processes than its default.
-# The others answered all questions.
+# Three other tools got the same time. ``timeit`` prints the best of several repeats. PyTorch's
+# ``Timer`` gives the median and the quartiles of its blocks. pyperf gives the mean and the standard
+# deviation over several processes, and compares functions with a t-test. Because pyperf starts new
+# processes for every function, it had time for only one question in a run, and for fewer processes
+# than its default. The others answered all questions. (``timeit`` and the ``Timer`` took part in
+# every other run.)
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name:
@@ -211,9 +210,9 @@ next_ratio = str(reliability.next_inside(speedups))
 # %%
 # In the audit, on a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms`
 # of the cases without a difference, and found the difference in :measured:`found` of the runs that
-# had one. The table of verdicts has the same two shares for the other tools, because one says little
-# without the other: a rule that never decides raises no false alarm. The time of the next run lay
-# inside its interval in :measured:`next_time` of cases. In this build, a matrix product was
+# had one. The table of verdicts has the same two shares for the other tools, because one says
+# little without the other: a rule that never decides raises no false alarm. The time of the next
+# run lay inside its interval in :measured:`next_time` of cases. In this build, a matrix product was
 # :measured:`as_itself than itself`. All this holds for minutes, on one machine. If a decision
 # depends on a number, measure it again on another day.
 #

@@ -64,7 +64,7 @@ off_by_tenth = int(np.sum((ratios > 1.1) | (ratios < 1 / 1.1)))
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 3.2))
-axes.axhspan(1 / 1.1, 1.1, color=figures.GRID, alpha=0.3, label="within 10 %")
+axes.axhspan(1 / 1.1, 1.1, color=figures.GRID, alpha=0.3, label="within 10%")
 axes.plot(ratios, ".", color=figures.COLOURS[0])
 axes.axhline(1, color=figures.INK, linewidth=0.8)
 axes.set_yscale("log")
@@ -72,7 +72,7 @@ axes.set_yticks([0.5, 0.7, 1, 1.4, 2], ["0.5", "0.7", "1", "1.4", "2"])
 axes.minorticks_off()
 axes.set_xlabel("programs, sorted by their ratio")
 axes.set_ylabel("time under the twin / original")
-finding = f"{off_by_tenth} of {len(ratios)} differ by more than 10 %"
+finding = f"{off_by_tenth} of {len(ratios)} differ by more than 10%"
 figures.headline(figure, finding, "A release, measured twice")
 _ = axes.legend(loc="upper left")
 
@@ -230,8 +230,8 @@ _ = course(largest, own, releases.names)
 # -----------
 # Back to the question in the title. Each dot is a program. If it lies left of the line, the program
 # takes less time under the newest release than under the oldest. The dot is grey if the difference
-# is uncertain or below ten per cent, or if NumPy's time changed as well, because then JAX needn't be
-# the cause. (Programs whose memory was counted have no time, and no dot.)
+# is uncertain or below ten per cent, or if NumPy's time changed as well, because then JAX needn't
+# be the cause. (Programs whose memory was counted have no time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
 topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
 own = list(filter(releases.is_own_change, pairs))

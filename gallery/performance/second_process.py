@@ -68,8 +68,7 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 # A script may consist of many programs that small, and find none of them in the cache. So set the
 # threshold to 0, as the second process did. (Processes run what they find in the folder. That is
 # why the page linked above warns you not to share a cache with anybody whom you don't trust. The
-# `same warning
-# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
+# `same warning <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
 # goes for the file below.)
 #
 # A program in a file
@@ -203,9 +202,8 @@ now = slower[0] if slower else None
 _ = course(start, changes, releases.names, regression=now)
 
 # %%
-# In short, the recordings show this: :measured:`by_releases`. A small change may be hidden here,
-# because starts scatter: each reads many files, and the machine may or may not still have them in
-# memory.
+# The verdict on this start: :measured:`by_releases`. A small change may be hidden here, because
+# starts scatter: each reads many files, and the machine may or may not still have them in memory.
 #
 # Takeaway
 # --------

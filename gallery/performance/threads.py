@@ -3,8 +3,8 @@ Which settings limit threads, and which save time?
 ==================================================
 
 Two things are often decided before a program computes anything: how many threads may share the
-work, and how hard the compiler tries. People pass each other variables and flags for both, and a
-flag can outlive the code that obeyed it. This page tries four ways to limit threads in fresh
+work, and how hard the compiler tries. Advice on both circulates as variables and flags, and often
+outlives the code that it was written for. This page tries four ways to limit threads in fresh
 processes, finds out what becomes of a flag that XLA doesn't know, and measures what the compiler's
 options change.
 """

@@ -32,7 +32,8 @@ def stopwatch(function, *args):
 # To see how far off a timing is, you need another that you can trust. Ours come from an experiment
 # that runs in several fresh processes, which take turns. (Mistake 6 shows what a single process
 # can't see.) As we go, ``pairs`` collects the wrong and the right time of each mistake that has
-# both, and ``in_turns`` their ratio if they took turns, so that the last section can draw them.
+# both, and ``in_turns`` holds the ratio of those that took turns, so that the last section can draw
+# them.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.03)
@@ -189,7 +190,7 @@ wrapping
 # %%
 # A call of a function that was wrapped once was
 # :measured:`over_wrapper than one with a new wrapper`, and
-# :measured:`over_lambda than one with a new lambda`. How near was your guess? For a new wrapper,
+# :measured:`over_lambda than one with a new lambda`. For a new wrapper,
 # JAX has to inspect the function, and a new ``lambda`` has to be traced and compiled as well, and
 # every call pays for that again.
 #
@@ -211,8 +212,8 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
 # The figure has a column for each process, with its rounds as dots. The square is their median,
-# with the interval that the process would report if it were alone. Grey is the first one's
-# interval, and between the dashed lines lies what all processes together expect of as many again:
+# with the interval that the process would report if it were alone. The grey band is the first one's
+# interval. The median of as many new processes should lie between the dashed lines:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -336,9 +337,10 @@ by_default = ALLOCATOR.run(budget_s=0.05)
 by_default
 
 # %%
-# The operating system counts the pages that it had to hand out again, and calls them *page faults*.
-# Here they are, beside those of the same two variants with the memory kept. (Don't compare the
-# times here with those of mistake 2. The functions are the same, but not their inputs.)
+# Each time that a call touches a page which the operating system has to hand out again, the system
+# counts a *page fault*. Here they are, beside those of the same two variants with the memory kept.
+# (Don't compare the times here with those of mistake 2. The functions are the same, but not their
+# inputs.)
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
 kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):

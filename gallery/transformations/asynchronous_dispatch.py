@@ -62,7 +62,8 @@ in_step = record_timeline(multiply, matrix, calls=6, awaited=True)
 
 # %%
 # In the picture, each row is a call. A diamond marks when the call returned. The bar shows when the
-# device could have been working: from the moment its input was ready until the result was.
+# device could have been working: from when the call was made and its input was ready until the
+# result was.
 import matplotlib.pyplot as plt
 
 
@@ -198,9 +199,10 @@ finding = f"Four batches: {waited:.2g} s in turn, {lapped:.2g} s overlapped"
 figures.headline(figure, finding)
 
 # %%
-# Two equal times that overlap in full make a factor of two. Reading meanwhile was
-# :measured:`lead than waiting first`. Don't count on as much from a real disk: a sleep leaves the
-# processor alone, while reading and decoding need it.
+# Two equal times that overlap in full make a factor of two, if you don't count the first read and
+# the last computation, which have nothing to overlap with. In fresh processes, reading meanwhile
+# was :measured:`lead than waiting first`. Don't count on as much from a real disk: a sleep leaves
+# the processor alone, while reading and decoding need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------
@@ -259,7 +261,7 @@ for name, lowered in programs.items():
 #
 # With many small calls, the device may wait for Python
 # -----------------------------------------------------
-# A lead is worth something while the device has more to do than Python. In a loop of small calls it
+# Running ahead helps only while the device has more to do than Python. In a loop of small calls it
 # may be the other way round: the device is done before Python has prepared the next call. The
 # exercise sheet of a 2023 course has such a loop. It evaluates a model that draws two normal
 # numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`, with new keys each time. (The
@@ -341,8 +343,8 @@ returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 # A JAX call returns a promise: in a chain of six products, the last call had returned after
 # :measured:`returned_after` of the time that all results took. So wait for the result before you
 # read a clock. Otherwise, wait only when you need the numbers: doing something else in the meantime
-# was :measured:`lead than waiting first`. If a loop of small calls takes long, try moving it into
-# one compiled call before you blame the waiting: here, that call was
+# was :measured:`lead than waiting first`. If a loop of small calls takes long, measure what one
+# compiled call takes in its place before you blame the waiting: here, that call was
 # :measured:`scan than a loop of calls`.
 #
 # Now try :doc:`exercise 4 </exercises/4_jit>`, which has you mend a stopwatch and a loop that waits

@@ -99,7 +99,7 @@ print(compilation.program(wave, x))
 # %%
 # The instruction called *fusion* is a single kernel. It reads each number once, does all the
 # arithmetic in registers, and writes each result once, so nothing in between goes through memory.
-# How many kernels are left of each of our four functions?
+# How many kernels remain for each of our four functions?
 kernels = {}
 for name, (function, arity) in FUNCTIONS.items():
     inputs = [x] * arity
@@ -329,8 +329,9 @@ Table("Largest error, in units in the last place", headers, rows)
 # Both columns show rounding errors, which needn't agree. A part of these comes with the points,
 # which are rounded to the type as well. Op by op, every intermediate result is rounded to the type
 # of the array before the next operation sees it. A compiled program keeps intermediate results in
-# registers, where it may carry more digits, or join a multiplication and an addition into one
-# instruction that rounds once. So compare compiled code with a tolerance, never with ``==``.
+# registers, where it may carry more digits than float16 has, or join a multiplication and an
+# addition into one instruction that rounds once. So compare compiled code with a tolerance, never
+# with ``==``.
 #
 #
 # Takeaway

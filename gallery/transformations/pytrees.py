@@ -246,7 +246,7 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# How close was your guess? The step with a list of a thousand leaves was
+# The step with a list of a thousand leaves was
 # :measured:`thousand_leaves than the one with a single array`. With these leaves in nested dicts,
 # it was :measured:`nested than with a list`.
 #
@@ -383,9 +383,9 @@ for name, way in stack_experiments.prepare(layers=10).items():
     print(f"{name:12} {python_calls(way):5}")
 
 # %%
-# JAX takes a dict apart in compiled code, so next to no Python runs for the dict. In a state, each
-# array is wrapped in a ``Param``, which Flax unwraps in Python, and in a module, Flax has to find
-# the arrays first. All this happens in each call and for each array, however small or large. So it
+# JAX takes a dict apart in compiled code, so next to no Python runs for the dict. A split state
+# wraps each array in a ``Param``, which Flax unwraps in Python. In a module, Flax has to find the
+# arrays first. All this happens in each call and for each array, however small or large. So it
 # matters only if the device has little to compute, since otherwise Python's work is done
 # :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`. The
 # developers of a server for large models

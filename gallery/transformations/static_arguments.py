@@ -3,10 +3,10 @@ Which arguments must be static?
 ===============================
 
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
-which branch is taken, how large an array is. Arguments of the second kind have to be known before a
-function can be compiled. This page shows the errors that tell you so, and then the choice that you
-have: make the argument static and pay with compilations, or rewrite the function so that it needn't
-be.
+which branch is taken, how large an array is. If Python code depends on such an argument, Python has
+to know it while JAX traces the function. This page shows the errors that tell you so, and then your
+choice: make the argument static and pay with compilations, or make it part of the program. A program
+can count and branch by itself, but it has to know the size of every array.
 """
 
 
@@ -264,8 +264,8 @@ jax.make_jaxpr(cosines_unrolled, static_argnums=1)(x, 4)
 # %%
 # Four steps became four lines, so a million steps would be a million lines to trace, optimise and
 # translate. The alternative is a loop that runs on the device. :func:`jax.lax.fori_loop` takes the
-# function that does one step, and is a single operation to the compiler, so the number of steps may
-# be traced:
+# function that does one step, and if the number of steps is traced, the program compares it with a
+# counter:
 def cosines(x, steps):
     return jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
 
@@ -329,9 +329,8 @@ _ = figures.scaling(
 )
 
 # %%
-# A static number of steps pays only if the unrolled loop is ahead in later calls, by enough to
-# make up for its first one, and if the number rarely changes. Is it ahead here, with the most
-# steps?
+# A static number of steps pays only if the unrolled loop is ahead in later calls, by enough to make
+# up for its first one, and if the number rarely changes. Is it ahead here, with the most steps?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 unrolling_pays = claim(

@@ -171,9 +171,9 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 #
 # Read the column *typed* again. With these functions, arguments keep their types, names and
 # defaults. A gradient has the type of the argument that you differentiate with respect to: an array
-# for an array, a dictionary for a dictionary, a pair for two of them. Only the name of that argument
-# is lost, because JAX differentiates with respect to positions. ``Jitted`` is a function that also
-# has the methods of compiled functions, such as ``lower``.
+# for an array, a dictionary for a dictionary, a pair for two of them. Only the name of that
+# argument is lost, because JAX differentiates with respect to positions. ``Jitted`` is a function
+# that also has the methods of compiled functions, such as ``lower``.
 #
 # Where a type is known, a mistake is found
 # -----------------------------------------
@@ -252,8 +252,8 @@ types_cost_little
 
 # %%
 # ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`. If ``typed_jit`` is no further from it than the control,
-# the types cost nothing that we could measure.
+# :measured:`control than the first jax.jit`. If ``typed_jit`` differs from the first ``jax.jit`` no
+# more than the control does, the types cost nothing that we could measure.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
@@ -291,10 +291,10 @@ for function in wrong:
 
 # %%
 # JAX notices such mistakes while it traces, from the shapes and types alone. So a test that traces
-# your functions finds what a checker can't, and takes next to no time. You can also write shapes
-# into annotations, with `jaxtyping <https://docs.kidger.site/jaxtyping>`__. A type checker ignores
-# them, and a runtime checker such as `beartype <https://beartype.readthedocs.io>`__ enforces them
-# when the program runs.
+# your functions finds what a checker can't, and computes no arrays. You can also write shapes into
+# annotations, with `jaxtyping <https://docs.kidger.site/jaxtyping>`__. A type checker ignores them,
+# and a runtime checker such as `beartype <https://beartype.readthedocs.io>`__ enforces them when
+# the program runs.
 #
 # Annotations can also be wrong, and a checker believes them. This one says ``float``, but what
 # comes back from JAX is an array:

@@ -69,8 +69,8 @@ except RuntimeError as error:
 # <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation.
 # :doc:`The next page </tutorials/transformations/pytrees>` has one.)
 #
-# How long does an update take, as the array grows? One that writes in place, as NumPy's assignment
-# does, needn't take longer for a larger array, and one that copies must. JAX's update comes in
+# How long does an update take, as the array grows? An update in place, like NumPy's assignment, may
+# take the same time at any size. A copy takes longer as the array grows. JAX's update comes in
 # three kinds: not compiled, compiled, and compiled with its array donated. Which of them do you
 # expect to copy, and from what size will it show?
 #
@@ -285,8 +285,8 @@ Source(updates.read, updates.read_by_product)
 
 # %%
 # A scatter that adds has to read, add and write at each index. A gather only reads there, and it
-# writes its results in order. Do you expect the product to come closer to a gather than to a
-# scatter? Ten thousand times, each way reads the entry of a random group:
+# writes its results in order. Will the product come closer to a gather than it did to a scatter?
+# Ten thousand times, each way reads the entry of a random group:
 reads = by_group.select(of=experiments.READ)
 reads
 
@@ -308,7 +308,7 @@ gather_pays
 # With ten groups, indexing was :measured:`gather_ten than the product`, and with a thousand
 # :measured:`by_gather than the product`. A product touches each entry of a matrix that has a row
 # for each value and a column for each group. Neither a gather nor a scatter has such a matrix, so
-# you need a reason to use one, such as a device whose products cost little beside its indexing.
+# use a product only on a device that multiplies far faster than it indexes.
 #
 # Sorts and running sums depend on the library
 # --------------------------------------------
@@ -368,8 +368,8 @@ apart = {
 furthest = max(apart, key=apart.get)
 
 # %%
-# JAX and NumPy were furthest apart in :measured:`furthest`. Is that what you guessed? JAX's sort
-# was :measured:`sort_in_jax than NumPy's`. By default, JAX's sorts are
+# JAX and NumPy were furthest apart in :measured:`furthest`. JAX's sort was
+# :measured:`sort_in_jax than NumPy's`. By default, JAX's sorts are
 # `stable <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers
 # keep their order. In a sort, nobody can see that, and NumPy's doesn't promise it. For ``argsort``,
 # which returns indices, we asked the other two to do the same, for which NumPy may have to take a

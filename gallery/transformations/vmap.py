@@ -178,8 +178,8 @@ def centred(number):
 jax.vmap(centred, axis_name="examples")(jnp.array([1.0, 2.0, 6.0]))
 
 # %%
-# ``centred`` is still a function of one number. These names aren't only for ``vmap``: :doc:`the page
-# on sharding </tutorials/applications/sharding>` uses them for sums over devices.
+# ``centred`` is still a function of one number. These names aren't only for ``vmap``:
+# :doc:`the page on sharding </tutorials/applications/sharding>` uses them for sums over devices.
 #
 # Mapped twice, a distance becomes a table
 # ----------------------------------------
@@ -332,9 +332,9 @@ vmap_costs_little
 # %%
 # With a thousand examples, the loop inside the program was
 # :measured:`to_compiled than the loop in Python`, and what separates these two loops is calls.
-# ``vmap`` was :measured:`to_batched than the loop inside`, and
-# :measured:`against_hand than batching by hand`. (On a CPU, ``vmap`` was measured at a disadvantage.
-# XLA counts the body of a loop once, so that the loop
+# ``vmap`` was :measured:`to_batched than the compiled loop`, and
+# :measured:`against_hand than batching by hand`. (On a CPU, ``vmap`` was measured at a
+# disadvantage. XLA counts the body of a loop once, so that the loop
 # :doc:`runs inside the call </tutorials/transformations/asynchronous_dispatch>`, while a batch of
 # this size is handed over to another thread.) So when somebody tells you how much faster ``vmap``
 # is, ask: faster than what?

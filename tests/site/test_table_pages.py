@@ -102,10 +102,13 @@ def test_picked_conclusion_is_highlighted_in_the_chart(html: Path, phone: Page) 
     address = "../_images/then-and-now.svg"
     svg = (html / "results" / address).read_text(encoding="utf-8")
     expect(chart).to_have_attribute("src", address)
+    for_phones = chart.locator("xpath=../source")
     for name in select.locator("option").all_inner_texts()[1:]:
         select.select_option(name)
         series = published.series_id(published.Conclusion(name))
         expect(chart).to_have_attribute("src", f"{address}#{series}.0")
+        narrow = f"{address.removesuffix('.svg')}_phone.svg#{series}.0"
+        expect(for_phones).to_have_attribute("srcset", narrow)
         assert f'<g id="{series}.0">' in svg
         assert f'[id="{series}.0"]:target' in svg
     select.select_option("all")

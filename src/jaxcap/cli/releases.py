@@ -303,7 +303,7 @@ def compare(
 ) -> None:
     """Compare two releases on all benchmarks, the largest differences first.
 
-    A difference of less than 10 % counts as undecided. So does one that may be due to chance, given
+    A difference of less than 10% counts as undecided. So does one that may be due to chance, given
     how many benchmarks are compared.
     """
     from jaxcap.releases.changes.series import adjust

@@ -72,7 +72,7 @@ class Share:
 
     @property
     def interval(self) -> Interval:
-        """The share, with Wilson's 95 % interval; not a number if the total is zero."""
+        """The share, with Wilson's 95% interval; not a number if the total is zero."""
         if not self.total:
             return Interval(nan, nan, nan)
         wilson = scipy.stats.binomtest(self.hits, self.total).proportion_ci(

@@ -369,7 +369,7 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float, float]:
     """Find an interval for the median of the distribution that ``samples`` come from.
 
     It lies between two pairs of order statistics, interpolated so that its coverage is close to
-    95 % for any continuous distribution and any number of samples from six on. Order statistics
+    95% for any continuous distribution and any number of samples from six on. Order statistics
     alone would be conservative by up to several per cent.
 
     Parameters
@@ -415,9 +415,9 @@ def prediction_interval(
     just the true one. It assumes that the logarithms of processes' medians are normally distributed
     around a mean that drifts from one run to the next. A median scatters more around that mean than
     the mean of as many processes would, which the interval allows for. In simulations of such
-    processes it contains at least 94.8 % of the numbers, and up to 98.7 % where few processes scatter
+    processes it contains at least 94.8% of the numbers, and up to 98.7% where few processes scatter
     as much as the machine drifts. Where each process has one of two modes, which no normal
-    distribution describes, it contains 92 to 93 %.
+    distribution describes, it contains 92 to 93%.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def _variance_of_median(n: int) -> float:
     """Return the variance of the median of ``n`` normal numbers whose own variance is 1.
 
     It approaches that of many numbers, pi / (2 n). The terms beside ``n`` make it exact for one and
-    for two numbers, whose median is their mean; for others it is right to within 3 %.
+    for two numbers, whose median is their mean; for others it is right to within 3%.
     """
     return pi / (2 * n + (pi - 2 if n % 2 else 2 * pi - 4))
 

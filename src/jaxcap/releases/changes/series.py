@@ -174,7 +174,7 @@ class ReleaseChange:
 
     @property
     def words(self) -> str:
-        """The difference, such as ``"3.1 times slower"`` or ``"12 % less memory"``."""
+        """The difference, such as ``"3.1 times slower"`` or ``"12% less memory"``."""
         exact = self.series.is_exact
         worse, better = ("more memory", "less memory") if exact else ("slower", "faster")
         if self.ratio == 1:
@@ -182,7 +182,7 @@ class ReleaseChange:
         direction = worse if self.ratio > 1 else better
         if self.factor < 2:
             share = self.ratio - 1 if self.ratio > 1 or exact else 1 / self.ratio - 1
-            return f"{100 * abs(share):.0f} % {direction}"
+            return f"{100 * abs(share):.0f}% {direction}"
         return f"{self.factor:.{1 if self.factor < 10 else 0}f} times {direction}"
 
     @property

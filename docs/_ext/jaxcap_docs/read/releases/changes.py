@@ -81,7 +81,7 @@ def _table(
         "benchmark",
         "release",
         "change",
-        "95 % interval of the factor",
+        "95% interval of the factor",
         "before → since",
         "in a second recording",
     )
@@ -120,7 +120,7 @@ def regressions(directive: SphinxDirective, releases: Releases) -> list[nodes.No
     if not changes:
         return [nodes.paragraph(text="Nothing is, as far as these measurements can tell.")]
     caption = f"{len(changes)} of {len(releases.of_jax())} benchmarks, on {releases.device}"
-    headers = ("benchmark", f"JAX {releases.newest}", "95 % interval of the factor", "then", "now")
+    headers = ("benchmark", f"JAX {releases.newest}", "95% interval of the factor", "then", "now")
     rows = [
         (
             link_to_series(change.series, directive.env),

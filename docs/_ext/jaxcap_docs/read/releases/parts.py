@@ -86,7 +86,7 @@ def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
         f"{sum(change.is_change for change in compared)} of these comparisons would be called changes "
         f"by the rules above. Without the correction for their number, {below} would have a p-value of "
         f"at most {FALSE_SHARE:g}, where {FALSE_SHARE * len(compared):.1f} are "
-        f"expected by chance. Half of the ratios lie within {100 * (typical - 1):.1f} % of 1."
+        f"expected by chance. Half of the ratios lie within {100 * (typical - 1):.1f}% of 1."
     )
     rows = [
         (
@@ -98,7 +98,7 @@ def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
         )
         for change in by_factor[:5]
     ]
-    headers = ("benchmark", "ratio", "95 % interval", "p-value", "called a change")
+    headers = ("benchmark", "ratio", "95% interval", "p-value", "called a change")
     table = Table("The largest differences without a cause", headers, rows)
     return [nodes.paragraph(text=text), table_node(table)]
 

@@ -24,7 +24,7 @@ class History(SphinxDirective):
         entry = entry_of_build()
         if entry is None:
             return [note("No tutorial was run in this build.")]
-        headers = ("", "measured", "95 % interval", "the claim")
+        headers = ("", "measured", "95% interval", "the claim")
         caption = f"This build, on {entry.machine}"
         table = Table(caption, headers, [_row(finding) for finding in _shown(entry.findings)])
         file = f'<p>The same <a download href="../{FILE}">as a file</a>.</p>'

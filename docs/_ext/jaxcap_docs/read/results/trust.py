@@ -71,15 +71,16 @@ def _checks() -> Iterator[tuple[str, str, str]]:
 
 def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
     """Say how many published values were measured or computed again, and how these came out."""
-    comparable = [a for a in assessments if a.conclusion is not Conclusion.NOT_COMPARABLE]
-    measured = [a for a in comparable if a.replications or a.recomputation]
+    measured = [
+        a
+        for a in assessments
+        if a.conclusion is not Conclusion.NOT_COMPARABLE and (a.replications or a.recomputation)
+    ]
     counts = Counter(assessment.conclusion for assessment in measured)
     reproduced, mistaken = counts[Conclusion.REPRODUCED], counts[Conclusion.MISTAKE]
     outcome = f"{reproduced} reproduced, {mistaken} with a mistake"
     if others := len(measured) - reproduced - mistaken:
-        outcome += f", {others} that differ for another reason"
-    if refuted := len(comparable) - len(measured):
-        outcome += f"; {refuted} more refuted by a data sheet"
+        outcome += f", {others} different"
     return f"{len(measured)} of {len(assessments)} published figures repeated", outcome
 
 
