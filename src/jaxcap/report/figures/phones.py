@@ -73,10 +73,15 @@ def _thin_out(axis: Axis) -> None:
     """Leave out every other number along an axis, until none touch."""
     low, high = sorted(axis.get_view_interval())
     ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-    while not _are_apart([tick.label1 for tick in ticks]):
-        ticks = ticks[::2]
-        names = [tick.label1.get_text() for tick in ticks]
-        axis.set_ticks([tick.get_loc() for tick in ticks], labels=names)
+    labels = [tick.label1 for tick in ticks]
+    step = 1
+    while not _are_apart(labels[::step]):
+        step *= 2
+    if step > 1:  # the ticks themselves change as soon as others are set
+        axis.set_ticks(
+            [tick.get_loc() for tick in ticks[::step]],
+            labels=[label.get_text() for label in labels[::step]],
+        )
 
 
 def _are_apart(texts: Sequence[Text]) -> bool:
