@@ -23,7 +23,7 @@ ALIKE = make_pair([1e-3] * 6, [0.9e-3] * 3 + [1.2e-3] * 3)
 
 
 EVIDENCE = speedup_of("jit", over="op by op")
-NARROW = "and rule out a difference of more than a quarter"  # if they say "no faster"
+NARROW = "and rule out a difference of more than a quarter"  # if they say "about as fast"
 
 
 def estimated(low: float, high: float, confidence: float = 0.95, **bounds: float) -> Claim:

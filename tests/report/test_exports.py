@@ -74,7 +74,7 @@ def test_parameters_are_matched_in_any_order() -> None:
     there = make_set(make_result(parameters=dict(reversed(parameters.items()))))
     (table,) = side_by_side({"here": here, "there": there})
     assert len(table.rows) == 1
-    assert table.rows[0][-1] == "1.000 (1.000 to 1.000), no faster"
+    assert table.rows[0][-1] == "1.000 (1.000 to 1.000), about as fast"
 
 
 def test_devices_and_allocators_are_told_apart_where_they_must_be() -> None:
@@ -90,7 +90,7 @@ def test_devices_and_allocators_are_told_apart_where_they_must_be() -> None:
         ("GPU", "steady", "1.000 ms (1.000 to 1.000)"),
         ("CPU", "default", "2.000 ms (2.000 to 2.000)"),
     ]
-    assert {row[-1] for row in table.rows} == {"1.000 (1.000 to 1.000), no faster"}
+    assert {row[-1] for row in table.rows} == {"1.000 (1.000 to 1.000), about as fast"}
 
 
 def test_verdicts_need_their_confidence() -> None:

@@ -327,8 +327,8 @@ def test_text_of_a_sure_speedup_does_not_look_as_if_it_included_one(
         (2.0, 1.2, 3.5, "2.0 times faster"),
         (3.0, 1.4, 9.0, "somewhere from 1.4 to 9.0 times faster"),
         (1 / 3, 1 / 9, 1 / 1.4, "somewhere from 1.4 to 9.0 times slower"),
-        (1.05, 0.9, 1.2, "no faster (0.9 to 1.2)"),
-        (1.0, 0.8, 1.25, "no faster (0.8 to 1.2)"),
+        (1.05, 0.9, 1.2, "about as fast (0.9 to 1.2)"),
+        (1.0, 0.8, 1.25, "about as fast (0.8 to 1.2)"),
         (1.05, 0.9, 1.26, "undecided (0.9 to 1.3)"),
         (1.0, 0.79, 1.2, "undecided (0.8 to 1.2)"),
         (1.2, 0.5, 3.1, "undecided (0.5 to 3.1)"),
@@ -356,7 +356,7 @@ def test_words_of_a_speedup_need_their_confidence() -> None:
             3.1,
             "undecided whether faster, 1.2 times as fast (95% interval 0.5 to 3.1, one process)",
         ),
-        (1.05, 0.9, 1.2, "no faster, 1.1 times as fast (95% interval 0.9 to 1.2, one process)"),
+        (1.05, 0.9, 1.2, "about as fast, 1.1 times as fast (95% interval 0.9 to 1.2, one process)"),
         (
             3.0,
             1.4,
@@ -370,7 +370,7 @@ def test_text_of_a_speedup_has_its_interval_in_the_same_direction(
 ) -> None:
     speedup = make_speedup(value, low, high)
     assert str(speedup) == text
-    verdicts = ("undecided whether faster, ", "no faster, ")
+    verdicts = ("undecided whether faster, ", "about as fast, ")
     without_verdict = reduce(str.removeprefix, verdicts, text)
     assert speedup.factor_in_full == without_verdict
 

@@ -53,7 +53,7 @@ def of_page(html: str) -> str:
         ),
         (
             (
-                "<p><span class='jaxcap-measured' title='no faster (95% interval 0.9 to 1.1, "
+                "<p><span class='jaxcap-measured' title='about as fast (95% interval 0.9 to 1.1, "
                 "4 processes), measured today'>about as fast</span> as by default (0.9 to 1.1 times)</p>"
             ),
             "about as fast as by default (0.9 to 1.1 times)\n",

@@ -70,7 +70,7 @@ const readerClaims = (() => {
   function sentence(text, outcome, { verdictInWords }) {
     if (outcome === "holds") return `${text[0].toUpperCase()}${text.slice(1)}.`;
     if (outcome === "fails") return `The measurements contradict the claim that ${text}.`;
-    const isNarrow = verdictInWords === "no faster";
+    const isNarrow = verdictInWords === "about as fast";
     const but = isNarrow ? ", and rule out a difference of more than a quarter" : "";
     return `The measurements leave open whether ${text}${but}.`;
   }

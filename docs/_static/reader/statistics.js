@@ -181,7 +181,7 @@ const readerStatistics = (() => {
       if (this.verdict !== "undecided") return this.inItsDirection.quotation();
       const isSure = this.confidence >= rules.confidence;
       const isNarrow = this.low * rules.no_difference >= 1 && this.high <= rules.no_difference;
-      return isSure && isNarrow ? "no faster" : "undecided";
+      return isSure && isNarrow ? "about as fast" : "undecided";
     }
 
     get words() {

@@ -212,7 +212,7 @@ class Claim:
             return f"{text[0].upper()}{text[1:]}."
         if self.outcome == "fails":
             return f"The measurements contradict the claim that {text}."
-        narrow = self.estimate.verdict_in_words == "no faster"
+        narrow = self.estimate.verdict_in_words == "about as fast"
         but = ", and rule out a difference of more than a quarter" if narrow else ""
         return f"The measurements leave open whether {text}{but}."
 

@@ -39,7 +39,7 @@ def comparison(variant: str, over: str, speedup: Speedup, *, at: str = "") -> st
     variant, over = map(_in_a_sentence, (variant, over))
     if speedup.verdict != "undecided":
         text = _with_factor(variant, over, speedup)
-    elif speedup.verdict_in_words == "no faster":
+    elif speedup.verdict_in_words == "about as fast":
         text = f"{variant} and {over} are about equally fast"
     else:
         text = f"No clear difference between {variant} and {over}"
@@ -115,7 +115,9 @@ def extremes(over: str, speedups: Mapping[str, Speedup], *, at: str = "") -> str
     if high.verdict == "undecided":  # what is certain comes first
         (worst, low), (best, high) = (best, high), (worst, low)
     if low.verdict == "undecided":
-        other = f"{worst} about as fast" if verdict(low) == "no faster" else f"{worst} undecided"
+        other = (
+            f"{worst} about as fast" if verdict(low) == "about as fast" else f"{worst} undecided"
+        )
     else:
         other = f"{worst} {verdict(low)}"
     where = f"{at[0].upper()}{at[1:]}, " if at else ""
@@ -307,7 +309,7 @@ def _largest_difference(results: ResultSet) -> str:
 
 def _is_denied(speedup: Speedup) -> bool:
     """Tell whether it is certain that there is no difference, or one in the other direction."""
-    return speedup.verdict != "undecided" or speedup.verdict_in_words == "no faster"
+    return speedup.verdict != "undecided" or speedup.verdict_in_words == "about as fast"
 
 
 def _in_a_sentence(name: str) -> str:

@@ -34,7 +34,7 @@ MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
 
 # Prose quotes a number only if the ends of its interval differ by at most this factor.
 QUOTABLE_SPREAD = 3.0
-# What is undecided is "no faster" if its whole interval lies within this factor of 1.
+# What is undecided is "about as fast" if its whole interval lies within this factor of 1.
 NO_DIFFERENCE = 1.25
 
 Verdict = Literal["faster", "slower", "undecided"]
@@ -305,21 +305,21 @@ class Speedup(Estimate):
         """The verdict with its factor, for the cell of a table, such as ``"1.9 times slower"``.
 
         The factor is its interval if that is wide, as in ``"1.4 to 9.0 times faster"``. What is
-        undecided has no factor. It is ``"no faster"`` if its interval is narrow enough to rule out
+        undecided has no factor. It is ``"about as fast"`` if its interval is narrow enough to rule out
         a difference of more than a quarter, otherwise ``"undecided"``.
         """
         if self.verdict != "undecided":
             return self._in_its_direction()._quotation()
         is_sure = self.confidence >= CONFIDENCE
         is_narrow = self.low * NO_DIFFERENCE >= 1 and self.high <= NO_DIFFERENCE
-        return "no faster" if is_sure and is_narrow else "undecided"
+        return "about as fast" if is_sure and is_narrow else "undecided"
 
     @property
     def words(self) -> str:
         """The verdict as a sentence quotes it, with the interval if it is undecided.
 
         For example ``"2.0 times faster"``, ``"1.9 times slower"``, ``"somewhere from 1.4 to 9.0
-        times faster"``, ``"no faster (0.9 to 1.2)"`` or ``"undecided (0.5 to 3.1)"``. All of them
+        times faster"``, ``"about as fast (0.9 to 1.2)"`` or ``"undecided (0.5 to 3.1)"``. All of them
         can follow "compared with NumPy, JAX came out".
         """
         if self.verdict == "undecided":

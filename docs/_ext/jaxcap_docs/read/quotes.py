@@ -25,7 +25,7 @@ QUOTED = "jaxcap-measured"  # the class of what the role quotes
 _POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
 # By verdict on an interval around 1: the words for it in a sentence, and what leads to the other side.
 _AROUND_ONE = {
-    "no faster": ("about as fast", "as"),
+    "about as fast": ("about as fast", "as"),
     "undecided": ("not measurably faster or slower", "than"),
 }
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -100,7 +100,7 @@ def comparative(speedup: str, other: str) -> tuple[str, str]:
     --------
     >>> comparative("1.9 times slower", "NumPy")
     ('1.9 times slower', ' than NumPy')
-    >>> comparative("no faster (0.9 to 1.2)", "NumPy")
+    >>> comparative("about as fast (0.9 to 1.2)", "NumPy")
     ('about as fast', ' as NumPy (0.9 to 1.2 times as fast)')
     >>> comparative("undecided (0.5 to 3.1)", "NumPy")
     ('not measurably faster or slower', ' than NumPy (0.5 to 3.1 times as fast)')
