@@ -144,8 +144,8 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
 # Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
-# If it doesn't, the search tries shorter and shorter steps, gives up, and JAX may take the full
-# step all the same. But it gives up at a good place. Close to a minimum, the error hardly changes,
+# If it doesn't, the search tries shorter and shorter steps, then gives up. (JAX may take the full
+# step all the same.) But it gives up at a good place. Close to a minimum, the error hardly changes,
 # which is why the search can't see it fall, and why you lose so little when it stops. In 64 bits,
 # rounding is so much smaller that the gradient comes near zero first.
 #

@@ -271,9 +271,9 @@ winograd_pays
 # %%
 # What else did we try?
 # ---------------------
-# Most ideas for a faster program don't help, and most write-ups leave them out. Here are ours for a
-# CPU. Each row is the training with Winograd's algorithm, in a scan, with one change. Compiling so
-# many programs takes minutes, so these numbers don't come from this build. They were recorded on
+# Most ideas for a faster program don't help, and most write-ups leave those out. Here are ours for
+# a CPU. Each row is the training with Winograd's algorithm, in a scan, with one change. Compiling
+# so many programs takes minutes, so these numbers don't come from this build. They were recorded on
 # the machine and on the day that the table names:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
@@ -293,7 +293,7 @@ Table(title, headers, rows)
 # %%
 # Where the interval includes 1, the recording can't tell whether a change helps. For most changes,
 # you can name a reason to try them and a reason why they may fail. Numbers of 16 bits help where a
-# CPU multiplies them as they are, and are converted first elsewhere. With fewer images at a time,
+# CPU multiplies them as they are; elsewhere, they are converted first. With fewer images at a time,
 # the products get small, and with more, the arrays leave the cache. Recomputing what the gradient
 # needs saves memory, but costs time. (XNNPACK is a library of kernels that XLA may use, and
 # *channels first* is the order in which a patch's numbers lie.)

@@ -104,8 +104,8 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 # - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here.
 # - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split is part of
 #   its type, and JAX asks you wherever it can't tell how a result should be split.
-# - Inside a ``shard_map``, the mode is ``Manual``: you write the messages. Choose it when you know
-#   better than XLA which to send.
+# - Inside a ``shard_map``, the mode is ``Manual``: you write the messages, except those that JAX adds
+#   for gradients. Choose it when you know better than XLA which to send.
 # - ``pmap`` still works, by now as a wrapper around ``shard_map``. For new code, JAX's authors
 #   recommend ``shard_map`` itself.
 #

@@ -56,7 +56,7 @@ print(jax.make_mesh((1,), ("devices",)).axis_types)
 # %%
 # ``Explicit`` has been `its default since JAX 0.9
 # <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, and ``Auto``
-# was before. So real arrays have such types, too.
+# was before. So arrays that you put on such a mesh have types like these.
 #
 # Where splits clash, JAX asks
 # ----------------------------
@@ -72,8 +72,8 @@ show_type(jnp.matmul, hidden, by_row)
 # In ``Auto`` mode, both would compile, and XLA would choose the messages. In ``Explicit`` mode, the
 # choice is yours. The sum would be split along both axes, which the same eight devices can't do, so
 # one of the arrays has to move: :func:`jax.reshard` says which. For the product, each device can
-# compute a part of every sum. JAX asks who should get the whole, and ``out_sharding`` answers. The
-# third line shows a sum over a split axis. Does JAX ask there, too?
+# compute a part of every sum. Who should get the whole sums? That is for ``out_sharding`` to say.
+# The third line below sums over a split axis. Will that raise an error, too?
 everybody = jax.NamedSharding(mesh, jax.P())
 show_type(
     lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
@@ -220,9 +220,9 @@ Source(sharded_step.loss_of_split_weights)
 # %%
 # What does that cost? Before it can compute, each device collects the weights of all others, in an
 # *all-gather*. Afterwards it needs the sum of all gradients, but only for its own weights. A
-# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. An
-# all-reduce is a reduce-scatter followed by an all-gather, and each of these sends half as much. So
-# split weights should send as much as a split batch. Do they?
+# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. A
+# reduce-scatter followed by an all-gather gives the same result as an all-reduce, and each of the
+# two sends half as much. So split weights should send as much as a split batch. Do they?
 #
 # We split the weights in two ways. One is the function above, with explicit types. The other is
 # written from the view of a single device, for :func:`jax.shard_map`:
@@ -248,13 +248,14 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # `has the type of a copy <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device
 # gets the sum for all weights and keeps the part for its own, where a reduce-scatter would have
 # sent half as much. But even where types ask for partial sums instead, the messages are up to XLA.
-# For a CPU, we then found the same all-reduce. For GPUs, XLA has
+# For GPUs, XLA has
 # `a pass that replaces one by the other <https://github.com/openxla/xla/pull/31030>`__, and we
 # haven't run this page on several GPUs yet.
 #
-# A large model can't collect all of its weights at once. It collects them layer by layer, drops
-# them after use, and collects them again for the backward pass. That is a third message of the same
-# size beside the all-gather and the reduce-scatter, so it sends half as much again.
+# A device may have no room for all weights of a large model at once. Then it collects them layer by
+# layer, drops them after use, and collects them again for the backward pass. That is a third
+# message of the same size beside the all-gather and the reduce-scatter, so it sends half as much
+# again.
 with_types = by_way[sharded_step.WEIGHTS].words
 by_hand = by_way[sharded_step.BY_HAND].words
 types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
@@ -370,20 +371,25 @@ less_is_faster
 # Takeaway
 # --------
 by_batch = less_is_faster.estimate
+smallest = min(result.parameters["batch"] for result in step_times)
+by_units = step_times.speedup(
+    sharded_step.UNITS, over=sharded_step.BATCH, batch=smallest
+)
 
 # %%
 # If you split the batch, devices exchange the gradients of all weights. If you split the units,
-# they exchange results for the whole batch. So to send few bytes, split the batch if it is large
-# compared with the network, and the units if the network is large compared with the batch. If the
-# weights don't fit on a device, you have to split them in any case. Explicit types make you choose
-# how a result is split, wherever JAX has no rule for it.
+# they exchange results for the whole batch. So count both, the numbers in all weights and those in
+# the results for the batch, and split so that devices exchange the smaller. If the weights don't
+# fit on a device, you have to split them in any case. Explicit types make you choose how a result
+# is split, wherever JAX has no rule for it.
 #
 # Where you don't write the messages yourself, only the compiled program tells how much is sent.
 # With the same split of the weights, each device had to send :measured:`types_sent` when we left
 # the messages to JAX and XLA, and :measured:`hand_sent` when we wrote them.
 #
 # Bytes are only a part of the time. On this page's machine, with the largest batch, for which split
-# units send more, the step with a split batch was :measured:`by_batch than with split units`.
+# units send more, the step with a split batch was :measured:`by_batch than with split units`. With
+# the smallest batch, split units were :measured:`by_units than a split batch`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

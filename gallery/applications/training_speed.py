@@ -25,7 +25,7 @@ Source(train_flax.naive_step)
 # loop in PyTorch has a ``DataLoader``, which normalises one image after the other, and does so
 # again in each epoch. It reads no loss before the end of the epoch.
 #
-# Four ideas for the loop
+# Four ideas to save time
 # -----------------------
 # *Data on the device.* All images go to the device once, as bytes, and each step picks its batch
 # there by index. Python reads no loss before the epoch is over, so it can run ahead. The step
@@ -97,9 +97,9 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-# Which idea did what? Go from the naive loop to Flax's best way, one idea at a time. A bar begins
-# at the time before a change and ends at the time after it, so a bar that runs to the right is a
-# change that cost time:
+# Which idea did what? The figure goes from the naive loop to the fastest way in float32, one idea
+# at a time. A bar begins at the time before a change and ends at the time after it, so a bar that
+# runs to the right is a change that cost time:
 _ = figures.waterfall(
     speeds,
     changes={
@@ -145,18 +145,18 @@ winograd_pays
 # lead may be chance. The four ideas attack different costs. Data on the device and scan are meant
 # to save time *between* steps, so look for them to matter where a step is short. The other two
 # change the time *within* a step. They can save some of it where XLA's convolutions or its pool are
-# slow, as they may be on a CPU. So before you choose a remedy, find out where your time goes. (So
-# far, we have run this page on CPUs only.)
+# slow, as they may be on a CPU. So before you choose a remedy, find out where your time goes, for
+# instance with :func:`jax.profiler.trace`.
 #
-# Two warnings. The first idea changes several things at once: where the images are and where they
-# are normalised, when losses are read, how the step is written, and that it donates its state.
-# These measurements can't tell which of them did it. (The last two ideas change several things,
-# too. The next page takes them apart as far as they lie in different layers.)
+# The first idea changes several things at once: where the images are and where they are normalised,
+# when losses are read, how the step is written, and that it donates its state. These measurements
+# can't tell which of them did it. (The last two ideas change several things, too. The next page
+# takes them apart as far as they lie in different layers.)
 #
-# And on a CPU, the page measures something small, so that it builds sooner: few images in a batch,
-# a scan of only a few steps, and PyTorch without ``torch.compile``, whose first call takes long. A
-# longer run, with the command ``nox -s bench -- mnist``, has larger batches and the compiled
-# PyTorch as well.
+# On a CPU, the only kind of device that we have run this page on so far, it measures something
+# small, so that it builds sooner: few images in a batch, a scan of only a few steps, and PyTorch
+# without ``torch.compile``, whose first call takes long. A longer run, with the command
+# ``nox -s bench -- mnist``, has larger batches and the compiled PyTorch as well.
 #
 # How much of the machine is that?
 # --------------------------------

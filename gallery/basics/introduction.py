@@ -152,7 +152,7 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 # the compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the
 # table.
 #
-# Were you close? The answer depends on the machine, so this site states each conclusion as a
+# Were you close? The result depends on the machine, so this site states each conclusion as a
 # *claim*, and checks it against the results. The *interval* of a claim says where its number would
 # probably lie if as many processes measured it again. Here is the first of
 # :doc:`all claims on this site </results/claims>`:

@@ -341,8 +341,8 @@ jax_is_faster
 # So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
 # CPU, neither library multiplies such matrices with code made from your Python. NumPy calls a BLAS
 # library, JAX the routines that come with its compiler, and both were tuned by hand. Which of them
-# suits a processor better depends on the processor, on the size, and on how many threads each takes
-# for it. If JAX uses a GPU, you are comparing two kinds of hardware.
+# suits a processor better depends on the processor, on the size, and on how many threads each uses.
+# If JAX uses a GPU, you are comparing two kinds of hardware.
 #
 # Takeaway
 # --------

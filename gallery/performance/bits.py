@@ -297,9 +297,9 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
     print(f"{scale:8,.0f}: {zero:4.0%} zero, {lost:4.0%} infinite or NaN")
 
 # %%
-# Too small a scale rescues little. The largest is itself beyond the range of float16, so it is
-# infinite, and what it multiplies becomes infinite or NaN. Even with a smaller one, large gradients
-# overflow. Programs that train in float16 `adjust the scale as they go
+# Too small a scale rescues little. The largest scale here is itself beyond the range of float16, so
+# it is infinite, and what it multiplies becomes infinite or NaN. Even with a smaller one, large
+# gradients overflow. Programs that train in float16 `adjust the scale as they go
 # <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__: down when they meet
 # an infinity, and up again if none has come for a while. Convert the gradient to float32 *before*
 # you divide by the scale, or it will vanish after all. bfloat16 has the range of float32 and rarely

@@ -218,7 +218,7 @@ for variant in chains.variants:
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
 # for a single call, and one more sine hardly matters. In between, a part of the price is paid once,
-# such as the call of the function that holds it, and the rest for each sine.
+# such as calling the function around the chain, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,

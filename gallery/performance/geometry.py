@@ -72,10 +72,10 @@ Table(title, ("dot of five numbers by", "then", "now"), rows)
 
 # %%
 # The sentence isn't quite right. In the notebook's own tables, NumPy's ratio for five numbers lies
-# in that range, and for ten thousand it was :measured:`numpy_then`. Autograd's lies below the
-# range, for five. Of JAX's two ratios, one is near a third and the other near two thirds. We all
-# tend to sum up a table by the number that pleased us most, so publish the table along with the
-# sentence. (The column *now* shows whether the sentence would be right today.)
+# in that range, and for ten thousand it was :measured:`numpy_then`. Autograd's, for five, lies
+# below it. Of JAX's two ratios, one is near a third and the other near two thirds. We all tend to
+# sum up a table by the number that pleased us most, so publish the table along with the sentence.
+# (The column *now* shows whether the sentence would be right today.)
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------

@@ -265,8 +265,8 @@ Table("Distance of the product from the identity", headers, rows)
 # %%
 # The table has both the largest distance and the mean because somebody once mixed them up. The
 # program that stopped its clock too early also printed a "maximum absolute offset from identity"
-# for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better, here by
-# the factor in the last column, and nothing about the number gave it away.
+# for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better than it
+# was, in our table by the factor in the last column, and nothing about the number gave it away.
 #
 # What do fewer bits buy?
 # -----------------------

@@ -22,8 +22,9 @@ twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# Two verdicts are right. *Undecided* says that the interval is too wide to tell. *No faster* says
-# more: if there is a difference, it is smaller than a quarter. (In code, ``verdict`` is
+# Two verdicts are right. *Undecided* says that the interval is too wide to tell. *About as fast*
+# says more: the whole interval rules out a difference of more than a quarter. (In code, ``verdict``
+# is
 # ``"undecided"`` for both.) If the verdict is *faster* or *slower*, that is a false alarm. How many
 # are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
@@ -51,12 +52,14 @@ as_fast
 # judge a tool by the few questions of one build. We therefore repeated the comparison many times,
 # first on a quiet machine, and then while another process kept one of its cores busy.
 #
-# Three other tools got the same time. ``timeit`` prints the best of several repeats. PyTorch's
+# We gave three other tools as much time as ours. ``timeit`` prints the best of several repeats.
+# PyTorch's
 # ``Timer`` gives the median and the quartiles of its blocks. pyperf gives the mean and the standard
 # deviation over several processes, and compares functions with a t-test. Because pyperf starts new
 # processes for every function, it had time for only one question in a run, and for fewer processes
-# than its default. The others answered all questions. (``timeit`` and the ``Timer`` took part in
-# every other run.)
+# than its default. The others answered all questions. (``timeit`` and the ``Timer`` took part only
+# in every other run, so more time passed before their next one. pyperf's question was either the
+# wave or one of the kernels.)
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name:
@@ -71,8 +74,8 @@ reliability.table_of_verdicts(audit)
 # give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) The
 # next column is about a difference that does exist, between the wave op by op and the wave
 # compiled, and says in how many runs the tool found it. Read the two columns together, because a
-# tool can buy a good number in one of them with a bad one in the other. The *spread* is how much
-# the speed-up of the wave varied from run to run, as a standard deviation.
+# tool can buy a good number in one of them with a bad one in the other. The *spread* says how much
+# the speed-up of the wave varied from run to run: it is the standard deviation of its logarithm.
 #
 # The dashed line in the figure marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -131,8 +134,9 @@ reliability.table_of_intervals(audit, "speed-up")
 # Of the times that were measured next on the quiet machine, :measured:`next_time` lay inside this
 # site's interval; of the ratios of two times, :measured:`next_ratio` did.
 #
-# In fairness, the other tools never made this promise. But the range of the repeats, the quartiles
-# or the standard deviation is all that their readers have to decide whether two numbers differ.
+# In fairness, the other tools never made this promise, and two of them had to predict further
+# ahead. But the range of the repeats, the quartiles or the standard deviation is all that their
+# readers have to decide whether two numbers differ.
 #
 # The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
 # a panel, and see whether each interval contains the dot of the next run:
@@ -210,9 +214,9 @@ next_ratio = str(reliability.next_inside(speedups))
 # %%
 # In the audit, on a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms`
 # of the cases without a difference, and found the difference in :measured:`found` of the runs that
-# had one. The table of verdicts has the same two shares for the other tools, because one says
-# little without the other: a rule that never decides raises no false alarm. The time of the next
-# run lay inside its interval in :measured:`next_time` of cases. In this build, a matrix product was
+# had one. Read these two shares together, because a rule that never decides raises no false alarm.
+# The table of verdicts has both for the other tools. The time of the next run lay inside its
+# interval in :measured:`next_time` of cases. In this build, a matrix product was
 # :measured:`as_itself than itself`. All this holds for minutes, on one machine. If a decision
 # depends on a number, measure it again on another day.
 #

@@ -213,7 +213,8 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 # %%
 # The figure has a column for each process, with its rounds as dots. The square is their median,
 # with the interval that the process would report if it were alone. The grey band is the first one's
-# interval. The median of as many new processes should lie between the dashed lines:
+# interval. In 95 cases of a hundred, the median of as many new processes should lie between the
+# dashed lines:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures

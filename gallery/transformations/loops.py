@@ -49,8 +49,9 @@ for name, way in ways.items():
     print(f"{name:16} off by {abs(way()[0] - angle).max():.1e}")
 
 # %%
-# :func:`~jax.lax.scan` can do more than the others: it collects in an array whatever a step returns
-# besides the state. Here it collects the angles of five pendulums, for twelve units of time:
+# :func:`~jax.lax.scan` can do more than JAX's other loops: it collects in an array whatever a step
+# returns besides the state. Here it collects the angles of five pendulums, for twelve units of
+# time:
 import matplotlib.pyplot as plt
 
 
@@ -108,7 +109,7 @@ except jax.errors.TracerBoolConversionError as error:
 #
 # The state keeps its shapes and types
 # ------------------------------------
-# Since a body is traced once, for all steps, it has to return a state like the one it takes: with
+# Since one trace of the body serves all steps, it has to return a state like the one it takes: with
 # `the same structure, shapes and types
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__. Here, two angles begin as
 # whole numbers, and have one speed between them:
@@ -277,8 +278,8 @@ for name in (PYTHON, SCAN):
         print(f"{name:11} {steps:5,} steps: {flops:6,.0f} flops")
 
 # %%
-# So a scan stays a small computation, while an unrolled loop grows until it is handed over. And the
-# kernels? XLA merges operations into *fusions*, each of which
+# So to a CPU, this scan is a small computation at any length, while the unrolled loop grows until
+# it is handed over. What about the kernels? XLA merges operations into *fusions*, each of which
 # :doc:`becomes a kernel </tutorials/transformations/jit>` to start. In a loop, the same kernels are
 # started in each round. On a CPU, XLA can compile the whole loop, its counter included, into a
 # single kernel, if
@@ -291,27 +292,8 @@ for name, way in experiments.compiled(experiments.WAYS, 100).items():
 
 # %%
 # So the unrolled program starts many kernels and counts nothing, while a scan may count within a
-# single one. A scan with ten steps in its body counts ten times less often. At a hundred steps, it
-# was
-# :measured:`some_unrolled than a plain scan`.
-#
-# Steps that can be grouped need no loop
-# --------------------------------------
-# A step of a pendulum needs the state that the last one left. A product of many numbers needn't be
-# taken in order, because the product of the second half doesn't depend on that of the first. If a
-# function is *associative* (multiplication and addition are, apart from rounding),
-# :func:`jax.lax.associative_scan` applies it to whole arrays: to all pairs of neighbours, then to
-# pairs of pairs, and so on. How many multiplications of whole arrays does a running product take?
-running_product = partial(jax.lax.associative_scan, jnp.multiply)
-print(running_product(jnp.arange(1.0, 7.0)))
-for length in (8, 64, 512):
-    count = operations(running_product, jnp.ones(length)).count("mul")
-    print(f"{length:3} numbers: {count} multiplications of arrays")
-
-# %%
-# Their number grows only with how often the length can be halved. But together, they multiply up to
-# twice as many numbers as a loop would, and the arrays have to be sliced and put together again. So
-# they may pay for long arrays, on a device that works on many numbers at once.
+# single one. A scan with ten steps in its body counts only a tenth as often. At a hundred steps, it
+# was :measured:`some_unrolled than a plain scan`.
 #
 # The same loop under other releases
 # ----------------------------------
@@ -389,7 +371,10 @@ backwards_at_most = results.speedup(
 unrolled_gradient = gradients.speedup(
     experiments.GRADIENT_PYTHON, over=experiments.GRADIENT_SCAN
 )
-first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
+first_gradient, first_gradient_scan = (
+    gradients.only(way).first_call
+    for way in (experiments.GRADIENT_PYTHON, experiments.GRADIENT_SCAN)
+)
 
 # %%
 # For a scan of a hundred steps, the gradient was :measured:`backwards than the scan alone`. But
@@ -399,9 +384,9 @@ first_gradient = gradients.only(experiments.GRADIENT_PYTHON).first_call
 #
 # With Python's loop, the gradient of a hundred steps was
 # :measured:`unrolled_gradient than with a scan`. Here, too, the unrolled program may be large
-# enough to be handed over. And its first call took :measured:`first_gradient`, because the compiler
-# has both directions to look through. So before you unroll a loop that you differentiate, compare
-# first calls, too.
+# enough to be handed over. Its first call took :measured:`first_gradient`, and that of the scan's
+# gradient :measured:`first_gradient_scan`. So before you unroll a loop that you differentiate,
+# compare first calls, too.
 
 
 # %%
@@ -472,6 +457,24 @@ mapping_pays
 # expect, and only then cut them into batches. The examples of a batch are then done at about the
 # same time.
 #
+# Steps that can be grouped need no loop
+# --------------------------------------
+# A step of a pendulum needs the state that the last one left. A product of many numbers needn't be
+# taken in order, because the product of the second half doesn't depend on that of the first. If a
+# function is *associative* (multiplication and addition are, apart from rounding),
+# :func:`jax.lax.associative_scan` applies it to whole arrays: to all pairs of neighbours, then to
+# pairs of pairs, and so on. How many multiplications of whole arrays does a running product take?
+running_product = partial(jax.lax.associative_scan, jnp.multiply)
+print(running_product(jnp.arange(1.0, 7.0)))
+for length in (8, 64, 512):
+    count = operations(running_product, jnp.ones(length)).count("mul")
+    print(f"{length:3} numbers: {count} multiplications of arrays")
+
+# %%
+# Their number grows only with how often the length can be halved. But together, they multiply up to
+# twice as many numbers as a loop would, and the arrays have to be sliced and put together again. So
+# they may pay for long arrays, on a device that works on many numbers at once.
+#
 # Takeaway
 # --------
 first_python = hundred.only(PYTHON).first_call
@@ -489,11 +492,13 @@ in_batches = mapped_results.speedup(
 # %%
 # The first call of a hundred steps took :measured:`first_python` with Python's loop and
 # :measured:`first_scan` with a scan. In later calls, the unrolled steps were
-# :measured:`unrolled than the scan`. So start with ``scan``, which compiles one step, has a
-# gradient and collects results, and measure before you unroll. Take ``while_loop`` if only the
-# values say when to stop, and a Python loop for a handful of steps that differ. Under ``vmap``,
-# both branches of a ``cond`` run if its condition is mapped, and a loop waits for the last of its
-# examples: with one that takes far longer than the others, ``vmap`` was
+# :measured:`unrolled than the scan`. So start with ``scan``, which compiles its body once, can be
+# differentiated and collects results, and measure before you unroll. Take ``while_loop`` if only
+# the values say when to stop, but :func:`jax.grad` can't go through it. A Python loop suits a
+# handful of steps that differ.
+#
+# Under ``vmap``, both branches of a ``cond`` run if its condition is mapped, and a loop waits for
+# the last of its examples: with one that takes far longer than the others, ``vmap`` was
 # :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:

@@ -5,8 +5,8 @@ Which arguments must be static?
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
 which branch is taken, how large an array is. If Python code depends on such an argument, Python has
 to know it while JAX traces the function. This page shows the errors that tell you so, and then your
-choice: make the argument static and pay with compilations, or make it part of the program. A program
-can count and branch by itself, but it has to know the size of every array.
+choice: make the argument static and pay with compilations, or leave it traced, and let the program
+itself count and branch. It only has to know the size of every array.
 """
 
 

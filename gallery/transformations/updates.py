@@ -6,9 +6,9 @@ A JAX array can't be changed, so ``x.at[1].set(7)`` makes a new one. For one ele
 million, that sounds wasteful. JAX's documentation reassures you: inside a compiled function, such
 updates `are guaranteed to be applied in-place
 <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. What is that guarantee
-worth? This page finds out which updates copy the array, and which don't. Then it changes many
-elements at once: by adding at repeated indices, by summing groups, and by sorting, beside NumPy and
-PyTorch.
+worth? This page finds out which updates copy the array, and which don't. Then it turns to many
+elements at once: adding at repeated indices, sums by group, and sorts, with NumPy and PyTorch for
+comparison.
 """
 
 # %%
@@ -148,8 +148,8 @@ holding_two = (
 )
 
 # %%
-# A loop that needs twice the bytes of ``x`` holds two arrays. If it copies between them in each
-# step, its time will show it, and the guarantee has failed. Of the three loops, these hold two:
+# A loop that needs twice the bytes of ``x`` holds two arrays. Whether it also copies between them
+# in each step, only its time can show. Of the three loops, these hold two:
 # :measured:`holding_two`. ``swap_in_turn`` shows why a compiler might want a second array. Its
 # first update makes a new array, but the second needs ``x[i]`` from the *old* one. Keeping that one
 # number would be enough, but a compiler that doesn't see this keeps all of the old array.
@@ -205,8 +205,7 @@ slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 # the newest release, it needs :measured:`newest_time`. Users of 0.11.1 found that `each step
 # rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__. Their programs still gave
 # the right results, and the copying took place inside a kernel, where no plan of the memory lists
-# it. So only their speed gave it away. (A change that is too small for a copy of the whole array in
-# each step has another cause.)
+# it. So only their speed gave it away.
 #
 # Add at the same place twice
 # ---------------------------
@@ -308,7 +307,7 @@ gather_pays
 # With ten groups, indexing was :measured:`gather_ten than the product`, and with a thousand
 # :measured:`by_gather than the product`. A product touches each entry of a matrix that has a row
 # for each value and a column for each group. Neither a gather nor a scatter has such a matrix, so
-# use a product only on a device that multiplies far faster than it indexes.
+# consider a product only where multiplying is far cheaper than indexing, and measure it there.
 #
 # Sorts and running sums depend on the library
 # --------------------------------------------
@@ -371,11 +370,11 @@ furthest = max(apart, key=apart.get)
 # JAX and NumPy were furthest apart in :measured:`furthest`. JAX's sort was
 # :measured:`sort_in_jax than NumPy's`. By default, JAX's sorts are
 # `stable <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers
-# keep their order. In a sort, nobody can see that, and NumPy's doesn't promise it. For ``argsort``,
-# which returns indices, we asked the other two to do the same, for which NumPy may have to take a
-# slower algorithm. (PyTorch's ``sort`` returns the indices in any case, and so has more to do than
-# the others'.) Before you sort in JAX, ask whether you have to: sums by group don't need sorted
-# values, and :func:`jax.lax.top_k` finds the few largest.
+# keep their order. In sorted numbers, that hardly ever shows, and NumPy's default doesn't promise
+# it. For ``argsort``, which returns indices, we asked the other two to do the same, for which NumPy
+# may have to take a slower algorithm. (PyTorch's ``sort`` returns the indices in any case, and so
+# has more to do than the others'.) Before you sort in JAX, ask whether you have to: sums by group
+# don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
 #
 # Takeaway
 # --------

@@ -701,11 +701,12 @@ def sent_bytes(answer: Any) -> str:
         mistakes = {
             numbers: "these are numbers. Each of them takes four bytes",
             4 * numbers * devices: "this is what all devices send together",
-            4 * 48: "this is the size of the result. What does each device send for it?",
-            4 * numbers / 2: "an all-reduce adds up, and then tells everybody",
             4 * numbers / devices: "each device has only a part of what is added up",
+            4 * 48: "this is the size of the result, and not what each device sends",
             4 * numbers * devices / (devices - 1): "a device needn't send itself its own part",
         }
+        if kind == "all-reduce":
+            mistakes[4 * numbers / 2] = "everybody needs the sum, after it has been added up"
         for mistake, explanation in mistakes.items():
             if _close(found, mistake):
                 raise WrongError(f"for one {kind} among {devices}, {explanation}.")

@@ -352,8 +352,8 @@ _GRADERS: dict[str, answers.Grader] = {
         768,
         "The gradients have as many numbers as the two matrices. How many have the predictions?",
         mistakes={
-            3072: "with 16 devices, both ways send more, by the same factor.",
-            192: "with 16 devices, both ways send more, by the same factor.",
+            3072: "the number of devices changes both amounts by the same factor.",
+            192: "the number of devices changes both amounts by the same factor.",
             384: "there are two matrices, and each has a gradient.",
         },
     ),
