@@ -42,8 +42,8 @@ class Ceilings:
     transfer_bytes_per_s
         Bandwidth from NumPy's memory to the device's, if measured.
     handed_over_s
-        Median seconds of a call that computes little in another thread, if measured: see
-        `HANDED_OVER_FLOPS`.
+        Median seconds of a call that computes little in another thread, as XLA runs programs of a
+        thousand operations or more on a CPU, if measured.
     sines_per_s
         Sines of float32 numbers per second, if measured: those of JAX, because the code for sines comes
         with the library, and what it takes is no limit of the device.
