@@ -66,7 +66,7 @@ def _checks() -> Iterator[tuple[str, str, str]]:
         )
     alarms = false_alarms(audit.recorded(), audit.JAXCAP, audit.QUIET)
     audited = f"a call compared with itself {alarms.total} times: {alarms.hits} false alarms"
-    yield "measuring", "How the numbers come about", audited if alarms.total else ""
+    yield "measuring", "How we measure", audited if alarms.total else ""
 
 
 def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
