@@ -299,7 +299,7 @@ def draw_map(axes, slopes, offsets, levels):
     lines = axes.contour(
         slopes, offsets, surface, levels, colors=figures.GRID, linewidths=0.8
     )
-    axes.clabel(lines, fmt="%.3g", fontsize=10, colors=figures.INK)
+    axes.clabel(lines, fmt="%.3g", fontsize=10.5, colors=figures.INK)
     sizes = dict(zip(paths, (11, 7, 3)))
     for name, colour in figures.palette(paths).items():
         slope, offset = np.array(paths[name]).T

@@ -194,7 +194,7 @@ axes.set(xscale="log", yscale="log")
 axes.set_xlabel("gradient at the end, in 64 bits\n(zero at an optimum)")
 axes.set_ylabel("distance from the closed form\n(lower is better)")
 figures.headline(figure, finding, "Searches by what they reported", finding)
-_ = figure.legend(loc="outside lower center", ncols=3)
+_ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # Don't wait for a repair: JAX `no longer aims to have optimisers of its own

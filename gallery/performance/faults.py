@@ -198,7 +198,7 @@ finding = f"Without stalls, the limit takes {of_limit / of_all:.0%} of a step"
 figures.headline(figure, finding, "Ten steps as recorded, stalls included")
 axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in timelines])
 axes.invert_yaxis()
-_ = figure.legend(loc="outside lower center", ncols=4)
+_ = figure.legend(loc="outside lower center", ncols=3)
 
 # sphinx_gallery_thumbnail_number = 1
 

@@ -156,7 +156,7 @@ for axes, (tool, given) in zip(panels, answers.items()):
     runs = list(reliability.waves(audit, tool, QUIET))
     axes.vlines(runs, [i.low for i in given], [i.high for i in given])
     axes.plot(runs, [i.value for i in given], "o", markersize=4)
-    axes.set_title(tool, fontsize=10)
+    axes.set_title(tool, fontsize=10.5)
 figures.headline(figure, finding)
 figure.supxlabel("run")
 _ = panels[0].set_ylabel("speed-up of the wave")

@@ -153,7 +153,7 @@ axes.invert_yaxis()
 axes.set(xlabel="seconds since the start (lower is better)")
 finding = f"To the first result: {', '.join(wholes)}"
 figures.headline(figure, finding, "Medians by stage, a dot for each process")
-_ = figure.legend(loc="outside lower center", ncols=4)
+_ = figure.legend(loc="outside lower center", ncols=3)
 
 # sphinx_gallery_thumbnail_number = 1
 

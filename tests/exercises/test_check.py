@@ -811,7 +811,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("12.3", partial(sent, bytes_each=1), "these are numbers"),
     ("12.3", lambda messages, n: n * sent(messages, n), "all devices send together"),
     ("12.3", lambda messages, n: sent(messages, n, gathers_as="all-reduce"), "aren't right"),
-    ("12.3", lambda messages, n: sent(messages, n, reduces_as="all-gather"), "everybody needs the sum"),
+    (
+        "12.3",
+        lambda messages, n: sent(messages, n, reduces_as="all-gather"),
+        "everybody needs the sum",
+    ),
     ("12.3", lambda messages, n: sent(messages, n, scatters_as="all-gather"), "only a part of"),
     ("12.3", lambda messages, n: sent(messages, n) * n / (n - 1), "send itself its own part"),
     ("12.3", lambda messages, n: sent(messages[:1], n), "several don't add up"),

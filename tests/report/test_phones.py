@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import pytest
 from fakes import make_pair
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from jaxcap.report import figures
 
@@ -68,3 +69,22 @@ def test_name_of_an_axis_stays_inside() -> None:
     axes.set_xlabel("time of a call until its result is there")
     drawn(figure)
     assert axes.xaxis.label.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_long_name_of_an_axis_takes_several_lines() -> None:
+    figure, axes = plt.subplots(figsize=(6.0, 3.0))
+    axes.set_xlabel("a name of the axis that is about as long as the whole figure is wide")
+    drawn(figure)
+    box = axes.xaxis.label.get_window_extent()
+    assert "\n" in axes.get_xlabel()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+
+
+def test_title_of_narrow_axes_stays_inside() -> None:
+    figure, axes = plt.subplots(figsize=(6.0, 3.0))
+    axes.set_yticks([0, 1], ["a row with quite a long name", "another"])
+    axes.set_title("A processor's name, recorded")
+    drawn(figure)
+    (title,) = (t for t in axes.get_children() if isinstance(t, Text) and "name" in t.get_text())
+    assert title.get_window_extent().x1 <= figure.bbox.x1

@@ -133,7 +133,7 @@ def test_phones_get_plots_of_their_own_in_both_themes(html: Path, read: Read, na
     pictures = read(f"tutorials/{name}").select("picture")
     assert pictures
     for picture in pictures:
-        narrow, plot = picture.select_one("source"), picture.select_one("img")
+        narrow, plot = picture.find_all(recursive=False)
         dark = "_dark" * ("only-dark" in plot["class"])
         stem = Path(plot["src"]).stem.removesuffix(dark)
         assert Path(narrow["srcset"]).stem == f"{stem}_phone{dark}"

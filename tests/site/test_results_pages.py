@@ -51,7 +51,7 @@ def test_experiments_without_results_say_so(read_small: Read) -> None:
 
 
 def test_roofline_names_what_limits_each_kernel(read_small: Read) -> None:
-    counts, shares = read_small("results/roofline").select("table")
+    counts, shares = read_small("results/roofline").select(".jaxcap-table table")
     rows = [[cell.get_text() for cell in row.select("th, td")] for row in counts.select("tbody tr")]
     assert sum(int(number) for _, number in rows) == len(shares.select("tbody tr"))
     assert {row.select("td")[-1].get_text() for row in shares.select("tbody tr")} == {

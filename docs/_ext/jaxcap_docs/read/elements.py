@@ -67,6 +67,9 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
         if narrow.exists():
             uri = narrow.relative_to(app.srcdir).as_posix()
             app.env.images.add_file(app.env.docname, uri)
+            image["classes"].append(
+                "no-scaled-link"
+            )  # in between, browsers wouldn't look behind it
             parent[at] = ForTheme("", ForPhones(uri=uri, candidates={"*": uri}), image)
         elif (
             "only-light" in image["classes"] and int(image["width"].removesuffix("px")) > WIDEST_PX

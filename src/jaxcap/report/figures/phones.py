@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -27,43 +28,49 @@ def fit_phone(figure: Figure) -> None:
     figure
         Drawn by `jaxcap.report.figures` or in its style, and wider. It is changed.
     """
-    added = sum(_wrap_title(title, inches) for title, inches in _titles(figure))
+    added = sum(_wrap(text, inches) for text, inches in _titles(figure))
     figure.set_size_inches(PHONE_WIDTH, figure.get_figheight() + added)
     figure.draw_without_rendering()  # lays it out
     for axes in figure.axes:
         _keep_inside(axes.xaxis.label, figure)
+        for title in _titles_of(axes):
+            _keep_inside(title, figure)
         _thin_out(axes.xaxis)
         if is_fitted(axes):
             fit_texts(axes)
 
 
 def _titles(figure: Figure) -> Iterator[tuple[Text, float]]:
-    """Yield each title, with the inches that it may take."""
+    """Yield each title and each name of a horizontal axis, with the inches that it may take."""
     for part in (figure, *figure.subfigs):
         yield from ((text, PHONE_WIDTH) for text in part.texts if _says(text, part.get_suptitle()))
     for axes in figure.axes:
         place = axes.get_subplotspec()
         inches = 0.85 * PHONE_WIDTH / (place.get_gridspec().ncols if place else 1)
-        for child in axes.get_children():
-            if isinstance(child, Text) and _says(child, axes.get_title(loc="left")):
-                yield child, inches
+        yield from ((text, inches) for text in (*_titles_of(axes), axes.xaxis.label))
+
+
+def _titles_of(axes: Axes) -> Iterator[Text]:
+    for child in axes.get_children():
+        if isinstance(child, Text) and _says(child, axes.get_title(loc="left")):
+            yield child
 
 
 def _says(text: Text, words: str) -> bool:
     return text.get_text() == words != ""
 
 
-def _wrap_title(title: Text, inches: float) -> float:
-    """Break a title into lines, and return the height of those that it has more than before."""
-    size = float(title.get_fontsize())
-    before = title.get_text()
-    title.set_text(break_lines(before.replace("\n", " "), inches, size))
-    added = title.get_text().count("\n") - before.count("\n")
+def _wrap(text: Text, inches: float) -> float:
+    """Break text into lines, and return the height of those that it has more than before."""
+    size = float(text.get_fontsize())
+    before = text.get_text()
+    text.set_text(break_lines(before.replace("\n", " "), inches, size))
+    added = text.get_text().count("\n") - before.count("\n")
     return max(added, 0) * LINE_HEIGHT * size / 72
 
 
 def _keep_inside(label: Text, figure: Figure) -> None:
-    """End the name of an axis where the axis ends, if it would leave the figure otherwise."""
+    """End a text where its axis ends, if it would leave the figure otherwise."""
     if label.get_window_extent().x1 > figure.bbox.x1:
         label.set_x(1.0)
         label.set_horizontalalignment("right")
