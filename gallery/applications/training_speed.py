@@ -153,9 +153,9 @@ winograd_pays
 # can't tell which of them did it. (The last two ideas change several things, too. The next page
 # takes them apart as far as they lie in different layers.)
 #
-# On a CPU, the only kind of device that we have run this page on so far, it measures something
-# small, so that it builds sooner: few images in a batch, a scan of only a few steps, and PyTorch
-# without ``torch.compile``, whose first call takes long. A longer run, with the command
+# We have run this page on CPUs only so far, and there it measures something small, so that it
+# builds sooner: few images in a batch, a scan of only a few steps, and PyTorch without
+# ``torch.compile``, whose first call takes long. A longer run, with the command
 # ``nox -s bench -- mnist``, has larger batches and the compiled PyTorch as well.
 #
 # How much of the machine is that?
