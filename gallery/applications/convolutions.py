@@ -66,8 +66,8 @@ for name, colour in figures.palette(by_layer_ms).items():
     before_ms += add_ms
 axes.invert_yaxis()
 axes.set_xlabel(f"ms for a batch of {batch} images (lower is better)")
-axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
 figures.headline(figure, finding, "Layers, forward and backward")
+_ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # And here are the two directions of each layer:

@@ -15,6 +15,7 @@ from jaxcap.report.figures.labels import LINE_HEIGHT, break_lines, fit_texts, is
 #: Inches of a figure whose letters can be read on a phone that shows all of it.
 PHONE_WIDTH = 4.6
 _LEAST_GAP_PX = 4.0
+_OTHER_FONT_PX = 10.0  # by which a text may be wider in a browser's font
 
 
 def fit_phone(figure: Figure) -> None:
@@ -71,7 +72,7 @@ def _wrap(text: Text, inches: float) -> float:
 
 def _keep_inside(label: Text, figure: Figure) -> None:
     """End a text where its axis ends, if it would leave the figure otherwise."""
-    if label.get_window_extent().x1 > figure.bbox.x1:
+    if label.get_window_extent().x1 > figure.bbox.x1 - _OTHER_FONT_PX:
         label.set_x(1.0)
         label.set_horizontalalignment("right")
 
