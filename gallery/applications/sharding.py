@@ -5,98 +5,16 @@ How much do devices have to send?
 Here are two ways for devices to share a training step: each takes a part of the batch, or each
 takes a part of the hidden units. Either way, they have to send each other numbers, and wait for
 them. Which way sends more? Make a guess. We work out the answer on paper, and then read it off the
-compiled program. On the way, you will see how JAX's types keep track of what is split. At the end,
-we time the messages.
+compiled program. After that, JAX's types keep track of what is split, and we split the weights
+themselves. At the end, we time the messages.
 """
 
 # %%
-# A type can say where an array is split
-# --------------------------------------
-# On :doc:`the page before </tutorials/applications/scaling_out>`, XLA decided how results were
-# split. If an axis of the mesh is ``Explicit``, JAX decides that itself while it traces, and
-# `writes it into the type <https://docs.jax.dev/en/latest/201/sharding.html>`__ of each array. To
-# look at types, you don't need any devices, because an ``AbstractMesh`` can stand in for them:
-import jax
-import jax.numpy as jnp
-from jax.sharding import AbstractMesh, AxisType
-
-mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
-
-
-def described(shape, *split):
-    """Describe an array, and along which of its axes it is split."""
-    sharding = jax.NamedSharding(mesh, jax.P(*split))
-    return jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)
-
-
-# %%
-# In a type, ``512@devices`` is an axis of 512 that is split over the axis ``devices`` of the mesh.
-# Here are a batch whose examples are split among eight devices, and a matrix of which each device
-# has a copy. How will their product be split?
-from textwrap import fill
-
-
-def show_type(function, *args):
-    try:
-        print(jax.typeof(jax.eval_shape(function, *args)))
-    except Exception as error:  # noqa: BLE001 (its type isn't public)
-        print(fill(f"{type(error).__name__}: {error}", 70))
-
-
-batch = described((512, 64), "devices")
-matrix = described((64, 256))
-print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
-show_type(jnp.matmul, batch, matrix)
-
-# %%
-# By its examples, too: each device multiplies its own, and nothing has to be sent. With real
-# devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose?
-print(jax.make_mesh((1,), ("devices",)).axis_types)
-
-# %%
-# ``Explicit`` has been `its default since JAX 0.9
-# <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, and ``Auto``
-# was before. So arrays that you put on such a mesh have types like these.
-#
-# Where splits clash, JAX asks
-# ----------------------------
-# Now add two arrays that are split along different axes. And multiply two matrices that are split
-# along the axis over which their product sums:
-by_column = described((512, 64), None, "devices")
-hidden = described((512, 256), None, "devices")
-by_row = described((256, 64), "devices")
-show_type(jnp.add, batch, by_column)
-show_type(jnp.matmul, hidden, by_row)
-
-# %%
-# In ``Auto`` mode, both would compile, and XLA would choose the messages. In ``Explicit`` mode, the
-# choice is yours. The sum would be split along both axes, which the same eight devices can't do, so
-# one of the arrays has to move: :func:`jax.reshard` says which. For the product, each device can
-# compute a part of every sum. Who should get the whole sums? That is for ``out_sharding`` to say.
-# The third line below sums over a split axis. Will that raise an error, too?
-everybody = jax.NamedSharding(mesh, jax.P())
-show_type(
-    lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
-)
-show_type(
-    lambda x, y: jnp.matmul(x, y, out_sharding=everybody), hidden, by_row
-)
-show_type(lambda x: x.sum(axis=0), batch)
-
-# %%
-# JAX asks where no answer is obvious, and a line of your program then says what you have chosen.
-# For a sum over a split axis,
-# `JAX has a rule <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
-# every device gets the result, though that takes a message as well. So these types show where
-# arrays are split, but not how much is sent. (You can also put the sum off: a type can say that
-# each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
-# added up later.)
-#
 # One step, split in two ways
 # ---------------------------
 # Our network has two layers. It has as many outputs as inputs, which is its width, and four times
 # as many hidden units. Only one expression in it knows of devices: ``out_sharding`` asks for
-# predictions that are split as their targets are.
+# predictions that are split as their targets are. (Why it has to ask, you will see below.)
 from jaxcap.kernels import sharded_step
 from jaxcap.report.source import Source
 
@@ -209,6 +127,88 @@ figures.label_ends(axes)
 # A deeper network repeats this for each pair of layers. If its units are split, it then has
 # something more to send in the backward pass, because the gradient with respect to a pair's inputs
 # `has to be added up as well <https://arxiv.org/abs/1909.08053>`__.
+#
+# A type can say where an array is split
+# --------------------------------------
+# On :doc:`the page before </tutorials/applications/scaling_out>`, XLA decided how results were
+# split. If an axis of the mesh is ``Explicit``, JAX decides that itself while it traces, and
+# `writes it into the type <https://docs.jax.dev/en/latest/201/sharding.html>`__ of each array. To
+# look at types, you don't need any devices, because an ``AbstractMesh`` can stand in for them:
+import jax
+import jax.numpy as jnp
+from jax.sharding import AbstractMesh, AxisType
+
+mesh = AbstractMesh((8,), ("devices",), (AxisType.Explicit,))
+
+
+def described(shape, *split):
+    """Describe an array, and along which of its axes it is split."""
+    sharding = jax.NamedSharding(mesh, jax.P(*split))
+    return jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)
+
+
+# %%
+# In a type, ``512@devices`` is an axis of 512 that is split over the axis ``devices`` of the mesh.
+# Here are a batch whose examples are split among eight devices, and a matrix of which each device
+# has a copy. How will their product be split?
+from textwrap import fill
+
+
+def show_type(function, *args):
+    try:
+        print(jax.typeof(jax.eval_shape(function, *args)))
+    except Exception as error:  # noqa: BLE001 (its type isn't public)
+        print(fill(f"{type(error).__name__}: {error}", 70))
+
+
+batch = described((512, 64), "devices")
+matrix = described((64, 256))
+print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
+show_type(jnp.matmul, batch, matrix)
+
+# %%
+# By its examples, too: each device multiplies its own, and nothing has to be sent. With real
+# devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose?
+print(jax.make_mesh((1,), ("devices",)).axis_types)
+
+# %%
+# ``Explicit`` has been `its default since JAX 0.9
+# <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, and ``Auto``
+# was before. So arrays that you put on such a mesh have types like these.
+#
+# Where splits clash, JAX asks
+# ----------------------------
+# Now add two arrays that are split along different axes. And multiply two matrices that are split
+# along the axis over which their product sums:
+by_column = described((512, 64), None, "devices")
+hidden = described((512, 256), None, "devices")
+by_row = described((256, 64), "devices")
+show_type(jnp.add, batch, by_column)
+show_type(jnp.matmul, hidden, by_row)
+
+# %%
+# In ``Auto`` mode, both would compile, and XLA would choose the messages. In ``Explicit`` mode, the
+# choice is yours. The sum would be split along both axes, which the same eight devices can't do, so
+# one of the arrays has to move: :func:`jax.reshard` says which. For the product, each device can
+# compute a part of every sum. Who should get the whole sums? That is for ``out_sharding`` to say.
+# The third line below sums over a split axis. Will that raise an error, too?
+everybody = jax.NamedSharding(mesh, jax.P())
+show_type(
+    lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
+)
+show_type(
+    lambda x, y: jnp.matmul(x, y, out_sharding=everybody), hidden, by_row
+)
+show_type(lambda x: x.sum(axis=0), batch)
+
+# %%
+# JAX asks where no answer is obvious, and a line of your program then says what you have chosen.
+# For a sum over a split axis,
+# `JAX has a rule <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
+# every device gets the result, though that takes a message as well. So these types show where
+# arrays are split, but not how much is sent. (You can also put the sum off: a type can say that
+# each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
+# added up later.)
 #
 # Split the weights, too
 # ----------------------

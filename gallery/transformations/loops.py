@@ -5,8 +5,7 @@ What does a loop cost?
 While JAX traces a function, a loop in Python runs as always, and its body is recorded once for each
 step. JAX has `loops of its own <https://docs.jax.dev/en/latest/201/control-flow.html>`__, which
 stay loops in the program: ``fori_loop``, ``scan`` and ``while_loop``. What does each of them cost,
-once to compile and then in every call? Which of them can you differentiate? And what becomes of a
-loop, or of a branch, under ``vmap``?
+once to compile and then in every call? And which of them can you differentiate?
 """
 
 # %%
@@ -387,75 +386,6 @@ first_gradient, first_gradient_scan = (
 # enough to be handed over. Its first call took :measured:`first_gradient`, and that of the scan's
 # gradient :measured:`first_gradient_scan`. So before you unroll a loop that you differentiate,
 # compare first calls, too.
-
-
-# %%
-# With a mapped condition, both branches run
-# ------------------------------------------
-# :func:`jax.lax.cond` runs one of two functions. :doc:`vmap </tutorials/transformations/vmap>`
-# turns a function of one example into one of a batch, whose examples may disagree about the branch:
-def branch(x):
-    return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
-
-
-for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
-    print(fill(" ".join(operations(of, x)), 70))
-
-# %%
-# The ``cond`` is gone, because its condition differs from example to example. (The ``select_n``
-# before each branch is for gradients: it stops them from flowing back into the examples that didn't
-# choose that branch.) A batch
-# `computes both branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all
-# examples, and then selects. However rarely an expensive branch is chosen, every example pays for
-# it.
-#
-# A mapped loop waits for the last example
-# ----------------------------------------
-# Let a hundred pendulums go, and count the steps that each of them takes to reach the bottom:
-Source(pendulum.steps_to_bottom)
-
-# %%
-# In the program of the mapped loop, an ``or`` over the batch decides whether to go on. For each
-# part of the state, a ``select`` keeps the values of the pendulums that have arrived:
-mapped = jax.jit(jax.vmap(pendulum.steps_to_bottom))
-program = mapped.lower(jnp.ones(100)).as_text()
-for operation in ("or", "select"):
-    print(program.count(f"stablehlo.{operation} "), operation)
-
-# %%
-# Take two sets of a hundred pendulums. In the first, all start at similar angles. In the second,
-# the last one starts almost upright, where it falls slowly at first:
-from jaxcap.experiments.loops import ALIKE, MAP, ONE_UPRIGHT, VMAP
-
-for starts in (ALIKE, ONE_UPRIGHT):
-    needed = np.asarray(mapped(experiments.angles(starts)))
-    print(f"{starts:12} at most {needed.max()} steps, {needed.sum()} in all")
-
-# %%
-# :func:`jax.lax.map` takes one pendulum after another, so the second set is hardly more work for
-# ``lax.map``. Under ``vmap``, all pendulums wait for the last. But a step of a hundred at once may
-# cost far less than a hundred steps of one. Which of the two will be ahead, in either set? And what
-# about ``lax.map`` in batches of ten, of which only one has to wait for the slowest pendulum?
-mapped_results = experiments.MAPPED.run(budget_s=0.05)
-mapped_results
-
-# %%
-mapping_pays = claim(
-    "vmap counts a hundred pendulums faster than lax.map, though one of them "
-    "takes several times as many steps as the others",
-    mapped_results,
-    speedup_of(VMAP, over=MAP, starts=ONE_UPRIGHT),
-)
-mapping_pays
-
-# %%
-# With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`. With one among them
-# that takes far longer, it was :measured:`one_upright than lax.map`, and batches of ten were
-# :measured:`in_batches than lax.map`. (On a CPU, ``vmap`` also pays for its hand-over and for
-# starting kernels in each round, while ``lax.map`` may run inside the call, as a single kernel.) If
-# some of your examples take far longer than others, sort them by the number of steps that you
-# expect, and only then cut them into batches. The examples of a batch are then done at about the
-# same time.
 #
 # Steps that can be grouped need no loop
 # --------------------------------------
@@ -483,11 +413,6 @@ unrolled, some_unrolled = (
     unrolling_pays.estimate,
     some_unrolling_pays.estimate,
 )
-one_upright = mapping_pays.estimate
-all_alike = mapped_results.speedup(VMAP, over=MAP, starts=ALIKE)
-in_batches = mapped_results.speedup(
-    experiments.MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT
-)
 
 # %%
 # The first call of a hundred steps took :measured:`first_python` with Python's loop and
@@ -497,9 +422,5 @@ in_batches = mapped_results.speedup(
 # the values say when to stop, but :func:`jax.grad` can't go through it. A Python loop suits a
 # handful of steps that differ.
 #
-# Under ``vmap``, both branches of a ``cond`` run if its condition is mapped, and a loop waits for
-# the last of its examples: with one that takes far longer than the others, ``vmap`` was
-# :measured:`one_upright than lax.map`.
-#
-# Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
-# :doc:`which updates copy their array </tutorials/transformations/updates>`.
+# Next: what becomes of loops and branches
+# :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.

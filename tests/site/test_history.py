@@ -50,7 +50,11 @@ def test_entry_has_headlines_and_claims_with_their_intervals() -> None:
     assert entry.findings == (
         build_entry.HistoryRow(page=page, text=text, outcome=None, interval=interval),
         build_entry.HistoryRow(
-            page=other, text="Jit is much faster", outcome="fails", interval=interval
+            page=other,
+            text="Jit is much faster",
+            needs=claimed.statement.needs,
+            outcome="fails",
+            interval=interval,
         ),
     )
     assert build_entry.BuildEntry.model_validate_json(entry.model_dump_json()) == entry
@@ -62,7 +66,7 @@ def test_an_interval_is_shown_where_it_is_as_sure_as_the_table_says(
 ) -> None:
     interval = page_records.Interval(value=3, low=2, high=4, confidence=confidence)
     finding = build_entry.HistoryRow(page="a/b", text="Speed-up", outcome=None, interval=interval)
-    assert history._row(finding) == ("Speed-up", "3", shown, "")
+    assert history._row(finding) == ("Speed-up", "3", shown, "", "")
 
 
 def test_a_number_that_decides_a_claim_has_no_second_row() -> None:

@@ -35,6 +35,8 @@ class HistoryRow(FrozenModel):
         The tutorial that measured it.
     text
         What is measured, or what is claimed.
+    needs
+        What the ratio has to be for the claim to hold, such as ``"faster"``; None for a headline.
     outcome
         Of the claim; None for a headline.
     interval
@@ -43,6 +45,7 @@ class HistoryRow(FrozenModel):
 
     page: str
     text: str
+    needs: str | None = None
     outcome: Outcome | None
     interval: Interval | None
 
@@ -108,6 +111,12 @@ def _claims(records: dict[str, PageRecord]) -> list[HistoryRow]:
             text = f"{claim.statement.text[0].upper()}{claim.statement.text[1:]}"
             interval = Interval.of(claim.estimate)
             findings.append(
-                HistoryRow(page=page, text=text, outcome=claim.outcome, interval=interval)
+                HistoryRow(
+                    page=page,
+                    text=text,
+                    needs=claim.statement.needs,
+                    outcome=claim.outcome,
+                    interval=interval,
+                )
             )
     return findings

@@ -23,7 +23,7 @@ from PIL import Image
 
 import jaxcap
 from jaxcap.report import figures
-from jaxcap.results import ResultSet
+from jaxcap.results import Result, ResultSet
 from jaxcap.results.atomic import write_atomically
 
 MAX_MARKERS = 500  # more are smaller as a picture
@@ -70,9 +70,8 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         if _is_for_phones(width):
             figures.fit_phone(figure)
             _save_themes(figure, *map(for_phones, files.values()))
-        if raster:
-            make_small(figure, _SMALL_WIDTH, 0.7 * _SMALL_WIDTH)
-            figure.savefig(path.with_suffix(".png"), dpi=_SMALL_RESOLUTION)
+    if raster:
+        save_small(figure, path.with_suffix(".png"))
     plt.close(figure)
     return [
         {
@@ -83,6 +82,14 @@ def save(figure: Figure, path: Path, root: Path, *, raster: bool = False) -> lis
         }
         for theme, file in files.items()
     ]
+
+
+def save_small(figure: Figure, path: Path) -> None:
+    """Save a figure as PNG, small and without words, for a thumbnail, and close it."""
+    with plt.rc_context(figures.STYLE):
+        make_small(figure, _SMALL_WIDTH, 0.7 * _SMALL_WIDTH)
+        figure.savefig(path, dpi=_SMALL_RESOLUTION)
+    plt.close(figure)
 
 
 def for_phones(path: Path) -> Path:
@@ -141,7 +148,6 @@ def save_drawing(
     path: Path,
     root: Path,
     *,
-    drawn: Figure | None = None,
     among: ResultSet | None = None,
 ) -> list[dict[str, Any]]:
     """Draw results and save the figure, unless the files are there from the last time.
@@ -152,8 +158,6 @@ def save_drawing(
         How to draw, and what.
     path, root
         See `save`.
-    drawn
-        The figure, if it was drawn already. It is saved as PNG too.
     among
         Results of several machines, whose figures are to be compared.
 
@@ -162,20 +166,17 @@ def save_drawing(
     list
         See `save`.
     """
-    shown = [result.model_dump_json() for result in (*results, *(among or ()))]
-    sources = [drawing.model_dump_json(), *shown]
-    return save_unless_kept(
-        partial(drawing.draw, results, among=among), sources, path, root, drawn=drawn
-    )
+    sources = [drawing.model_dump_json(), *as_sources(results), *as_sources(among or ())]
+    return save_unless_kept(partial(drawing.draw, results, among=among), sources, path, root)
+
+
+def as_sources(results: Iterable[Result]) -> list[str]:
+    """Return results as sources of a figure."""
+    return [result.model_dump_json() for result in results]
 
 
 def save_unless_kept(
-    draw: Callable[[], Figure],
-    sources: Iterable[str],
-    path: Path,
-    root: Path,
-    *,
-    drawn: Figure | None = None,
+    draw: Callable[[], Figure], sources: Iterable[str], path: Path, root: Path
 ) -> list[dict[str, Any]]:
     """Draw and save a figure, unless its files are there and were made from the same sources.
 
@@ -187,8 +188,6 @@ def save_unless_kept(
         All that the figure depends on besides the code that draws results.
     path, root
         See `save`.
-    drawn
-        The figure, if it was drawn already. It is saved as PNG too.
 
     Returns
     -------
@@ -196,13 +195,13 @@ def save_unless_kept(
         See `save`.
     """
     made_from, sidecar = _digest(sources), path.with_suffix(".json")
-    if drawn is None and sidecar.exists():
+    if sidecar.exists():
         last = json.loads(sidecar.read_text(encoding="utf-8"))
         if last["source"] == made_from:
             images: list[dict[str, Any]] = last["images"]
             return images
     sidecar.unlink(missing_ok=True)  # from here on the images are others than it says
-    images = save(drawn or draw(), path, root, raster=drawn is not None)
+    images = save(draw(), path, root)
     write_atomically(sidecar, json.dumps({"source": made_from, "images": images}))
     return images
 

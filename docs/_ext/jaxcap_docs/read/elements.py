@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
+from inspect import getfile
 from pathlib import Path
 from urllib.parse import quote
 
@@ -234,14 +235,21 @@ def plot(
     figure
         The figure, or what draws it if its files aren't there from the last build.
     sources
-        All that decides what is drawn, besides the code that draws results.
+        All that decides what is drawn, besides the directive's module and the code that draws
+        results.
     """
     note_drawing(directive.env)
-    root = Path(directive.env.srcdir)
-    path = root / SECTION / "_plots" / f"{name}.svg"
-    path.parent.mkdir(exist_ok=True)
+    root, path = Path(directive.env.srcdir), plot_path(directive, name)
     if isinstance(figure, Figure):
         saved = image_files.save(figure, path, root)
     else:
-        saved = image_files.save_unless_kept(figure, sources, path, root)
+        code = Path(getfile(type(directive))).read_text(encoding="utf-8")
+        saved = image_files.save_unless_kept(figure, [code, *sources], path, root)
     return [nodes.image(**attributes) for attributes in saved]
+
+
+def plot_path(directive: SphinxDirective, name: str) -> Path:
+    """Return where a plot is saved that is kept for the next build."""
+    path = Path(directive.env.srcdir, SECTION, "_plots", f"{name}.svg")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path

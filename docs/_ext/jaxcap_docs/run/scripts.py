@@ -143,7 +143,7 @@ def _save(figure: Figure, path: Path, root: Path) -> str:
     on_reading = f"\n.. figure-of-results:: {len(_running.figures) - 1}\n\n"
     if is_changed:
         return _markup(image_files.save(figure, path, root, raster=True)) + on_reading
-    image_files.save_drawing(drawing, results, path, root, drawn=figure)
+    image_files.save_small(figure, path)
     return on_reading
 
 

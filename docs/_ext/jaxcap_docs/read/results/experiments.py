@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -121,7 +122,11 @@ class Experiments(SphinxDirective):
         subject, _ = self.parse_inline(_subject(experiment))
         lines = nodes.paragraph("", "", link), nodes.paragraph("", "", *subject)
         parts = _on_all_devices(name)
-        images = plot(self, f"{slug(name)}-small", _thumbnail(parts[0].results)) if parts else []
+        images = []
+        if parts:
+            results = parts[0].results
+            draw, sources = partial(_thumbnail, results), image_files.as_sources(results)
+            images = plot(self, f"{slug(name)}-small", draw, sources)
         item = nodes.list_item("", *lines, *images)
         for image in item.findall(nodes.image):
             image["alt"] = ""  # without words it says nothing that the link doesn't
@@ -168,8 +173,9 @@ class ExperimentDirective(SphinxDirective):
         plots = []
         everywhere = parts[0].results.subset(result for p in parts for result in p.results)
         for number, part in enumerate(parts):
-            figure = figures.panels(part.results, title=part.label, among=everywhere)
-            plots += plot(self, f"{slug(name)}-{number}", figure)
+            draw = partial(figures.panels, part.results, title=part.label, among=everywhere)
+            sources = [part.label, *image_files.as_sources(part.results), *image_files.as_sources(everywhere)]
+            plots += plot(self, f"{slug(name)}-{number}", draw, sources)
         content = [
             facts,
             readers_own(),

@@ -24,7 +24,7 @@ class History(SphinxDirective):
         entry = entry_of_build()
         if entry is None:
             return [note("No tutorial was run in this build.")]
-        headers = ("", "measured", "95% interval", "the claim")
+        headers = ("", "ratio", "95% interval", "has to be", "the claim")
         caption = f"This build, on {entry.machine}"
         table = Table(caption, headers, [_row(finding) for finding in _shown(entry.findings)])
         file = f'<p>The same <a download href="../{FILE}">as a file</a>.</p>'
@@ -38,12 +38,12 @@ def _shown(findings: Sequence[HistoryRow]) -> list[HistoryRow]:
 
 
 def _row(finding: HistoryRow) -> tuple[str, ...]:
-    outcome = WORDS[finding.outcome] if finding.outcome else ""
+    claim = (finding.needs or "", WORDS[finding.outcome] if finding.outcome else "")
     if finding.interval is None:
-        return finding.text, "", "", outcome
+        return finding.text, "", "", *claim
     value, low, high = (
         f"{number:.3g}"
         for number in (finding.interval.value, finding.interval.low, finding.interval.high)
     )
     is_certain = finding.interval.confidence >= CONFIDENCE
-    return finding.text, value, f"{low} to {high}" if is_certain else "", outcome
+    return finding.text, value, f"{low} to {high}" if is_certain else "", *claim

@@ -27,6 +27,7 @@ from jaxcap_docs.read.dependencies import note_drawing, note_record, note_record
 from jaxcap_docs.read.elements import (
     dropdown,
     note,
+    plot_path,
     put_under_title,
     raw_html,
     readers_own,
@@ -52,7 +53,7 @@ class FigureOfResults(SphinxDirective):
         if record is None:
             return []
         figure = record.figures[int(self.arguments[0])]
-        results, path = record.shown(figure.results), Path(self.env.srcdir, figure.path)
+        results, path = record.shown(figure.results), plot_path(self, Path(figure.path).stem)
         content: list[nodes.Node] = []
         others = matching_results(results, page_records.recordings_elsewhere())
         among = None

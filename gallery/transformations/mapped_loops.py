@@ -1,0 +1,178 @@
+"""
+What happens to a loop under vmap?
+==================================
+
+:func:`jax.vmap` turns a function of one example into a function of a batch. But what if the
+examples disagree? One of them takes the left branch and another the right, or one needs ten rounds
+of a loop and another ten thousand. A program for the whole batch can only do one thing at a time.
+This page shows what it does instead, what that costs, and when ``lax.map`` is the better choice.
+"""
+
+# %%
+# A loop of fixed length takes the batch along
+# --------------------------------------------
+# Here are the pendulum of :doc:`the page before </tutorials/transformations/loops>`, and a scan
+# that lets it swing for ten steps:
+from jaxcap.kernels import pendulum
+from jaxcap.report.source import Source
+
+Source(pendulum.step, pendulum.in_scan)
+
+# %%
+# If you map such a scan over a hundred pendulums, is the result a hundred scans, a scan of a
+# hundred times as many steps, or something else? Tracing tells, and needs no measurement:
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+def operations(function, *args):
+    """Return the operations that a function is traced to."""
+    return jax.make_jaxpr(function)(*args).eqns
+
+
+hundred = jnp.linspace(0.5, 1.5, 100), jnp.zeros(100)
+swing = partial(pendulum.in_scan, steps=10)
+for operation in operations(jax.vmap(swing), hundred):
+    carry = ", ".join(str(result.aval) for result in operation.outvars)
+    print(operation.primitive, operation.params["length"], carry)
+
+# %%
+# It is still a single scan of ten steps, and each step moves all pendulums at once. Since all of
+# them take the same number of steps, nobody has to wait. Disagreement begins where a *value*
+# decides what to do.
+#
+# With a mapped condition, both branches run
+# ------------------------------------------
+# :func:`jax.lax.cond` runs one of two functions, and its first argument decides which. What does
+# ``vmap`` make of it, if some examples need the first function and some the second?
+from textwrap import fill
+
+
+def branch(x):
+    return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
+
+
+for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
+    names = (operation.primitive.name for operation in operations(of, x))
+    print(fill(" ".join(names), 70))
+
+# %%
+# The ``cond`` is gone, because its condition differs from example to example. A batch `computes both
+# branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and
+# the last ``select_n`` picks a result for each. (The ``select_n`` before each branch is for
+# gradients: it stops them from flowing back into the examples that didn't choose that branch.)
+# However rarely an expensive branch is chosen, every example pays for it.
+#
+# If the condition isn't mapped, all examples agree, and the choice remains a choice:
+def branch_for_all(positive, x):
+    return jax.lax.cond(positive, jnp.sin, jnp.exp, x)
+
+
+agreed = jax.vmap(branch_for_all, in_axes=(None, 0))
+names = (o.primitive.name for o in operations(agreed, True, jnp.ones(100)))
+print(" ".join(names))
+
+# %%
+# A mapped loop waits for the last example
+# ----------------------------------------
+# A ``while_loop`` has a condition, too. Let a pendulum go, and count the steps that it takes to
+# reach the bottom:
+Source(pendulum.steps_to_bottom)
+
+# %%
+# Some pendulums arrive earlier than others. In the program of the mapped loop, an ``or`` over the
+# batch decides whether to go on. For each part of the state, a ``select`` keeps the values of the
+# pendulums that have arrived:
+mapped = jax.jit(jax.vmap(pendulum.steps_to_bottom))
+program = mapped.lower(jnp.ones(100)).as_text()
+for operation in ("or", "select"):
+    print(program.count(f"stablehlo.{operation} "), operation)
+
+# %%
+# So the loop ends when the last pendulum has arrived, and until then every round computes a step of
+# all hundred. How much of that is wasted depends on how alike the examples are. Take two sets of a
+# hundred pendulums. In the first, all start at similar angles. In the second, the last one starts
+# almost upright, where it falls slowly at first:
+import matplotlib.pyplot as plt
+import numpy as np
+
+from jaxcap.experiments import loops as experiments
+from jaxcap.experiments.loops import ALIKE, MAP, ONE_UPRIGHT, VMAP
+from jaxcap.report import figures
+
+needed = {
+    starts: np.asarray(mapped(experiments.angles(starts)))
+    for starts in (ALIKE, ONE_UPRIGHT)
+}
+useful = {name: f"{n.sum() / n.size / n.max():.0%}" for name, n in needed.items()}
+alike_useful, upright_useful = useful[ALIKE], useful[ONE_UPRIGHT]
+
+# %%
+figure, panels = plt.subplots(1, 2, figsize=(6.5, 3.2), sharey=True)
+for axes, (starts, steps) in zip(panels, needed.items()):
+    rounds = np.full(steps.size, steps.max())
+    axes.stairs(rounds, fill=True, color=figures.GRID, label="waits")
+    axes.stairs(steps, fill=True, label="takes steps")
+    axes.set(title=starts, xlabel="pendulum")
+panels[0].set_ylabel("rounds of the loop")
+panels[0].legend(loc="upper left")
+finding = f"With one slow pendulum, {upright_useful} of the work is useful"
+_ = figures.headline(figure, finding, "A mapped loop")
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# A mapped loop computes the whole rectangle. With similar pendulums, :measured:`alike_useful` of it
+# is useful, and with the upright one :measured:`upright_useful`.
+#
+# One after the other, nobody waits
+# ---------------------------------
+# :func:`jax.lax.map` takes one pendulum after another, so each needs only its own steps, and the
+# second set is hardly more work than the first. But a step of a hundred pendulums at once may cost
+# far less than a hundred steps of one. Which of the two will be ahead, in either set? And what
+# about ``lax.map`` in batches of ten, of which only one has to wait for the slowest pendulum?
+results = experiments.MAPPED.run(budget_s=0.05)
+results
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+mapping_pays = claim(
+    "vmap counts a hundred pendulums faster than lax.map, though one of them "
+    "takes several times as many steps as the others",
+    results,
+    speedup_of(VMAP, over=MAP, starts=ONE_UPRIGHT),
+)
+mapping_pays
+
+# %%
+all_alike = results.speedup(VMAP, over=MAP, starts=ALIKE)
+one_upright = mapping_pays.estimate
+in_batches = results.speedup(
+    experiments.MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT
+)
+
+# %%
+# With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`. With one among them
+# that takes far longer, it was :measured:`one_upright than lax.map`, and batches of ten were
+# :measured:`in_batches than lax.map`. (On a CPU, ``vmap`` also pays for its hand-over and for
+# starting kernels in each round, while ``lax.map`` may run inside the call, as a single kernel.)
+#
+# If you can guess which examples will take long, sort them by that guess, and only then cut them
+# into batches. The examples of a batch are then done at about the same time.
+#
+# Takeaway
+# --------
+# Under ``vmap``, a loop of fixed length stays one loop. But where examples disagree, every one of
+# them pays for what any of them needs: both branches of a ``cond`` run, and a ``while_loop`` goes on
+# until the last example is done.
+#
+# With similar examples, ``vmap`` was :measured:`all_alike than lax.map` on this page's machine, and
+# with one that takes far longer than the others, it was :measured:`one_upright than lax.map`. So
+# keep long branches and uneven loops in mind before you map over them, and if your examples differ
+# much, measure ``lax.map``, too.
+#
+# Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
+# :doc:`which updates copy their array </tutorials/transformations/updates>`.
