@@ -58,6 +58,7 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
     names = (operation.primitive.name for operation in operations(of, x))
     print(fill(" ".join(names), 70))
 
+
 # %%
 # The ``cond`` is gone, because its condition differs from example to example. A batch `computes both
 # branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and
@@ -106,7 +107,9 @@ needed = {
     starts: np.asarray(mapped(experiments.angles(starts)))
     for starts in (ALIKE, ONE_UPRIGHT)
 }
-useful = {name: f"{n.sum() / n.size / n.max():.0%}" for name, n in needed.items()}
+useful = {
+    name: f"{n.sum() / n.size / n.max():.0%}" for name, n in needed.items()
+}
 alike_useful, upright_useful = useful[ALIKE], useful[ONE_UPRIGHT]
 
 # %%

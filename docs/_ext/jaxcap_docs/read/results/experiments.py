@@ -174,7 +174,11 @@ class ExperimentDirective(SphinxDirective):
         everywhere = parts[0].results.subset(result for p in parts for result in p.results)
         for number, part in enumerate(parts):
             draw = partial(figures.panels, part.results, title=part.label, among=everywhere)
-            sources = [part.label, *image_files.as_sources(part.results), *image_files.as_sources(everywhere)]
+            sources = [
+                part.label,
+                *image_files.as_sources(part.results),
+                *image_files.as_sources(everywhere),
+            ]
             plots += plot(self, f"{slug(name)}-{number}", draw, sources)
         content = [
             facts,
