@@ -86,6 +86,8 @@ def panels(
     pairs = zip(named, descriptions, strict=True)
     words = ". ".join(f"{name}, {text}" if name else text for name, text in pairs)
     headline(figure, findings.of_times(results, x=x), subject, words)
+    if len(parts) == 1 and rows:  # whose names take the left part of the figure
+        figure.axes[0].set_title(wrap(subject, 3.0))
     if x and len(lines) == 1:
         (part,) = lines.values()
         label_lines(figure.axes[0], series_of(part, x, [result.time for result in part]))

@@ -15,7 +15,7 @@ from jaxcap.report.figures.labels import LINE_HEIGHT, break_lines, fit_texts, is
 #: Inches of a figure whose letters can be read on a phone that shows all of it.
 PHONE_WIDTH = 4.6
 _LEAST_GAP_PX = 4.0
-_OTHER_FONT_PX = 20.0  # by which a text may be wider in a browser's font
+_OTHER_FONT_PX = 30.0  # by which a text may be wider in a browser's font
 
 
 def fit_phone(figure: Figure) -> None:
