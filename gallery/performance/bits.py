@@ -158,13 +158,12 @@ title = "Largest error, over the largest exact number"
 Table(title, ("format", *exact), rows)
 
 # %%
-# You might expect the rounded input to limit the accuracy of the result. To some degree it does: if
-# this device multiplies float32 in full, the error of the product stays far above that of float32,
-# even with a longer result. But when a million inputs are rounded, some go up and others down, and
-# in a sum most of these errors cancel. When the result is rounded, there is a single error and
-# nothing to cancel it. So compare *bfloat16* with *bfloat16 and float32*: the inputs are the same,
-# and what differs is the rounding of the result. (The sum in float16 is infinite, for the reason
-# that you saw above.)
+# Rounded inputs do limit the accuracy: if this device multiplies float32 in full, the product's
+# error stays far above float32's, even with a longer result. But they do less harm than you might
+# fear. Of a million inputs, some are rounded up and others down, and in a sum most of these errors
+# cancel. When the result is rounded, there is a single error and nothing to cancel it. So compare
+# *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the rounding
+# of the result. (The sum in float16 is infinite, for the reason that you saw above.)
 #
 # Products in float32 have `a setting <https://docs.jax.dev/en/latest/201/precision.html>`__, too,
 # which lets a device multiply with fewer bits than you asked for. Does this device do so? If not,
@@ -238,10 +237,10 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # Weights that stop moving
 # ------------------------
 # A training step changes each weight by a small part of its gradient, and you have seen what may
-# become of small changes. The usual remedy comes from a
-# `paper on mixed precision <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32,
-# and compute each gradient with a short copy of them. The function ``step`` does that if its
-# weights are longer than its input:
+# become of small changes. The usual remedy comes from a `paper on mixed precision
+# <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32, and compute each gradient
+# with a short copy of them. The function ``step`` does that if its weights have a wider format than
+# its input:
 Source(bits.network, bits.loss, bits.step)
 
 # %%
@@ -298,8 +297,8 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 
 # %%
 # Too small a scale rescues little. The largest scale here is itself beyond the range of float16, so
-# it is infinite, and what it multiplies becomes infinite or NaN. Even with a smaller one, large
-# gradients overflow. Programs that train in float16 `adjust the scale as they go
+# it is infinite, and what it multiplies becomes infinite or NaN. With a smaller one, large
+# gradients can still overflow. Programs that train in float16 `adjust the scale as they go
 # <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__: down when they meet
 # an infinity, and up again if none has come for a while. Convert the gradient to float32 *before*
 # you divide by the scale, or it will vanish after all. bfloat16 has the range of float32 and rarely

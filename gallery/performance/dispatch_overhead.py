@@ -72,8 +72,8 @@ small_is_slow
 # ``jit`` around it has nothing left to save. That changes where there is more than one operation,
 # as we will see below.
 #
-# Where the time jumps, another thread takes over
-# -----------------------------------------------
+# When does another thread take over?
+# -----------------------------------
 # Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
 # alone. Here are the rows of JAX's arrays as a figure:
 from jaxcap.report import figures
@@ -114,8 +114,8 @@ Table("A compiled dot, from call to result", headers, rows)
 # differ a little even then, since asking whether a result is ready takes time, too.) A larger
 # program is handed to another thread, which lets Python run ahead, but waking a thread takes time.
 # If this is what happened here, the times jump where the operations pass a thousand, and from there
-# on the gap between the two grows with the work. On a GPU there is no such step, because every call
-# is handed over.
+# on the two columns drift apart as the work grows. On a GPU there is no such step, because every
+# call is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
@@ -308,12 +308,11 @@ chain_compiled = chain_pays.estimate
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
 # machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX has a price of that order,
-# and a higher one if it is handed to another thread or
-# :doc:`has many arguments </tutorials/transformations/pytrees>`. So put more work into each call:
-# for a hundred small operations, one compiled call was
-# :measured:`chain_compiled than a call for each`. Wrap the function once, and convert your arrays
-# once. But don't wait for size to rescue you: with larger arrays, the price of a call matters less,
-# but whether JAX then wins depends on the computation.
+# and a higher one if it is handed to another thread or :doc:`has many arguments
+# </tutorials/transformations/pytrees>`. So put more work into each call: for a hundred small
+# operations, one compiled call was :measured:`chain_compiled than a call for each`. Wrap the
+# function once, and convert your arrays once. Don't count on size alone, though. With larger
+# arrays, the price of a call matters less, and whether JAX wins then depends on the computation.
 #
 # JAX answers the same question in `its FAQ
 # <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Has the price of a call

@@ -488,8 +488,8 @@ once = results.select(tools=experiments.ONCE)
 once
 
 # %%
-# A trace is opened, closed and written once, however many steps it has. So record several steps in
-# one.
+# Opening and closing are paid once for each trace, however many steps it has. So record several
+# steps in one.
 #
 # Takeaway
 # --------
@@ -510,9 +510,9 @@ first_call = ten.only(experiments.PLAIN).first_call
 #
 # Which tools could you leave on? That depends on how long your step takes. A step of ten points
 # that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
-# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. If a
-# step is compiled again in each call, each takes about as long as its first call did, here
-# :measured:`first_call`, and ``explain_cache_misses`` says why.
+# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. A
+# step that is compiled again in each call takes about as long every time as its first call, here
+# :measured:`first_call`, and ``explain_cache_misses`` says why it is compiled.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_faults>`. Next: :doc:`has JAX become faster
 # </tutorials/performance/releases>`?

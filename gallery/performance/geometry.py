@@ -237,12 +237,12 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# Counting each size separately, this page compiled :measured:`compared` operations. After the move,
-# :measured:`gained` of them would measurably gain, and :measured:`lost` would measurably lose.
-# Wherever one loses, the authors were right to hesitate, because the library would pay for dispatch
-# in every operation. But a single operation is the worst case for JAX, with nothing to fuse.
-# Algorithms are chains of operations, and if a whole chain is compiled, there is one call to pay
-# for.
+# Counting each size separately, the row of ``jit`` compares :measured:`compared` operations. After
+# the move, :measured:`gained` of them would be measurably faster, and :measured:`lost` measurably
+# slower. Wherever one is slower, the authors were right to hesitate, because the library would pay
+# for dispatch in every operation. But a single operation is the worst case for JAX, with nothing to
+# fuse. Algorithms are chains of operations, and if a whole chain is compiled, there is one call to
+# pay for.
 #
 # Gradients need a test of their own
 # ----------------------------------
@@ -302,12 +302,12 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Of the :measured:`compared` operations that this page compiled, :measured:`gained` would
-# measurably gain by the move, and :measured:`lost` would measurably lose. But don't judge JAX by
-# single operations if your program chains them: time the longest function that you can compile as a
-# whole, and test its gradients where your data lie. And ask for the table behind a promise. The
-# notebook gave a factor of four without one; on this page's machine, ``svd`` of two hundred rows
-# was :measured:`svd_compiled than NumPy's`.
+# Of the :measured:`compared` operations that this page compares on each library's own arrays,
+# :measured:`gained` would be measurably faster after the move, and :measured:`lost` measurably
+# slower. But don't judge JAX by single operations if your program chains them: time the longest
+# function that you can compile as a whole, and test its gradients where your data lie. And ask for
+# the table behind a promise. The notebook gave a factor of four without one; on this page's
+# machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

@@ -13,8 +13,8 @@ time?
 # Ask the compiler
 # ----------------
 # Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
-# ``tanh``, and multiplies by another matrix. (``checkpoint_name`` gives the first product a name,
-# so that a section below can ask for it.)
+# ``tanh``, multiplies by another matrix, and adds the result to the batch. (``checkpoint_name``
+# gives the first product a name, so that a section below can ask for it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -288,7 +288,8 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 # to each device's compiler, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__
 # where their savings were.
 #
-# In a ``scan``, as above, the two are in different loops, `across which compilers optimise less
+# In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,
+# and `compilers optimise less across loops
 # <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. (There you don't need the
 # barrier, and ``prevent_cse=False`` leaves it out.) Whether you write a scan or a loop, ask for the
 # temporaries before you trust a checkpoint.
@@ -365,8 +366,8 @@ print("deleted:", x.is_deleted())
 # 2. Or set ``XLA_PYTHON_CLIENT_PREALLOCATE=false``, so that JAX reserves memory only as it needs
 #    it. Free memory may then end up in pieces that are too small to use.
 # 3. Donate what a step replaces: the parameters, and the state of the optimiser.
-# 4. Make the batches smaller, since a gradient remembers each layer's batch. If a step needs a
-#    large one, add up the gradients of its parts.
+# 4. Make the batches smaller, since what a gradient remembers of each layer grows with the batch. If a
+#    step needs a large one, add up the gradients of its parts.
 # 5. Put a checkpoint around the body of the ``scan`` over the layers.
 #
 # For the last three, the analysis says beforehand how much you gain.

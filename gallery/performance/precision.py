@@ -52,14 +52,13 @@ as_fast
 # judge a tool by the few questions of one build. We therefore repeated the comparison many times,
 # first on a quiet machine, and then while another process kept one of its cores busy.
 #
-# We gave three other tools as much time as ours. ``timeit`` prints the best of several repeats.
-# PyTorch's
-# ``Timer`` gives the median and the quartiles of its blocks. pyperf gives the mean and the standard
-# deviation over several processes, and compares functions with a t-test. Because pyperf starts new
-# processes for every function, it had time for only one question in a run, and for fewer processes
-# than its default. The others answered all questions. (``timeit`` and the ``Timer`` took part only
-# in every other run, so more time passed before their next one. pyperf's question was either the
-# wave or one of the kernels.)
+# Three other tools got as much time as our own. ``timeit`` prints the best of several repeats.
+# PyTorch's ``Timer`` gives the median and the quartiles of its blocks. pyperf gives the mean and
+# the standard deviation over several processes, and compares functions with a t-test. Because
+# pyperf starts new processes for every function, it had time for only one question in a run, and
+# for fewer processes than its default. The others answered all questions. (``timeit`` and the
+# ``Timer`` took part only in every other run, so more time passed before their next one. pyperf's
+# question was either the wave or one of the kernels.)
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name:
@@ -72,10 +71,11 @@ reliability.table_of_verdicts(audit)
 # %%
 # In a *false alarm*, a tool finds a difference between a call and the same call. (Two of the tools
 # give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) The
-# next column is about a difference that does exist, between the wave op by op and the wave
-# compiled, and says in how many runs the tool found it. Read the two columns together, because a
-# tool can buy a good number in one of them with a bad one in the other. The *spread* says how much
-# the speed-up of the wave varied from run to run: it is the standard deviation of its logarithm.
+# next column is about a difference that does exist. We time ``wave``, the function from :doc:`how
+# to time JAX </tutorials/performance/timing>`, op by op and compiled, and count the runs in which
+# the tool found that they differ. Read the two columns together, because a tool can buy a good
+# number in one of them with a bad one in the other. The *spread* says how much the speed-up of the
+# wave varied from run to run: it is the standard deviation of its logarithm.
 #
 # The dashed line in the figure marks how many false alarms the confidence of our intervals allows:
 import matplotlib.pyplot as plt
@@ -131,8 +131,8 @@ reliability.table_of_intervals(audit, "time")
 reliability.table_of_intervals(audit, "speed-up")
 
 # %%
-# Of the times that were measured next on the quiet machine, :measured:`next_time` lay inside this
-# site's interval; of the ratios of two times, :measured:`next_ratio` did.
+# On the quiet machine, this site's interval contained the next run's time in :measured:`next_time`
+# of the cases, and the next run's ratio in :measured:`next_ratio`.
 #
 # In fairness, the other tools never made this promise, and two of them had to predict further
 # ahead. But the range of the repeats, the quartiles or the standard deviation is all that their
@@ -166,9 +166,9 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # %%
 # Each dot outside the interval of the run before is a surprise for anybody who trusted that
 # interval. But if the panels show speed-ups of different sizes, that is no tool's fault. The tools
-# don't time quite the same thing, because this site
-# :doc:`holds the memory allocator still </measuring>`. Under the others, the memory of a large
-# array may go back to the system after each call, to be fetched again for the next.
+# don't time quite the same thing, because on this site :doc:`the memory allocator keeps what is
+# freed </measuring>`. Under the others, the memory of a large array may go back to the system after
+# each call, to be fetched again for the next.
 #
 # What no interval can promise
 # ----------------------------

@@ -65,10 +65,11 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 
 # %%
 # If the first process left no program in the folder, its gradient compiled in less time than that.
-# A script may consist of many programs that small, and find none of them in the cache. So set the
+# A script may consist of many such small programs, and find none of them in the cache. So set the
 # threshold to 0, as the second process did. (Processes run what they find in the folder. That is
 # why the page linked above warns you not to share a cache with anybody whom you don't trust. The
-# `same warning <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
+# `same warning
+# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
 # goes for the file below.)
 #
 # A program in a file

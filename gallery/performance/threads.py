@@ -69,9 +69,9 @@ title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
-# A limit works if only one thread computes. (The column *all* also counts threads that wait or
-# compile.) If several do, as many as in the row *none* or nearly so, the limit did nothing. Where
-# several threads share a single core or less, other work took the rest of the machine.
+# A limit works if only one thread computes, or, for a limit on cores, if all threads together take
+# no more than one core. (The column *all* also counts threads that wait or compile.) If as many
+# threads compute as in the row *none*, and take as much of the machine, the limit did nothing.
 #
 # Which limits work can change with a release. The flag, for example, was first recommended for a
 # runtime that XLA has since replaced,
@@ -93,12 +93,11 @@ except fresh.FreshProcessError as error:
 # %%
 # XLA ended the process at once, without an exception that the process could have handled. So if a
 # release renames or drops a flag, programs that set it stop working. Many flags have a better
-# place: :func:`jax.jit`
-# `takes them for one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. A flag
-# that isn't known there raises an exception, which you can handle. The first flag below is misspelt
-# again. The second is spelt correctly: it brought back XLA's old runtime, for
-# `people whose loops the new one had made slow <https://github.com/jax-ml/jax/issues/26145>`__.
-# Does this release still know it?
+# place: :func:`jax.jit` `takes them for one function
+# <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. There, an unknown flag raises an
+# exception, which you can handle. The first flag below is misspelt again. The second is spelt
+# correctly: it brought back XLA's old runtime, for `people whose loops the new one had made slow
+# <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know it?
 import jax
 
 for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):
@@ -166,8 +165,8 @@ optimising_pays
 # If you run a large program only once, to see whether it works at all, you may prefer one that
 # compiles quickly and runs slowly.
 #
-# Fast maths may cost digits, because a sum in another order is rounded differently. And with one
-# more option, the compiler for CPUs takes it for granted that there is no NaN:
+# Fast maths may cost digits, because it lets the compiler reorder sums and approximate. And with
+# one more option, the compiler for CPUs takes it for granted that there is no NaN:
 import jax.numpy as jnp
 
 nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])

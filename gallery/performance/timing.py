@@ -31,9 +31,8 @@ def stopwatch(function, *args):
 # %%
 # To see how far off a timing is, you need another that you can trust. Ours come from an experiment
 # that runs in several fresh processes, which take turns. (Mistake 6 shows what a single process
-# can't see.) As we go, ``pairs`` collects the wrong and the right time of each mistake that has
-# both, and ``in_turns`` holds the ratio of those that took turns, so that the last section can draw
-# them.
+# can't see.) (``pairs`` and ``in_turns`` only keep numbers for the last section, so you can ignore
+# them until then.)
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.03)
@@ -261,10 +260,10 @@ print("all processes:", all_processes)
 
 # %%
 # If none of them lie outside, these processes happened to agree, and any of them would have told
-# you the same. But you know that only because there were several. The middle line is what a single
-# run could have told you, on a good day and on a bad one. The last line is what this site prints:
-# the median over several fresh processes, with the interval in which the number should lie if as
-# many processes measure it again.
+# you the same. But you know that only because there were several. The middle line is the range of
+# what a single round could have told you. The last line is what this site prints: the median over
+# several fresh processes, with the interval in which the number should lie if as many processes
+# measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
@@ -367,7 +366,7 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
 # mistake makes the code look too fast; if to the right, too slow. In the two rows of opponents,
 # that code is the opponent's, so if it looks too slow, JAX looks too good. (For the sent data and
-# the allocator, which time is wrong depends on your question. We asked what JAX's computation
+# the allocator, which time is wrong depends on your question. We asked how long JAX's computation
 # takes.) Two mistakes have no row, because a single run (mistake 6) is wrong by a different factor
 # each time, and a false label (mistake 8) isn't a time. The title says how far off the worst of the
 # others is:

@@ -277,6 +277,15 @@ def sphere() -> type:
     return Sphere
 
 
+def sphere_in(unit: str) -> type:
+    """Make a class whose objects are put together with this unit, whatever they had."""
+    kind = sphere()
+    jax.tree_util.register_pytree_node(
+        kind, lambda s: ((s.radius,), s.unit), lambda _, children: kind(*children, unit)
+    )
+    return kind
+
+
 def forgetful_sphere() -> type:
     """Make a class whose objects lose their unit when they are taken apart."""
     kind = sphere()
@@ -645,6 +654,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("4.4", partial(summary, number=np.asarray), "it makes a Python or NumPy number of a loss"),
     ("4.4", partial(summary, largest=max), "asks which of two losses is larger"),
     ("4.4", partial(summary, number=lambda x: x.block_until_ready()), "with block_until_ready"),
+    ("4.4", partial(summary, number=lambda x: jax.block_until_ready(x)), "with block_until_ready"),
     ("4.4", lambda *args: summary(*args)[0], "expected the mean and the largest loss"),
     ("4.4", partial(summary, largest=jnp.minimum), "the largest loss is 9"),
     ("4.4", lambda step, batches: (sum(map(step, batches)), 9.0), "the mean is 4.67"),
@@ -671,6 +681,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("5.4", jax.jit(lambda x, n: x[:n].max()), "it raised IndexError|it raised TypeError"),
     ("5.4", static(lambda x, n: x[:n].max()), "works, but n is static"),
     ("5.4", jax.jit(partial(peak, lowest=0.0)), "0 is none of the numbers"),
+    ("5.4", jax.jit(partial(peak, lowest=-100.0)), "the largest of the first 3 is"),
     ("5.4", jax.jit(lambda x, _: x.max()), "the largest of all, not of the first 1"),
     ("5.4", jax.jit(lambda x, n: -peak(-x, n)), "the largest of the first 3 is -3"),
     ("5.5", (True, True, True, True, True, False), "call 2. x is traced"),
@@ -725,7 +736,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("8.2", (True, True, True, True), "2 of the 4 are right. Does the result fill"),
     ("8.3", move, "expected a function from jax.jit"),
     ("8.3", jax.jit(move), "the old position is still there"),
-    ("8.3", jax.jit(move, donate_argnums=1), "the velocity is gone"),
+    ("8.3", jax.jit(move, donate_argnums=1), "the next step needs the velocity"),
+    ("8.3", jax.jit(move, donate_argnums=(0, 1)), "Donate the position alone"),
     ("8.3", jax.jit(lambda x, _: x, donate_argnums=0), "other numbers"),
     ("8.4", partial(simulate, length=50), "another number than simulate"),
     ("8.4", simulate, "needs 100% of the temporaries"),
@@ -749,6 +761,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("9.4", register(sphere(), ["radius", "unit"], []), "jit refuses strings"),
     ("9.4", register(sphere(), [], ["radius", "unit"]), "each radius is compiled for"),
     ("9.4", forgetful_sphere(), "so it is lost"),
+    ("9.4", sphere_in("km"), "a sphere of radius 2 in 'km'"),
     ("9.5", lambda *trees: momentum_step(*trees)[0], "expected two trees"),
     ("9.5", lambda *trees: momentum_step(*trees)[::-1], "the parameters come first"),
     ("9.5", lambda *trees: (trees[0], trees[2]), "Take 0.9 of the old ones"),
@@ -820,8 +833,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("12.3", lambda messages, n: sent(messages, n) * n / (n - 1), "send itself its own part"),
     ("12.3", lambda messages, n: sent(messages[:1], n), "several don't add up"),
     ("12.3", lambda *_: 1.0, "1 bytes aren't right"),
-    ("12.4", 3072, "changes both amounts"),
-    ("12.4", 192, "changes both amounts"),
+    ("12.4", 12288, "changes both amounts"),
+    ("12.4", 48, "changes both amounts"),
+    ("12.4", 3072, "as the network is wide"),
+    ("12.4", 192, "as the network is wide"),
     ("12.4", 384, "there are two matrices"),
     ("12.4", 16, "as many numbers as the two matrices"),
     ("12.5", lambda part: part - part.mean(), "a device's own numbers"),
@@ -926,6 +941,18 @@ def test_cache_has_the_programs_that_the_exercise_says(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     found = [word == "True" for word in done.stderr.splitlines()[-1].split()]
     assert check("10.2", found)
+
+
+def test_gradient_may_be_scaled_by_a_smaller_power_of_two() -> None:
+    assert check("13.4", partial(scaled_slope, scale=2.0**10))
+
+
+def test_stopwatch_may_wait_for_its_input() -> None:
+    def waiting_first(function: Callable[[Any], Any], x: Any) -> float:
+        x.block_until_ready()
+        return stopwatch(function, x)
+
+    assert check("4.3", waiting_first)
 
 
 def test_stopwatch_may_wait_by_jax_and_take_the_best_of_several_calls() -> None:

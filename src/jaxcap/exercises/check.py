@@ -351,8 +351,10 @@ _GRADERS: dict[str, answers.Grader] = {
         768,
         "The gradients have as many numbers as the two matrices. How many have the predictions?",
         mistakes={
-            3072: "the number of devices changes both amounts by the same factor.",
-            192: "the number of devices changes both amounts by the same factor.",
+            12288: "the number of devices changes both amounts by the same factor.",
+            48: "the number of devices changes both amounts by the same factor.",
+            3072: "a prediction has as many numbers as the network is wide.",
+            192: "a prediction has as many numbers as the network is wide.",
             384: "there are two matrices, and each has a gradient.",
         },
     ),
