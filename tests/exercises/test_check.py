@@ -654,7 +654,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("4.4", partial(summary, number=np.asarray), "it makes a Python or NumPy number of a loss"),
     ("4.4", partial(summary, largest=max), "asks which of two losses is larger"),
     ("4.4", partial(summary, number=lambda x: x.block_until_ready()), "with block_until_ready"),
-    ("4.4", partial(summary, number=lambda x: jax.block_until_ready(x)), "with block_until_ready"),
+    ("4.4", partial(summary, number=lambda x: jax.block_until_ready(x)), "with block_until_ready"),  # type: ignore[no-untyped-call]
     ("4.4", lambda *args: summary(*args)[0], "expected the mean and the largest loss"),
     ("4.4", partial(summary, largest=jnp.minimum), "the largest loss is 9"),
     ("4.4", lambda step, batches: (sum(map(step, batches)), 9.0), "the mean is 4.67"),
