@@ -26,7 +26,8 @@ class History(SphinxDirective):
             return [note("No tutorial was run in this build.")]
         headers = ("", "ratio", "95% interval", "has to be", "the claim")
         caption = f"This build, on {entry.machine}"
-        table = Table(caption, headers, [_row(finding) for finding in _shown(entry.findings)])
+        rows = [_row(finding) for finding in _shown(entry.findings)]
+        table = Table(caption, headers, rows, text_columns=[0, 3, 4])
         file = f'<p>The same <a download href="../{FILE}">as a file</a>.</p>'
         return [nodes.container("", table_node(table), classes=["jaxcap-history"]), raw_html(file)]
 
