@@ -12,6 +12,7 @@ from sites import PAGES, ROOT, Read
 from jaxcap import published
 
 THEN_AND_NOW = "results/then_and_now"
+WIDE = "results/experiments/ceilings"
 MOST_COLUMNS = 6
 # A comparison by two parameters besides the size: three columns say what, then come a variant, the
 # ratio, its interval and the verdict. A column for each variant shows which is fastest at a glance.
@@ -28,12 +29,22 @@ SHADOW = "(element) => getComputedStyle(element).boxShadow"
 
 
 @pytest.fixture
-def phone(html: Path, browser: Browser) -> Iterator[Page]:
+def phone(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto((html / f"{THEN_AND_NOW}.html").as_uri())
-    yield page
+    yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def then_and_now(html: Path, phone: Page) -> Page:
+    phone.goto((html / f"{THEN_AND_NOW}.html").as_uri())
+    return phone
+
+
+@pytest.fixture
+def wide_table(html: Path, phone: Page) -> Locator:
+    phone.goto((html / f"{WIDE}.html").as_uri())
+    return phone.locator(".jaxcap-table").first
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -57,21 +68,30 @@ def test_some_tables_have_heads_of_rows_from_docutils(read: Read) -> None:
     assert read("results/claims").select("table.docutils th[scope=row]")
 
 
-def test_what_heads_a_row_stays_where_the_others_scroll(phone: Page) -> None:
-    table = phone.locator(".then-and-now .jaxcap-table").first
-    head, cell = table.locator("tbody th").first, table.locator("tbody td").first
+def test_what_heads_a_row_stays_where_the_others_scroll(wide_table: Locator) -> None:
+    head, cell = wide_table.locator("tbody th").first, wide_table.locator("tbody td").first
     before = head.evaluate(PLACE), cell.evaluate(PLACE)
-    table.evaluate("(table) => table.scrollBy(100, 0)")
+    wide_table.evaluate("(table) => table.scrollBy(100, 0)")
     assert (head.evaluate(PLACE), cell.evaluate(PLACE)) == (before[0], before[1] - 100)
     assert "rgba" not in head.evaluate("(head) => getComputedStyle(head).backgroundColor")
 
 
-def test_shadow_says_that_there_is_more_to_the_right(phone: Page) -> None:
-    table = phone.locator(".then-and-now .jaxcap-table").first
-    assert "-12px" in table.evaluate(SHADOW)
-    table.evaluate("(table) => table.scrollTo(table.scrollWidth, 0)")
+def test_shadow_says_that_there_is_more_to_the_right(phone: Page, wide_table: Locator) -> None:
+    assert "-12px" in wide_table.evaluate(SHADOW)
+    wide_table.evaluate("(table) => table.scrollTo(table.scrollWidth, 0)")
     gone = f"(box) => !({SHADOW})(box).includes('-12px')"
-    phone.wait_for_function(gone, arg=table.element_handle())
+    phone.wait_for_function(gone, arg=wide_table.element_handle())
+
+
+def test_published_values_are_cards_on_a_phone(then_and_now: Page) -> None:
+    tables = then_and_now.locator(".then-and-now .jaxcap-table")
+    for table in tables.all():
+        assert table.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    label = "(cell) => getComputedStyle(cell, '::before').content"
+    cells = tables.first.locator("tbody tr").first.locator("td")
+    heads = tables.first.locator("thead th").all_text_contents()[1:-1]
+    for cell, head in zip(cells.all(), heads, strict=False):
+        assert cell.evaluate(label).strip('": ') == head.split(":")[0]
 
 
 def rows(part: Locator) -> tuple[int, int]:
@@ -80,12 +100,12 @@ def rows(part: Locator) -> tuple[int, int]:
     return every.locator("visible=true").count(), every.count()
 
 
-def test_rows_are_picked_from_the_keyboard(phone: Page) -> None:
-    part = phone.locator(".then-and-now")
+def test_rows_are_picked_from_the_keyboard(then_and_now: Page) -> None:
+    part = then_and_now.locator(".then-and-now")
     _, count = rows(part)
     select = part.get_by_role("combobox", name="Show")
     select.focus()
-    phone.keyboard.press("ArrowDown")
+    then_and_now.keyboard.press("ArrowDown")
     conclusion = select.input_value()
     shown, _ = rows(part)
     assert 0 < shown < count
@@ -96,9 +116,9 @@ def test_rows_are_picked_from_the_keyboard(phone: Page) -> None:
     assert rows(part) == (count, count)
 
 
-def test_picked_conclusion_is_highlighted_in_the_chart(html: Path, phone: Page) -> None:
-    chart = phone.locator("img.only-light[src*=then-and-now]")
-    select = phone.get_by_role("combobox", name="Highlight")
+def test_picked_conclusion_is_highlighted_in_the_chart(html: Path, then_and_now: Page) -> None:
+    chart = then_and_now.locator("img.only-light[src*=then-and-now]")
+    select = then_and_now.get_by_role("combobox", name="Highlight")
     address = "../_images/then-and-now.svg"
     svg = (html / "results" / address).read_text(encoding="utf-8")
     expect(chart).to_have_attribute("src", address)

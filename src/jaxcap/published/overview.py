@@ -11,8 +11,6 @@ from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_
 from jaxcap.published.recomputations import DIGITS
 from jaxcap.published.values import DOCUMENTS, PublishedValue
 from jaxcap.report import figures
-from jaxcap.results import Device
-from jaxcap.results.recordings import Recording
 from jaxcap.results.tables import Table
 
 
@@ -59,48 +57,37 @@ def series_id(conclusion: Conclusion) -> str:
     return f"series-{conclusion.name.lower()}"
 
 
-def tables(assessments: Sequence[Assessment], recordings: Iterable[Recording]) -> Iterator[Table]:
+def tables(assessments: Sequence[Assessment]) -> Iterator[Table]:
     """Tabulate assessments, one table for each document.
 
-    Columns show the time on each device, in the order of the recordings. A value that isn't a time,
-    such as an error, doesn't depend on the device: we compute it again, and show it in the first column.
+    A value is shown beside the one time of ours that decides about it, because a column for each of
+    our machines would make the table too wide to read. A value that isn't a time, such as an error,
+    doesn't depend on the machine: we compute it again.
     """
-    devices = dict.fromkeys(
-        result.device
-        for recording in recordings
-        for results in recording.sets.values()
-        for result in results
-    )
     for document, title in DOCUMENTS.items():
         chosen = [a for a in assessments if a.published.document == document]
         if chosen:
-            yield _table(title, chosen, devices)
+            yield _table(title, chosen)
 
 
-def _table(title: str, assessments: Sequence[Assessment], devices: Iterable[Device]) -> Table:
-    measured = {replication.device for a in assessments for replication in a.replications}
-    devices = [device for device in devices if device in measured]
-    now = [text for device in devices for text in (f"now: {device}", "then / now")] or ["now"]
-    headers = ["what", "by", "then", *now, "conclusion"]
+def _table(title: str, assessments: Sequence[Assessment]) -> Table:
+    devices = {a.replications[0].device for a in assessments if a.replications}
+    now = f"now: {devices.pop()}" if len(devices) == 1 else "now"
+    headers = ["what", "by", "then", now, "then / now", "conclusion"]
     # What can't be compared stands below what can.
     ordered = sorted(assessments, key=lambda a: a.conclusion is Conclusion.NOT_COMPARABLE)
-    rows = [_row(assessment, devices) for assessment in ordered]
+    rows = [_row(assessment, names_device=bool(devices)) for assessment in ordered]
     counts = Counter(str(a.conclusion) for a in assessments).most_common()
     note = f"{len(rows)} values: {', '.join(f'{count} {name}' for name, count in counts)}."
-    last = len(headers) - 1
-    return Table(
-        title, headers, rows, [note], text_columns=(1, last), number_columns=range(2, last)
-    )
+    return Table(title, headers, rows, [note], text_columns=(1, 5), number_columns=(2, 3, 4))
 
 
-def _row(assessment: Assessment, devices: Sequence[Device]) -> tuple[str, ...]:
-    published, recomputation = assessment.published, assessment.recomputation
+def _row(assessment: Assessment, *, names_device: bool) -> tuple[str, ...]:
+    published = assessment.published
     author = ", ".join(filter(None, (published.implementation, published.device)))
-    now = [text for device in devices for text in _cells(assessment, device)] or [""]
-    if recomputation:
-        now[0] = recomputation.text
+    now, ratio = _now(assessment, names_device=names_device)
     conclusion = f"{assessment.label}. {assessment.reason}"
-    return (published.task, author, _then(published), *now, conclusion)
+    return (published.task, author, _then(published), now, ratio, conclusion)
 
 
 def _then(published: PublishedValue) -> str:
@@ -115,11 +102,14 @@ def _then(published: PublishedValue) -> str:
     return f"{format_time(published.time_s)} ({published.printed})"
 
 
-def _cells(assessment: Assessment, device: Device) -> tuple[str, str]:
-    """Our time on a device, and the ratio of the published time to it."""
+def _now(assessment: Assessment, *, names_device: bool) -> tuple[str, str]:
+    """Our value or our time, and the ratio of the published time to it."""
+    if assessment.recomputation:
+        return assessment.recomputation.text, ""
     published_s = assessment.published.time_s
-    for replication in assessment.replications:
-        if published_s is not None and replication.device == device:
-            time = replication.correct_time
-            return time.short_with_range, time.ratio_of(published_s).short
-    return "", ""
+    if published_s is None or not assessment.replications:
+        return "", ""
+    replication = assessment.replications[0]
+    time = replication.correct_time
+    device = f", {replication.device}" if names_device else ""
+    return f"{time.short_with_range}{device}", time.ratio_of(published_s).short

@@ -23,8 +23,7 @@ class ThenAndNow(SphinxDirective):
         """Return the part, from the measurements of this build and of all recordings."""
         note_all_results(self.env)
         note_published(self.env)
-        recordings = page_records.recordings()
-        assessments = published.assess_all(recordings)
+        assessments = published.assess_all(page_records.recordings())
         match self.arguments[0]:
             case "conclusions":
                 return [_conclusions(assessments)]
@@ -33,7 +32,7 @@ class ThenAndNow(SphinxDirective):
                 drawn = (a for a in assessments if a.published.time_s and a.replications)
                 return [nodes.container("", *images, _pick(drawn, "Highlight"))]
             case "tables":
-                tables = map(table_node, published.tables(assessments, recordings))
+                tables = map(table_node, published.tables(assessments))
                 choice = _pick(assessments, "Show")
                 return [nodes.container("", choice, *tables, classes=["then-and-now"])]
             case other:
