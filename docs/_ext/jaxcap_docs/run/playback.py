@@ -96,6 +96,8 @@ class _UsedResults(logging.Handler):
 
 _used = _UsedResults()
 _execute_script, _get_backreferences = gen_rst.execute_script, gen_rst._get_backreferences
+_backrefs_from_codeobj = gen_rst._backrefs_from_codeobj
+_GALLERY_OF = re.compile(r"^\.\. minigallery:: (.+)$", re.MULTILINE)
 # By page: what was shown again, and what ran, with the path of its script beside the page.
 _played: dict[str, KeptPage] = {}
 _ran: dict[str, tuple[Path, KeptPage]] = {}
@@ -106,6 +108,7 @@ def install() -> None:
     logging.getLogger(store.__name__).addHandler(_used)
     gen_rst.execute_script = _play_or_execute
     gen_rst._get_backreferences = _with_kept_names
+    gen_rst._backrefs_from_codeobj = _shown_names
 
 
 @cache
@@ -284,8 +287,25 @@ def _with_kept_names(
     path = target_file.with_suffix(".codeobj.json")
     found = json.loads(path.read_bytes()) if path.exists() else {}
     path.write_text(json.dumps(found | kept.names), encoding="utf-8")
-    names |= gen_rst._backrefs_from_codeobj(gallery_conf, kept.names)
+    names |= _shown_names(gallery_conf, kept.names)
     return names
+
+
+def _shown_names(gallery_conf: dict[str, Any], objects: dict[str, Any]) -> set[str]:
+    """Keep, of the objects that a page names, those whose tutorials the reference lists.
+
+    sphinx-gallery writes a file for each name in each build, which takes a good part of a preview.
+    """
+    names: set[str] = _backrefs_from_codeobj(gallery_conf, objects)
+    return names & _names_in_reference(Path(gallery_conf["src_dir"], "reference"))
+
+
+@cache
+def _names_in_reference(folder: Path) -> frozenset[str]:
+    texts = (path.read_text(encoding="utf-8") for path in folder.glob("*.rst"))
+    return frozenset(
+        name for text in texts for names in _GALLERY_OF.findall(text) for name in names.split()
+    )
 
 
 def _images(target: Path) -> list[Path]:
