@@ -15,7 +15,7 @@ from jaxcap_docs.downloads import pack, without_roles
 from jaxcap_docs.page_records import BUILD
 from jaxcap_docs.sources import write_if_changed
 
-# Digests and dates of what pages offer to download, by path, as of the last build.
+# Digests and dates of what pages offer to download and of thumbnails, by path, as of the last build.
 DATES = BUILD / "dates.json"
 
 
@@ -34,15 +34,19 @@ def complete(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
             both = (path.with_suffix(".py"), path)
             pack(path.with_suffix(".zip"), {file.name: file.read_bytes() for file in both})
-    restore_dates(sorted(tutorials.glob("*/*.ipynb")) + sorted(tutorials.glob("*/*.zip")))
     image_files.shrink(tutorials.rglob("thumb/*.png"))
+    restore_dates(
+        path
+        for pattern in ("*/*.ipynb", "*/*.zip", "*/images/thumb/*.png")
+        for path in sorted(tutorials.glob(pattern))
+    )
 
 
 def restore_dates(paths: Iterable[Path]) -> None:
     """Give files that are as they were the dates that they had.
 
     sphinx-gallery writes those of tutorials that don't run in each build, and pages are read again
-    when what they offer to download is newer.
+    when what they offer to download or show is newer.
     """
     try:
         before = json.loads(DATES.read_bytes())
