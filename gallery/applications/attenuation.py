@@ -56,11 +56,11 @@ print("limit of slope and offset:", calibration.least_squares_limit())
 # An estimator that knows about the noise
 # ----------------------------------------
 # To get at the law itself, an estimator needs to know something that the means, variances and
-# covariance of these data don't tell it. Deming's estimator asks in which proportion the two
-# sensors err. It then looks for the line that is nearest to the points, with distances measured in
-# units of each sensor's noise. (With equal noise this is orthogonal distance regression.) You find
-# the proportion in data sheets, or by showing both sensors the same thing many times. Here, the
-# simulation knows it:
+# covariance of these data don't tell it. Deming's estimator asks for the ratio of the two sensors'
+# noise variances. It then looks for the line that is nearest to the points, with distances measured
+# in units of each sensor's noise. (With equal noise this is orthogonal distance regression.) You
+# find this ratio in data sheets, or by showing both sensors the same thing many times. Here,
+# the simulation knows it:
 Source(calibration.noise_ratio, calibration.deming)
 
 # %%

@@ -238,8 +238,10 @@ for dtype in ("float64", "float32"):
 
 # %%
 # In 64 bits, a search stops when the gradient is small enough, and the first number says how far
-# from the optimum that is. In 32 bits, rounding adds to this distance: a little in each error, and
-# more in a difference between two errors that are nearly equal.
+# from the optimum that is. In 32 bits, a difference between two errors needs a larger step to the
+# side, so it is nearer to the gradient half a step away than to the one here. Where it is zero is
+# beside the optimum, and the narrow valley magnifies the gap. Rounding, which affects all three
+# optimisers, comes on top.
 #
 # What do these numbers describe? On the left are the readings and the fit, and on the right the
 # same with the true law subtracted, which magnifies what is left:

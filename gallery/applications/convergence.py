@@ -3,9 +3,9 @@ Can you believe an optimiser?
 =============================
 
 An optimiser's last word is "success" or "failure". It is tempting to keep the fits that succeeded,
-and to throw the others away. What would you keep then, and what would you lose? This page gives an
-optimiser data that it can't handle, and reads its report. It compares a hundred reports with where
-the searches ended, and finds the sign that sets a harmless failure apart from a serious one.
+and to throw the others away. What would you keep then, and what would you lose? This page gets an
+optimiser into trouble in three ways, and reads its reports. It compares a hundred of them with
+where the searches ended, and finds the sign that sets a harmless failure apart from a serious one.
 """
 
 # %%
@@ -172,9 +172,9 @@ steepest = float(abs(gradients).max())
 print(f"at most {steepest:.1g} where any of the hundred searches ended")
 
 # %%
-# Here are all searches, by that gradient and by how far from the closed form they ended. The colour
-# is what they reported. What would have warned you about the search at the cross, its report or its
-# gradient?
+# Here are the hundred searches in 32 bits and the last one, by that gradient and by how far from
+# the closed form they ended. The colour is what they reported. What would have warned you about the
+# search at the cross, its report or its gradient?
 distance = abs(found.x - many_exact).max(axis=1)
 gradient = abs(gradients).max(axis=1)
 lost_distance = float(abs(lost.x - exact).max())
@@ -197,7 +197,7 @@ figures.headline(figure, finding, "Searches by what they reported", finding)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# Don't wait for a repair: JAX `no longer aims to have optimisers of its own
+# Don't count on a repair: JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
 # JAX's gradient, or `Optimistix <https://docs.kidger.site/optimistix/api/compat/>`__, which has a
 # replacement for ``jax.scipy.optimize.minimize``.
@@ -215,10 +215,11 @@ steepest_of_hundred = f"{steepest:.1g}"
 # differences were lost in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
-# the word. Compute it by :func:`jax.grad`, in 64 bits, because near the optimum, a difference
-# quotient in 32 bits can be off by more than all that is left of the gradient. Where the hundred
-# searches ended, it was at most :measured:`steepest_of_hundred`, and where the last search of this
-# page ended, :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you can.
+# the word. Compute it by :func:`jax.grad`, and in 64 bits: near the optimum, so little of the
+# gradient is left that a difference quotient in 32 bits can be off by more than that. Where the
+# hundred searches ended, it was at most :measured:`steepest_of_hundred`, and where the last search
+# of this page ended, :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you
+# can.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

@@ -136,10 +136,10 @@ by_pool = change("pool, dropout")
 by_convolutions = change("conv1", "conv2")
 
 # %%
-# The way to train that we call *patches* also has a pool of its own, which remembers where the
-# largest pixel was, so that its backward pass needn't look for it. The table takes the two changes
-# apart. From XLA to patches, the time of the two convolutions changed by
-# :measured:`by_convolutions`, and that of the pool with dropout by :measured:`by_pool`.
+# What we call *patches* also replaces the pool, by one that remembers where the largest pixel was,
+# so its backward pass needn't look for it. The table takes the two changes apart. From XLA to
+# patches, the time of the two convolutions changed by :measured:`by_convolutions`, and that of the
+# pool with dropout by :measured:`by_pool`.
 #
 # There is another reason to know about patches. These functions take the gradient of the second
 # convolution with respect to its kernel: for all images at once, and for one part of them after
@@ -175,15 +175,15 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 
 # %%
 # These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
-# work. If they are far apart, XLA compiles the gradient in another way because it belongs to a
-# loop, and that convolution's gradient should stay out of a scan.
+# work. If they are far apart, XLA compiles the gradient differently inside a loop, so keep that
+# convolution's gradient out of a scan.
 #
 # Half the multiplications
 # ------------------------
 # Does a convolution need all its multiplications? By its definition, four neighbouring outputs of a
 # kernel with three weights take twelve. Shmuel Winograd found a way with six. One small matrix
-# turns six pixels into six numbers, and another does so with the weights. Multiply these in pairs,
-# and a third matrix makes the four outputs of the six products. These are the three:
+# turns six pixels into six numbers, and another turns the three weights into six. Multiply these in
+# pairs, and a third matrix turns the six products into the four outputs. These are the three:
 for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
     print(f"{name}:\n{getattr(convolution, name).round(3)}")
 
@@ -198,8 +198,8 @@ print(
 
 # %%
 # For a single kernel, that saves nothing, because the small matrices cost more than six
-# multiplications. It pays because they are shared. In our second convolution, what was a pixel
-# above is a whole row of pixels with all their channels, and what was a weight is a matrix. Rows
+# multiplications. It pays because they are shared. In our second convolution, a whole row of pixels
+# with all their channels takes the place of a pixel, and a matrix takes the place of a weight. Rows
 # are transformed once for all features, and weights once for all images:
 
 
@@ -217,11 +217,11 @@ def by_tiles(images, kernel):
 
 
 # %%
-# Each of the six ``products`` is a product of matrices, and takes far more operations than the
-# transformations do. For the training, ``convolution.by_winograd`` does the same for any number of
-# rows, and its gradients use the small matrices again, some of them transposed, by
-# :func:`jax.custom_vjp`. (Along both axes, a quarter of the multiplications would do. On the CPU
-# that we tried it on, the additions then took longer than the multiplications that they saved.)
+# Each of the six ``products`` is a product of matrices, and together they take far more operations
+# than the transformations do. For the training, ``convolution.by_winograd`` does the same for any
+# number of rows, and its gradients use the small matrices again, some of them transposed, by
+# :func:`jax.custom_vjp`. (Along both axes, a quarter of the multiplications would do. But there are
+# more additions then, which may cost more time than the multiplications would have.)
 #
 # The constants have a price, because they magnify rounding errors. How exact is each way? Compare
 # with 64-bit numbers:
@@ -254,7 +254,7 @@ largest = f"{abs(exact).max():.0f}"
 Source(convolution.in_parts)
 
 # %%
-# The way to train that we call *Winograd* makes two more changes. In the forward pass, the first
+# What we call *Winograd* makes two more changes to the training. In the forward pass, the first
 # convolution needs no matrix product, because ``convolution.by_shifts`` lets XLA turn a sum of nine
 # terms into one loop. And our ``Dropout`` cuts each random number into four bytes, which decide on
 # four activations. Does the algorithm pay?

@@ -57,8 +57,8 @@ print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
 
 # %%
 # Why print the second line, when its numbers are certain? Because the older program that this page
-# follows had a command for the first line, and gave it images that were already normalised. All
-# that it could ever print was 0 and 1.
+# follows computed the first line, but from images that were already normalised. All that it could
+# ever print was 0 and 1.
 #
 # One network, written twice
 # --------------------------
@@ -101,10 +101,10 @@ headers = ("layer", "kernel in Flax", "kernel in PyTorch", "parameters")
 Table("The network", headers, rows, [note])
 
 # %%
-# Both have the same number of parameters, but in another order. That matters in two ways when you
-# carry weights over. Flax stores a kernel with its outputs last, and PyTorch with its outputs
-# first, which you will notice, because the shapes don't fit. And Flax keeps the channels of an
-# image last, where PyTorch keeps them first. So the long vector that enters ``dense1`` has its
+# Both have equally many parameters, but store them in different orders. That matters in two ways
+# when you carry weights over. Flax stores a kernel with its outputs last, and PyTorch with its
+# outputs first, which you will notice, because the shapes don't fit. And Flax keeps the channels of
+# an image last, where PyTorch keeps them first. So the long vector that enters ``dense1`` has its
 # elements in another order, which you may not notice, because its length is the same. Undo both:
 Source(model_torch.from_flax)
 
@@ -232,8 +232,8 @@ images = f"{len(learned.train.labels):,} images"
 Table(f"After {settings.num_epochs} epochs of {images}", headers, rows)
 
 # %%
-# Does one framework learn better? Before you answer from two numbers, see how far the seeds of
-# *one* framework lie apart:
+# Does one framework learn better? Before you compare one seed of each, see how far apart the seeds
+# of *one* framework lie:
 import numpy as np
 
 final = {

@@ -12,11 +12,11 @@ cluster. You don't need a second GPU to follow, nor even a first.
 # %%
 # Eight devices from one CPU
 # --------------------------
-# JAX can make one CPU pretend to be several devices. They share its cores, so that saves no time.
-# But a program has to treat them as it would treat eight GPUs, so you can write and test at home
-# what is going to run on a cluster. JAX has to know their number before it first looks for devices,
-# and in this process it may have looked already. So this page starts new processes, and passes the
-# number in their environment:
+# JAX can make one CPU pretend to be several devices. They share its cores, so don't expect it to
+# save time. But a program has to treat them as it would treat eight GPUs, so you can write and test
+# at home what is going to run on a cluster. JAX has to know their number before it first looks for
+# devices, and in this process it may have looked already. So this page starts new processes, and
+# passes the number in their environment:
 from jaxcap.report.source import Source
 from jaxcap.report.virtual_devices import (
     compare_ways,
@@ -116,8 +116,8 @@ from jaxcap.mnist import train_flax
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
-# (Where the forward pass takes a few images at a time, it also keeps those of a device together.
-# ``P`` is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``. ``put`` does what
+# (Not shown: where the forward pass takes a few images at a time, it takes equally many from each
+# device. ``P`` is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``. ``put`` does what
 # :func:`jax.device_put` does, but takes for granted that all processes have the same array, where
 # ``device_put`` would compare.)
 #
@@ -187,9 +187,9 @@ figures.label_ends(axes)
 
 # %%
 # If you see only one line, the three lie on top of each other, as they should. They needn't agree
-# to the last bit, because eight devices add up in another order than one does. That rounds
-# differently, and each step carries the difference on. The title says how large the difference
-# became.
+# to the last bit, because eight devices add up in another order than one does. So their sums round
+# differently, and each step passes the difference on to the next. The title says how large the
+# difference became.
 #
 # What does it cost, and what does it gain?
 # -----------------------------------------

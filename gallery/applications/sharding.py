@@ -41,10 +41,10 @@ Table(
 
 # %%
 # What has to be sent? If the batch is split, each device computes the gradient for its own
-# examples, and the devices' gradients have to be added up. They have as many numbers as the two
-# matrices. If the units are split, each device computes what its units contribute to every
-# prediction, and these contributions have to be added up. They have as many numbers as the targets.
-# After that, each device can compute the gradient of its own weights without the others.
+# examples. These gradients, which have as many numbers as the two matrices, have to be added up. If
+# the units are split, each device computes what its units contribute to every prediction. These
+# contributions, which have as many numbers as the targets, have to be added up. After that, each
+# device can compute the gradient of its own weights without the others.
 #
 # Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
 # and share the work equally, each of them
@@ -268,8 +268,8 @@ hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
 # gradient is a reduce-scatter, because each device's copy of a weight contributes to the gradient,
 # and `the contributions have to be added up
 # <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. To see what each message does, you don't
-# need devices either. Under ``vmap`` with an ``axis_name``, the rows of an array can play their
-# part:
+# need devices either. Under ``vmap`` with an ``axis_name``, the rows of an array can stand in for
+# devices:
 from jaxcap.kernels import collectives
 
 four = (
@@ -378,10 +378,11 @@ by_units = step_times.speedup(
 
 # %%
 # If you split the batch, devices exchange the gradients of all weights. If you split the units,
-# they exchange results for the whole batch. So count both, the numbers in all weights and those in
-# the results for the batch, and split so that devices exchange the smaller. If the weights don't
-# fit on a device, you have to split them in any case. Explicit types make you choose how a result
-# is split, wherever JAX has no rule for it.
+# they exchange results for the whole batch. So count the numbers in all weights and those in the
+# results for the batch, and choose the split that sends fewer. (In a deeper network, split units
+# also have to send the gradients of the layers' inputs.) If the weights don't fit on a device, you
+# have to split them in any case. Explicit types make you choose how a result is split, wherever JAX
+# has no rule for it.
 #
 # Where you don't write the messages yourself, only the compiled program tells how much is sent.
 # With the same split of the weights, each device had to send :measured:`types_sent` when we left

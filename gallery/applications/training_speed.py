@@ -99,7 +99,7 @@ speeds.speedups(over=NAIVE)
 # %%
 # Which idea did what? The figure goes from the naive loop to the fastest way in float32, one idea
 # at a time. A bar begins at the time before a change and ends at the time after it, so a bar that
-# runs to the right is a change that cost time:
+# runs to the right is a change that cost time, unless it is grey: then the measurements can't tell:
 _ = figures.waterfall(
     speeds,
     changes={
@@ -141,12 +141,12 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# The way to train that took the least time in Flax was :measured:`fastest_of_flax`, though a narrow
-# lead may be chance. The four ideas attack different costs. Data on the device and scan are meant
-# to save time *between* steps, so look for them to matter where a step is short. The other two
-# change the time *within* a step. They can save some of it where XLA's convolutions or its pool are
-# slow, as they may be on a CPU. So before you choose a remedy, find out where your time goes, for
-# instance with :func:`jax.profiler.trace`.
+# The fastest way to train in Flax was :measured:`fastest_of_flax`, though a narrow lead may be
+# chance. The four ideas attack different costs. Data on the device and scan are meant to save time
+# *between* steps, so look for them to matter where a step is short. The other two change the time
+# *within* a step. They can save some of it where XLA's convolutions or its pool are slow, as they
+# may be on a CPU. So before you choose a remedy, find out where your time goes, for instance with
+# :func:`jax.profiler.trace`.
 #
 # The first idea changes several things at once: where the images are and where they are normalised,
 # when losses are read, how the step is written, and that it donates its state. These measurements
@@ -216,9 +216,9 @@ by_scan = speeds.speedup(SCAN_WINOGRAD, over=WINOGRAD)
 # with Winograd's algorithm :measured:`by_winograd than with patches`. A scan of those steps was
 # :measured:`by_scan than a call for each`.
 #
-# Each idea saves a different cost, so none of them has to pay on every device: images that Python
-# sends, steps that it starts, slow convolutions, multiplications. Which of these costs most depends
-# on the device, so measure before you optimise.
+# Each idea saves a different cost: sending images, starting steps, slow convolutions,
+# multiplications. So an idea that pays on one device may not pay on another. Which of these costs
+# most depends on the device, so measure before you optimise.
 #
 # Next: what happens within the step, and :doc:`how fast a convolution can be
 # </tutorials/applications/convolutions>`.

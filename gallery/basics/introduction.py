@@ -2,9 +2,9 @@
 What is JAX?
 ============
 
-JAX looks like NumPy, and does three things that NumPy can't: it differentiates your functions, it
-compiles them, and it runs them on a GPU if there is one. To see what that is like, follow one short
-function through this page, and decide whether to read on.
+JAX looks like NumPy, but it runs on a GPU if there is one, and it does three things with your
+functions that NumPy can't: it differentiates them, maps them over arrays, and compiles them. To see
+what that is like, follow one short function through this page, and decide whether to read on.
 """
 
 # %%

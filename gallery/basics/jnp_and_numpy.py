@@ -213,8 +213,8 @@ positives(x)
 
 # %%
 # How many elements come back depends on the values in ``x``. But :func:`jax.jit` compiles one
-# program for all arrays of a shape, and that program needs to know in advance how much memory its
-# result takes:
+# program for all arrays of a shape and type, and that program needs to know in advance how much
+# memory its result takes:
 try:
     jax.jit(positives)(x)
 except jax.errors.NonConcreteBooleanIndexError as error:

@@ -34,7 +34,7 @@ with jax.enable_x64(True):
 #     torch.matmul(x, x)
 #     torch.linalg.inv(x)
 #
-# The experiment keeps these four as ``tasks`` of each library, with JAX's compiled by
+# The experiment has these four as each library's ``tasks``, and compiles JAX's with
 # :func:`jax.jit`. It chooses sizes that suit the device:
 from jaxcap.experiments import linear_algebra as experiments
 from jaxcap.experiments.linear_algebra import as_numpy, libraries
@@ -181,8 +181,9 @@ Table("The product again", ("library", "typical call", "best call"), rows)
 # call stays below 1, one cause may be that the libraries take turns here: the threads of one may
 # still be busy when the next starts. We haven't tested this.
 #
-# A *roofline* draws the shares of all tasks that do floating-point arithmetic in one picture. A
-# task under its slope is limited by memory, and a task under its flat part by arithmetic:
+# A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
+# its limit. A task under its slope is limited by memory, and a task under its flat part by
+# arithmetic:
 product = results.only("JAX", task="product")
 device = product.device
 results_and_costs = [
@@ -266,7 +267,7 @@ Table("Distance of the product from the identity", headers, rows)
 # The table has both the largest distance and the mean because somebody once mixed them up. The
 # program that stopped its clock too early also printed a "maximum absolute offset from identity"
 # for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better than it
-# was, in our table by the factor in the last column, and nothing about the number gave it away.
+# was (in our table, by the factor in the last column), and nothing about the number gave that away.
 #
 # What do fewer bits buy?
 # -----------------------

@@ -224,7 +224,7 @@ Table("The largest changes from one release to the next", columns, rows)
 
 # %%
 # If one release comes up again and again, its changes may share a cause. Two such causes are known.
-# In 0.11.1,
+# On a CPU, in 0.11.1,
 # `loops that write single elements rewrote their whole array <https://github.com/jax-ml/jax/issues/40101>`__,
 # and 0.11.2 mended that. And according to
 # `JAX's change log <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in
@@ -239,8 +239,9 @@ _ = course(largest, own, releases.names)
 # -----------
 # Back to the question in the title. Each dot is a program. If it lies left of the line, the program
 # takes less time under the newest release than under the oldest. The dot is grey if the difference
-# is uncertain or below ten per cent, or if NumPy's time changed as well, because then JAX needn't
-# be the cause. (Programs whose memory was counted have no time, and no dot.)
+# is uncertain or below ten per cent, if a second recording contradicts it, or if NumPy's time
+# changed as well, because then JAX needn't be the cause. (Programs whose memory was counted have no
+# time, and no dot.)
 pairs = [p for p in releases.then_and_now if not p.series.is_exact]
 topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
 own = list(filter(releases.is_own_change, pairs))

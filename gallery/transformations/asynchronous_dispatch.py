@@ -199,10 +199,10 @@ finding = f"Four batches: {waited:.2g} s in turn, {lapped:.2g} s overlapped"
 figures.headline(figure, finding)
 
 # %%
-# Two equal times that overlap in full make a factor of two, if you don't count the first read and
-# the last computation, which have nothing to overlap with. In fresh processes, reading meanwhile
-# was :measured:`lead than waiting first`. Don't count on as much from a real disk: a sleep leaves
-# the processor alone, while reading and decoding need it.
+# A single pair of equal times could gain a factor of two. A chain gains a little less, because its
+# first read and its last computation have nothing to overlap with. In fresh processes, reading
+# meanwhile was :measured:`lead than waiting first`. Don't count on as much from a real disk: a
+# sleep leaves the processor alone, while reading and decoding need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------

@@ -112,10 +112,10 @@ jax.jvp(wave, (3.0,), (1.0,))
 # %%
 # Up to rounding, the slope is the one that ``grad`` found, reached from the other end.
 #
-# What about a function that has several results? :func:`jax.vjp` returns these, and a function that
-# goes backwards from them, once you tell it what each result weighs. Here, all three results of a
-# cumulative sum weigh the same, and the first number counts three times, because it is a part of
-# each:
+# What about a function that has several results? :func:`jax.vjp` returns the results, together with
+# a function that goes backwards from them. You give that function a weight for each result. Here,
+# all three results of a cumulative sum weigh the same, and the first number counts three times,
+# because it is a part of each:
 sums, backwards = jax.vjp(jnp.cumsum, jnp.array([1.0, 2.0, 3.0]))
 backwards(jnp.ones(3))
 
@@ -233,7 +233,7 @@ figures.label_ends(plt.gca())
 # difference goes forward, and with its square if it is central. To the left, rounding takes over.
 # So even the best step costs digits, and because there are few to spare in 32 bits, gradients are
 # checked in 64. Here are the lowest points of two of these Vs, and below them a rule of thumb for
-# the central step: the cube root of the rounding error of a number near 1.
+# the central step: the cube root of the gap between 1 and the next number.
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"
@@ -241,7 +241,7 @@ best_error_32 = f"{errors['central, 32 bits'].min():.1e}"
 print(f"64 bits: best step {best_step}, error {best_error}")
 print(f"32 bits: error at best {best_error_32}")
 rule_of_thumb = f"{np.cbrt(np.finfo(float).eps):.1e}"
-print(f"cube root of the rounding error in 64 bits: {rule_of_thumb}")
+print(f"cube root of the gap after 1 in 64 bits: {rule_of_thumb}")
 
 # %%
 # ``grad`` takes no step, so it pays no such price. Compare both with the derivative worked out by
@@ -285,9 +285,9 @@ for name, (function, place) in kinks.items():
 # learn through it.
 #
 # If a rule doesn't suit you, change it. :func:`jax.lax.stop_gradient` makes ``grad`` take a part of
-# a formula for a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. (It takes
-# the tangent, the answer and the arguments.) Both of these functions round, and pretend to ``grad``
-# that they don't:
+# a formula for a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. (A rule for
+# ``defjvps`` takes the tangent, the answer and the arguments.) Both of these functions round, and
+# pretend to ``grad`` that they don't:
 def rounded(x):
     return x + jax.lax.stop_gradient(jnp.round(x) - x)
 
@@ -523,7 +523,7 @@ else:
 # ``grad`` applies the chain rule to the operations that your function performs, so where all of
 # these are smooth, it is exact up to rounding. Mind the places where one of them isn't: a kink, a
 # jump, or an infinite slope. Use difference quotients as a check, in 64 bits, with a central step
-# near the cube root of the rounding error: :measured:`rule_of_thumb` for numbers near 1.
+# near the cube root of the gap between a number and the next: :measured:`rule_of_thumb` near 1.
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
 # was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,

@@ -3,17 +3,17 @@ Is indexing slow?
 =================
 
 An index can be an array, and then a single line reads or changes many elements. Such a line jumps
-about in memory, which no processor likes. So there is a trick: write the same as a product with a
-matrix of ones and zeros, because multiplying is what accelerators do best. Is indexing so slow that
-this pays? And who does it fastest, JAX, NumPy or PyTorch? Before we measure, you should know what
-happens if an index comes up twice.
+about in memory, which no processor likes. So there is a trick for accelerators, which multiply
+matrices faster than they do anything else: write the line as a product with a matrix of ones and
+zeros. Is indexing so slow that this pays? And which library does it fastest, JAX, NumPy or PyTorch?
+Before we measure, you should know what happens if an index comes up twice.
 """
 
 # %%
 # Add at the same place twice
 # ---------------------------
-# NumPy's ``+=`` reads all elements, adds, and writes them back. To a place that is named twice, it
-# writes twice, each time the old number plus one addend, so only the last addition counts.
+# NumPy's ``+=`` reads all elements, adds, and writes them back. It writes twice to a place that is
+# named twice, but each time the *old* number plus one addend, so only the last addition counts.
 # :meth:`np.add.at <numpy.ufunc.at>` adds for each index:
 import numpy as np
 
@@ -180,17 +180,13 @@ numpy_sorts_faster = claim(
 numpy_sorts_faster
 
 # %%
-apart = {
-    function: abs(
-        np.log(
-            hundred_thousand.speedup(
-                experiments.JAX, over=experiments.NUMPY, function=function
-            ).value
-        )
-    )
-    for function in experiments.FUNCTIONS
-}
-furthest = max(apart, key=apart.get)
+jax_to_numpy = partial(
+    hundred_thousand.speedup, experiments.JAX, over=experiments.NUMPY
+)
+furthest = max(
+    experiments.FUNCTIONS,
+    key=lambda f: abs(np.log(jax_to_numpy(function=f).value)),
+)
 
 # %%
 # JAX and NumPy were furthest apart in :measured:`furthest`. JAX's sort was
@@ -217,19 +213,17 @@ gather_ten = reads.speedup(
     experiments.INDEXING, over=experiments.PRODUCT, groups=10
 )
 by_gather = gather_pays.estimate
-sort_in_jax = hundred_thousand.speedup(
-    experiments.JAX, over=experiments.NUMPY, function=experiments.SORT
-)
+sort_in_jax = jax_to_numpy(function=experiments.SORT)
 
 # %%
-# For each value, indexing touches one place, and a product touches as many as there are groups. So
-# with few groups, try both, and with many, index. With ten groups, adding at indices was
-# :measured:`with_ten than a product`, and reading :measured:`gather_ten than one`. With a thousand,
-# adding was :measured:`by_scatter than a product` and :measured:`to_bincount than np.bincount`, and
-# reading was :measured:`by_gather than a product`.
+# "Slow" depends on what else would do the job. For each value, indexing touches one place, and a
+# product touches as many as there are groups. So with few groups, try both, and with many, index.
+# With ten groups, adding at indices was :measured:`with_ten than a product`, and reading
+# :measured:`gather_ten than one`. With a thousand, adding was :measured:`by_scatter than a product`
+# and :measured:`to_bincount than np.bincount`. Reading was :measured:`by_gather than a product`.
 #
-# Compared with NumPy, JAX's functions may be ahead in one case and behind in the next. JAX's sort,
-# for example, was :measured:`sort_in_jax than NumPy's`.
+# Which library is fastest depends on the function. JAX and NumPy were furthest apart in
+# :measured:`furthest`, and JAX's sort was :measured:`sort_in_jax than NumPy's`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.

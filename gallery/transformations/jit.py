@@ -326,12 +326,12 @@ headers = ("function", "type", "op by op", "jit", "equal to the last bit")
 Table("Largest error, in units in the last place", headers, rows)
 
 # %%
-# Both columns show rounding errors, which needn't agree. A part of these comes with the points,
-# which are rounded to the type as well. Op by op, every intermediate result is rounded to the type
-# of the array before the next operation sees it. A compiled program keeps intermediate results in
-# registers, where it may carry more digits than float16 has, or join a multiplication and an
-# addition into one instruction that rounds once. So compare compiled code with a tolerance, never
-# with ``==``.
+# Both columns show rounding errors, which needn't agree. Part of each error comes from the points,
+# which are rounded to the type before a function sees them. Op by op, every intermediate result is
+# rounded to the type of the array before the next operation sees it. A compiled program keeps
+# intermediate results in registers, where it may carry more digits than float16 has, or join a
+# multiplication and an addition into one instruction that rounds once. So compare compiled code
+# with a tolerance, never with ``==``.
 #
 #
 # Takeaway

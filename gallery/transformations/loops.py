@@ -401,9 +401,9 @@ for length in (8, 64, 512):
     print(f"{length:3} numbers: {count} multiplications of arrays")
 
 # %%
-# Their number grows only with how often the length can be halved. But together, they multiply up to
-# twice as many numbers as a loop would, and the arrays have to be sliced and put together again. So
-# they may pay for long arrays, on a device that works on many numbers at once.
+# Their number grows only with how often the length can be halved. The price is that together they
+# multiply up to twice as many numbers as a loop would, and the arrays have to be sliced and put
+# together again. So they may pay for long arrays, on a device that works on many numbers at once.
 #
 # Takeaway
 # --------
@@ -415,12 +415,13 @@ unrolled, some_unrolled = (
 )
 
 # %%
-# The first call of a hundred steps took :measured:`first_python` with Python's loop and
-# :measured:`first_scan` with a scan. In later calls, the unrolled steps were
-# :measured:`unrolled than the scan`. So start with ``scan``, which compiles its body once, can be
-# differentiated and collects results, and measure before you unroll. Take ``while_loop`` if only
-# the values say when to stop, but :func:`jax.grad` can't go through it. A Python loop suits a
-# handful of steps that differ.
+# Start with ``scan``, which compiles its body once, can be differentiated and collects results. Take
+# ``while_loop`` if only the values say when to stop, but :func:`jax.grad` can't go through it. A
+# Python loop suits a handful of steps that differ.
+#
+# Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
+# Python's loop and :measured:`first_scan` with a scan. In later calls, the unrolled steps were
+# :measured:`unrolled than the scan`.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.

@@ -60,11 +60,12 @@ for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
 
 
 # %%
-# The ``cond`` is gone, because its condition differs from example to example. A batch `computes both
-# branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and
-# the last ``select_n`` picks a result for each. (The ``select_n`` before each branch is for
-# gradients: it stops them from flowing back into the examples that didn't choose that branch.)
-# However rarely an expensive branch is chosen, every example pays for it.
+# The ``cond`` is gone, because its condition is mapped, so it might differ from example to example.
+# (Here it doesn't, but ``vmap`` never looks at values.) A batch `computes both branches
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and the last
+# ``select_n`` picks a result for each. (The ``select_n`` before each branch is for gradients: it
+# stops them from flowing back into the examples that didn't choose that branch.) However rarely an
+# expensive branch is chosen, every example pays for it.
 #
 # If the condition isn't mapped, all examples agree, and the choice remains a choice:
 def branch_for_all(positive, x):
@@ -107,12 +108,12 @@ needed = {
     starts: np.asarray(mapped(experiments.angles(starts)))
     for starts in (ALIKE, ONE_UPRIGHT)
 }
-useful = {
-    name: f"{n.sum() / n.size / n.max():.0%}" for name, n in needed.items()
-}
-alike_useful, upright_useful = useful[ALIKE], useful[ONE_UPRIGHT]
 
 # %%
+alike_useful, upright_useful = (
+    f"{needed[starts].mean() / needed[starts].max():.0%}"
+    for starts in (ALIKE, ONE_UPRIGHT)
+)
 figure, panels = plt.subplots(1, 2, figsize=(6.5, 3.2), sharey=True)
 for axes, (starts, steps) in zip(panels, needed.items()):
     rounds = np.full(steps.size, steps.max())
@@ -168,14 +169,14 @@ in_batches = results.speedup(
 #
 # Takeaway
 # --------
-# Under ``vmap``, a loop of fixed length stays one loop. But where examples disagree, every one of
-# them pays for what any of them needs: both branches of a ``cond`` run, and a ``while_loop`` goes on
-# until the last example is done.
+# Under ``vmap``, a loop of fixed length stays one loop. But where the examples decide what to do,
+# each of them pays for all: both branches of a ``cond`` run, and a ``while_loop`` goes on until the
+# last example is done.
 #
 # With similar examples, ``vmap`` was :measured:`all_alike than lax.map` on this page's machine, and
-# with one that takes far longer than the others, it was :measured:`one_upright than lax.map`. So
-# keep long branches and uneven loops in mind before you map over them, and if your examples differ
-# much, measure ``lax.map``, too.
+# with one that takes far longer than the others, it was :measured:`one_upright than lax.map`. So if
+# your examples differ much, also measure ``lax.map``, with and without a ``batch_size``: with the
+# slow one among them, batches of ten were :measured:`in_batches than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`which updates copy their array </tutorials/transformations/updates>`.

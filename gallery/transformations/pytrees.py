@@ -428,16 +428,16 @@ nested = nesting_costs_little.estimate
 module = ten.speedup(MODULE, over=SPLIT)
 
 # %%
-# JAX looks at each array in each call, and XLA may make a kernel for each. A short step on a list
-# of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
-# with the arrays in nested dicts it was :measured:`nested than with the list`. A module is taken
-# apart in Python as well: with ten small layers, ``nnx.jit`` was
-# :measured:`module than jax.jit of a split state`.
-#
-# So pack parameters in the form that is easiest to read, be it a dict, a registered class or a
-# module. Only if your steps are short, so that the device would wait for Python, reduce the number
-# of arrays: stack equal layers, or do many steps in one call. And keep the structure the same from
+# Pack parameters in the form that is easiest to read, be it a dict, a registered class or a module.
+# Only if your steps are short, so that the device would wait for Python, reduce the number of
+# arrays: stack equal layers, or do many steps in one call. And keep the structure the same from
 # step to step, because a new one compiles.
+#
+# In each call, JAX looks at each array, and XLA may make a kernel for each. A short step on a list
+# of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
+# with the arrays in nested dicts it was :measured:`nested than with the list`. A Flax module,
+# moreover, is taken apart in Python: with ten small layers, ``nnx.jit`` was
+# :measured:`module than jax.jit of a split state`.
 #
 # Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: :doc:`what a type checker sees
 # of all these transformations </tutorials/transformations/typed_transformations>`.

@@ -251,9 +251,10 @@ types_cost_little
 
 
 # %%
-# ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`. If ``typed_jit`` differs from the first ``jax.jit`` no
-# more than the control does, the types cost nothing that we could measure.
+# ``typed_jit`` was :measured:`speedup than jax.jit`. (A ratio is the median of the ratios within
+# rounds of turns, so it may differ from that of the two times.) The control, which *is*
+# ``jax.jit``, was :measured:`control than the first jax.jit`. If ``typed_jit`` differs from the
+# first ``jax.jit`` no more than the control does, the types cost nothing that we could measure.
 #
 # To a type checker, an array is an array
 # ---------------------------------------

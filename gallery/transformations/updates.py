@@ -66,7 +66,7 @@ except RuntimeError as error:
 # %%
 # (JAX also has *refs*, arrays that a compiled function `changes in place
 # <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation.
-# :doc:`The next page </tutorials/transformations/pytrees>` has one.)
+# :doc:`The page on pytrees </tutorials/transformations/pytrees>` has one.)
 #
 # How long does an update take, as the array grows? An update in place, like NumPy's assignment, may
 # take the same time at any size. A copy takes longer as the array grows. JAX's update comes in
@@ -128,7 +128,7 @@ def swap_read_first(x, i, j):
 
 # %%
 # All three functions do the same. Does the guarantee cover all of them? Take a hundred swaps, and
-# count the new bytes again. As many bytes as ``x`` has are for the result:
+# count the new bytes again. Of these, the result takes as many as ``x`` has:
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))

@@ -420,14 +420,15 @@ finding = f"Of the {wrong} longest gradients, {longest} have a wrong label"
 figures.headline(plt.gcf(), finding)
 
 # %%
-# The twelve longest gradients belong to the twelve wrong labels: you could have found them without
-# being told. How much of the total length is theirs, before and after clipping?
+# Of the :measured:`wrong` longest gradients, :measured:`longest` belong to wrong labels, so a long
+# gradient is a good place to look for one. How much of the total length belongs to wrong labels,
+# before and after clipping?
 share_before = float(norms[flipped].sum() / norms.sum())
 share_after = float(clipped_norms[flipped].sum() / clipped_norms.sum())
 print(f"{share_before:.2f} before, {share_after:.2f} after")
 
 # %%
-# If all labels pulled alike, twelve in two hundred would have a share of 0.06. Because clipping
+# If all labels pulled alike, the share would be their part of the labels, 0.06. Because clipping
 # limits what any single example can do to the weights, it is the first half of
 # `training with differential privacy <https://arxiv.org/abs/1607.00133>`__; the other half is to
 # add noise.

@@ -47,11 +47,11 @@ def grown(
 FINDINGS = {
     "ahead in the end": (
         grown((0.25, 2, 8), 256),
-        "JAX overtakes NumPy at 256 numbers, and is 8.00 times faster at 4,096",
+        "From 256 numbers on, JAX is faster than NumPy: 8.00 times faster at 4,096",
     ),
     "ahead at last": (
         grown((0.25, 1, 8), 4096),
-        "JAX overtakes NumPy at 4,096 numbers, where it is 8.00 times faster",
+        "At 4,096 numbers, the most of all, JAX is 8.00 times faster than NumPy",
     ),
     "ahead everywhere": (
         grown((2, 4, 8), 16),
@@ -85,7 +85,7 @@ def test_lines_are_named_where_they_end(overtaking: Overtaking, finding: str) ->
     words = " ".join(written(figure))
     assert "JAX" in words
     assert "NumPy" in words
-    assert ("from here on" in words) == ("overtakes" in finding)
+    assert ("from here on" in words) == finding.startswith(("From", "At"))
     assert_nothing_overlaps(figure)
 
 

@@ -46,7 +46,7 @@ def time(
     """Time your own function as this site times its own.
 
     Name a function in a script, or in a module, as in package.module:function. It is called as it
-    is, so apply jax.jit yourself if you want to. The first call in each process is timed apart.
+    is, so apply jax.jit yourself if you want to. The first call in each process is timed separately.
     """
     require_function(function, "SCRIPT.PY:FUNCTION")
     for reference, option in (setup, "--setup"), (over, "--over"):

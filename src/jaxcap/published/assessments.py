@@ -61,8 +61,8 @@ MEANINGS: Mapping[Conclusion, str] = {
         "the mistake."
     ),
     Conclusion.NOT_COMPARABLE: (
-        "The work cannot be repeated because the document leaves out what that takes, or we have "
-        "not measured the same work on such a device."
+        "The document omits what we would need to repeat the work, or we have not measured the "
+        "same work on such a device."
     ),
 }
 

@@ -86,9 +86,9 @@ class Overtaking:
         if self.start == self.sizes[0]:
             return f"{name} is faster than {other} at every size, and {speedup.words} at {largest}"
         if self.start == self.sizes[-1]:
-            return f"{name} overtakes {other} at {largest}, where it is {speedup.words}"
+            return f"At {largest}, the most of all, {name} is {speedup.words} than {other}"
         start = _count(self.start)
-        return f"{name} overtakes {other} at {start} numbers, and is {speedup.words} at {most}"
+        return f"From {start} numbers on, {name} is faster than {other}: {speedup.words} at {most}"
 
     def draw(self) -> Figure:
         """Draw a line for each variant, named at its end, and mark where one overtakes."""
