@@ -231,8 +231,8 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # Conversions don't prove that the processor can do no better. For another type of result, or under
 # another release, XLA may use instructions that the processor had all along. For CPUs, XLA has a
 # `list of products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__
-# that it leaves to a fast library. On the CPU that we tried, a product in bfloat16 needed
-# conversions under JAX 0.10.2 unless its result was in float32, and none under 0.12.
+# that it leaves to a fast library. So look again after you have changed the release or the type of
+# the result.
 #
 # Weights that stop moving
 # ------------------------

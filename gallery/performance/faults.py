@@ -264,7 +264,7 @@ blame(infinities=True)
 
 
 # %%
-# This is the line to mend. Each point is at a distance of zero from itself. The derivative of a
+# This is the line to fix. Each point is at a distance of zero from itself. The derivative of a
 # square root divides by the root, so it is infinite there, and JAX computes it in the forward pass
 # already. In the backward pass, it is multiplied by zero, and infinity times zero is NaN.
 #
@@ -297,10 +297,10 @@ for distances in (placement.distances, with_where, placement.safe_distances):
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
 #
 # With safe distances, and with the mean as the limit, the points move, and the stress falls:
-mended = jax.jit(placement.step)
+fixed = jax.jit(placement.step)
 positions = start
 for number in range(301):
-    positions, value = mended(positions, table)
+    positions, value = fixed(positions, table)
     if number % 100 == 0:
         print(f"after {number:3} steps: {value:.4f}")
 
@@ -399,7 +399,7 @@ except jax.errors.UnexpectedTracerError as error:
 # :func:`~jax.experimental.checkify.checkify`, and returns what they found as an error. (Such checks
 # can also look at
 # `indices, or at conditions of your own <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.)
-# All take the mended step. These are the functions that we time, the first of them until it has
+# All take the fixed step. These are the functions that we time, the first of them until it has
 # printed:
 from jaxcap.experiments import faults as experiments
 

@@ -2,10 +2,10 @@
 Should a geometry library move to JAX?
 ======================================
 
-The authors of a geometry library once asked this in a notebook. They timed single operations on
-small arrays, and in most of them NumPy was far ahead. Then comes the heading *Conclusion*, with
-nothing below it. This page repeats their tables with a clock that waits for results, checks the
-sentences that sum them up, tests gradients, and writes the conclusion.
+The authors of geomstats, a library for geometry, once asked this in a notebook. They timed single
+operations on small arrays, and in most of them NumPy was far ahead. Then comes the heading
+*Conclusion*, with nothing below it. This page repeats their tables with a clock that waits for
+results, checks the sentences that sum them up, tests gradients, and writes the conclusion.
 """
 
 # %%

@@ -226,7 +226,7 @@ Table("The largest changes from one release to the next", columns, rows)
 # If one release comes up again and again, its changes may share a cause. Two such causes are known.
 # On a CPU, in 0.11.1,
 # `loops that write single elements rewrote their whole array <https://github.com/jax-ml/jax/issues/40101>`__,
-# and 0.11.2 mended that. And according to
+# and 0.11.2 fixed that. And according to
 # `JAX's change log <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in
 # 0.4.32. That release was withdrawn, so its changes show up in 0.4.33. Here is the program at the
 # top of the table, under all releases:

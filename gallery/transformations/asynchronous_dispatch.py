@@ -347,7 +347,7 @@ returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 # compiled call takes in its place before you blame the waiting: here, that call was
 # :measured:`scan than a loop of calls`.
 #
-# Now try :doc:`exercise 4 </exercises/4_jit>`, which has you mend a stopwatch and a loop that waits
+# Now try :doc:`exercise 4 </exercises/4_jit>`, which has you fix a stopwatch and a loop that waits
 # too often. Next:
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>`, for when
 # ``jit`` refuses to compile a function.

@@ -346,4 +346,4 @@ Table("Largest error, in units in the last place", headers, rows)
 #
 # Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
 # need to know before you time anything yourself. After that, :doc:`exercise 4 </exercises/4_jit>`
-# has you mend a stopwatch, then compile and time a function.
+# has you fix a stopwatch, then compile and time a function.

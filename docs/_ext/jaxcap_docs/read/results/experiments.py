@@ -90,7 +90,7 @@ def _pages() -> dict[str, str]:
     """Return for each experiment its title, what it asks, and the directive that shows it."""
     return {
         slug(name): (
-            f"# {experiment.title}\n\n{_subject(experiment)} {_work(experiment)}\n\n"
+            f"# {experiment.title}\n\n{_subject(experiment)} It measures {_work(experiment)}\n\n"
             f"```{{experiment}} {name}\n```\n"
         )
         for name, experiment in catalogue().items()
@@ -104,12 +104,11 @@ def _subject(experiment: Experiment) -> str:
 
 def _work(experiment: Experiment) -> str:
     """Say what is measured: what `prepare` prepares, by the first line of its docstring."""
-    how = (experiment.prepare.__doc__ or "").partition("\n")[0]
-    return how.replace("Prepare", "It measures", 1)
+    return (experiment.prepare.__doc__ or "").partition("\n")[0].removeprefix("Prepare ")
 
 
 class Experiments(SphinxDirective):
-    """List all experiments, each with a small plot and a line on what it is about."""
+    """List all experiments, each with a small plot and a line on what it measures."""
 
     def run(self) -> list[nodes.Node]:
         """Return a list, with plots of those that some machine measured."""
@@ -119,8 +118,9 @@ class Experiments(SphinxDirective):
 
     def _item(self, name: str, experiment: Experiment) -> nodes.list_item:
         link = reference("doc", f"/{SECTION}/experiments/{slug(name)}", self.env)
-        subject, _ = self.parse_inline(_subject(experiment))
-        lines = nodes.paragraph("", "", link), nodes.paragraph("", "", *subject)
+        work = _work(experiment)
+        line, _ = self.parse_inline(f"{work[:1].upper()}{work[1:]}")
+        lines = nodes.paragraph("", "", link), nodes.paragraph("", "", *line)
         parts = _on_all_devices(name)
         images = []
         if parts:
