@@ -19,7 +19,7 @@ from sites import Read
 
 from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.changes.comparison import OTHER
-from jaxcap.releases.recorded import load
+from jaxcap.releases.recorded import TOPICS, load
 from jaxcap.results import ResultSet
 from jaxcap.results.files import slug
 
@@ -135,6 +135,10 @@ def test_benchmarks_that_only_recordings_still_have_get_a_page(tmp_path: Path) -
     assert OTHER not in topics.pages([known])
     others = topics.pages([known, renamed])[OTHER]
     assert f"{{releases-topic}} {OTHER}\n" in others
+
+
+def test_each_topic_says_what_its_programs_stress() -> None:
+    assert set(topics.STRESSES) == set(TOPICS.values())
 
 
 def test_topics_without_results_say_so(read_small: Read) -> None:

@@ -23,6 +23,34 @@ from jaxcap_docs.read.releases.addresses import SECTION, links_to_files
 from jaxcap_docs.read.releases.changes import explanations, value_text
 from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
+#: What the programs of each topic stress, in Markdown.
+STRESSES = {
+    "calls": "What does a call cost before it computes anything? These do little arithmetic, so most "
+    "of the time goes into JAX's own work, such as reading and converting arguments.",
+    "compilation": "The first call of a function traces it and compiles what was traced. These "
+    "programs are large, or hold a large constant.",
+    "elementwise": "Operations on each element by itself. Compiled together, XLA can fuse them, and "
+    "otherwise each of them reads and writes the whole array.",
+    "gradients": "Programs that JAX derives from others: gradients, a Hessian, and a training step.",
+    "indexing": "Reads and writes at many places of an array, which jump about in memory.",
+    "issues": "Programs from issues in which somebody reported that an update had made JAX slower. "
+    "{doc}`/releases/issues` compares them with the reports.",
+    "linear algebra": "Products, decompositions, a Fourier transform and convolutions, most of whose "
+    "time is spent in a few long kernels.",
+    "loops": "Loops inside a compiled program. Their steps are small, so what XLA does between two "
+    "of them counts as well.",
+    "memory": "How many bytes does a compiled program set aside for intermediate results? XLA counts "
+    "them itself, and releases for which it counts none are left out.",
+    "random numbers": "New keys from a key, and numbers from a key, which take much arithmetic for "
+    "each.",
+    "reductions": "Sums and the like read much and write little, so they depend on memory, and on "
+    "how many threads share the reading.",
+    "sorting": "Sorts of random numbers, and a search for the largest, which needs no full sort.",
+    "start-up": "What does a process pay before its first result? The two programs ran in different "
+    "processes, so where these differ much, an import may seem to take longer than an import with a "
+    "result.",
+}
+
 
 def on_builder_inited(app: Sphinx) -> None:
     """Write the topics' pages, unless package and recordings are as they were in the last build."""
@@ -40,7 +68,10 @@ def pages(machines: Iterable[Releases]) -> dict[str, str]:
     """Return a page for each topic, and one for benchmarks that only recordings still have."""
     recorded = (topic for releases in machines for topic in releases.by_topic())
     return {
-        slug(topic): f"# {topic.capitalize()} by release\n\n```{{releases-topic}} {topic}\n```\n"
+        slug(topic): (
+            f"# {topic.capitalize()} by release\n\n{STRESSES.get(topic, '')}\n\n"
+            f"```{{releases-topic}} {topic}\n```\n"
+        )
         for topic in dict.fromkeys((*TOPICS.values(), *recorded))
     }
 
