@@ -271,7 +271,7 @@ winograd_pays
 # %%
 # What else did we try?
 # ---------------------
-# Most ideas for a faster program don't help, and most write-ups leave those out. Here are ours for
+# Most ideas that should save time don't, and most write-ups leave those out. Here are ours for
 # a CPU. Each row is the training with Winograd's algorithm, in a scan, with one change. Compiling
 # so many programs takes minutes, so these numbers don't come from this build. They were recorded on
 # the machine and on the day that the table names:

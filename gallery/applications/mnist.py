@@ -46,7 +46,7 @@ def show(images, titles, columns=10):
 show(mnist.train.images[:30], mnist.train.labels[:30])
 
 # %%
-# Networks tend to learn faster from numbers centred on zero, with a spread of about one. So we
+# Networks tend to need fewer steps for numbers centred on zero, with a spread of about one. So we
 # subtract the mean of all pixels and divide by their standard deviation. Both come from the
 # training images alone, since the test images have to stay unseen:
 mean, std = data.mean_and_std(mnist.train.images)

@@ -97,7 +97,7 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-# Which idea did what? The figure goes from the naive loop to the fastest way in float32, one idea
+# Which idea did what? The figure goes from the naive loop to the best way in float32, one idea
 # at a time. A bar begins at the time before a change and ends at the time after it, so a bar that
 # runs to the right is a change that cost time, unless it is grey: then the measurements can't tell:
 _ = figures.waterfall(
