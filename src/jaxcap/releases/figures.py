@@ -25,7 +25,7 @@ from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math, headli
 
 #: Colours of what is faster and slower than under the newest release, with what is equal between
 #: them, which can be told apart on a light page and on a dark one, by all kinds of colour vision.
-FASTER, EQUAL, SLOWER = "#0072B2", "#c9ccd1", "#D55E00"
+FASTER, EQUAL, SLOWER = "#0072B2", "#7a808866", "#D55E00"  # the middle lets a dark page through
 #: Larger factors have the colour of this one.
 MAX_FACTOR = 4.0
 
