@@ -135,10 +135,9 @@ print("ten thousand ones:", (ones @ ones.T).item())
 # %%
 # If the last number is close to ten thousand, this device adds up in a longer format. The table
 # below calls the product with a longer result *bfloat16 and float32*. It also has a sum of a
-# million numbers, whose longer result we ask for by ``dtype``. The numbers that go in have only two
-# digits. How much can a longer result still help? The exact sum comes from
-# `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64 bits
-# from NumPy:
+# million numbers, whose longer result we ask for by ``dtype``. In bfloat16, the inputs have only
+# two digits. How much can a longer result still help? The exact sum comes from `math.fsum
+# <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64 bits from NumPy:
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -269,10 +268,10 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Where a line levels off early, the steps have become smaller than half the gap to the next weight,
-# and rounding undoes them. Master weights collect small steps until they show in the short copy.
-# And why may the gradient be rough, if the weights may not? Because each gradient is computed
-# afresh, from wherever the last step has led, so its errors don't pile up.
+# Where a line levels off early, the steps have become smaller than half the gap to the next number
+# of the format, and rounding undoes them. Master weights collect small steps until they show in the
+# short copy. And why may the gradient be rough, if the weights may not? Because each gradient is
+# computed afresh, from wherever the last step has led, so its errors don't pile up.
 #
 # Gradients that vanish
 # ---------------------
@@ -296,13 +295,13 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
     print(f"{scale:8,.0f}: {zero:4.0%} zero, {lost:4.0%} infinite or NaN")
 
 # %%
-# Too small a scale rescues little. The largest scale here is itself beyond the range of float16, so
-# it is infinite, and what it multiplies becomes infinite or NaN. With a smaller one, large
-# gradients can still overflow. Programs that train in float16 `adjust the scale as they go
-# <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__: down when they meet
-# an infinity, and up again if none has come for a while. Convert the gradient to float32 *before*
-# you divide by the scale, or it will vanish after all. bfloat16 has the range of float32 and rarely
-# needs any of that.
+# A scale that is too small leaves some of the gradient at zero. The largest scale here is itself
+# beyond the range of float16, so it is infinite, and what it multiplies becomes infinite or NaN.
+# With a smaller one, large gradients can still overflow. Programs that train in float16 `adjust the
+# scale as they go <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__:
+# down when they meet an infinity, and up again if none has come for a while. Convert the gradient
+# to float32 *before* you divide by the scale, or it will vanish after all. bfloat16 has the range
+# of float32 and rarely needs any of that.
 #
 # What each format saves, and what it loses
 # -----------------------------------------
@@ -330,11 +329,12 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# How to choose? Take float64 where the answer has to be right to many digits, as in
-# :doc:`a fit that must converge </tutorials/applications/convergence>`, and float32 for anything
-# that adds up. Do the rest in bfloat16 if the table says that it pays on your device, or if you run
-# out of memory. (Stored arrays then take half the space. But where the compiler makes float32
-# copies, temporaries take more.) And take float16 for data whose range you know.
+# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
+# that must converge </tutorials/applications/convergence>`, and float32 for anything that
+# accumulates, such as sums and weights. Do the rest in bfloat16 if the table says that it pays on
+# your device, or if you run out of memory. (Stored arrays then take half the space. But where the
+# compiler makes float32 copies, temporaries take more.) And take float16 for data whose range you
+# know.
 #
 # Then check the dtype of what comes out, because a single float32 among short numbers may turn all
 # of them into float32, without a word. Which of these will?

@@ -4,9 +4,9 @@ Why is it slow, and why is it NaN?
 
 A debugger can't step through a compiled function, and Python's ``print`` sees none of its numbers.
 But JAX has `tools that look inside <https://docs.jax.dev/en/latest/201/debugging.html>`__. This
-page takes a step of an optimisation that is slow and returns NaN, and finds each fault with a tool
-made for it. Another tool says why JAX compiles a function again. Then it measures what the tools
-cost. Which of them could you leave on?
+page takes one step of an optimisation, which is slow and returns NaN, and finds each fault with a
+tool made for it. Another tool says why JAX compiles a function again. Then it measures what the
+tools cost. Which of them could you leave on?
 """
 
 # %%
@@ -15,7 +15,8 @@ cost. Which of them could you leave on?
 # Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
 # are the places? Start anywhere, and move all points, step by step, until their distances agree
 # with the table. Small errors count by their square. Beyond a limit, an error counts only in
-# proportion to its size, so that wrong entries don't pull too hard:
+# proportion to its size, so that wrong entries don't pull too hard. (Statisticians call this the
+# Huber loss.)
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -205,9 +206,8 @@ _ = figure.legend(loc="outside lower center", ncols=3)
 
 # %%
 # With the median, the part called :measured:`slowest` took longest. To find the middle of an array,
-# :func:`jax.numpy.median` sorts it, which is why there was a sort among the operations of
-# ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean looks at it
-# once.
+# :func:`jax.numpy.median` sorts it. That is the sort among the operations of ``limit``. A sort
+# looks at each number many times, whereas a root, a loss or a mean looks at it once.
 #
 # Prints show values, checks show where they went wrong
 # -----------------------------------------------------
@@ -399,8 +399,8 @@ except jax.errors.UnexpectedTracerError as error:
 # :func:`~jax.experimental.checkify.checkify`, and returns what they found as an error. (Such checks
 # can also look at
 # `indices, or at conditions of your own <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.)
-# All take the fixed step. These are the functions that we time, the first of them until it has
-# printed:
+# All take the fixed step. These are the functions that we time, the first of them inside a wrapper
+# that waits until the number is printed:
 from jaxcap.experiments import faults as experiments
 
 Source(

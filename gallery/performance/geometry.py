@@ -35,9 +35,9 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 # %%
 # A summary that its own table doesn't bear out
 # ---------------------------------------------
-# For ``dot``, the notebook compares its two tables: on JAX's arrays, NumPy and autograd take four
-# to six times as long, and JAX takes a third. Do the tables say so? They come with this site, so we
-# can divide their numbers, and then our own:
+# For ``dot``, the notebook compares its two tables: on JAX's arrays, it says, NumPy and autograd
+# take four to six times as long as on NumPy's, and JAX takes a third of the time. Do the tables say
+# so? They come with this site, so we can divide their numbers, and then our own:
 from jaxcap.published.values import load
 
 notebook = {(v.task, v.implementation): v.value for v in load().values()}
@@ -217,8 +217,8 @@ systems.speedups(over="NumPy")
 # All that ``jit`` can fuse is the weighting, which is cheap compared with the solution. So if JAX
 # is behind at every size, look for what it pays on top: on small systems the call, and on larger
 # ones perhaps the hand-over to other threads, or a slower routine. We haven't measured which. (If a
-# note below the times says that processes were *in different modes*, the same call took quite
-# different times in different processes, and no single number describes it.)
+# note below the times speaks of *modes*, the same call took quite different times in different
+# samples or processes, and no single number describes it.)
 #
 # How often a single operation would gain
 # ---------------------------------------
@@ -246,10 +246,10 @@ Table(f"Single operations, compared with {today}", headers, rows)
 #
 # Gradients need a test of their own
 # ----------------------------------
-# The library lives on gradients, and JAX doesn't have all of them. Here are two. The first is of a
-# function that finds the orthogonal matrix nearest to a given one, by multiplying the two outer
-# factors of its ``svd``. We differentiate one element of the result, at a matrix that is already
-# orthogonal. The second is the gradient of eigenvectors:
+# The library lives on gradients, and JAX can't deliver all of them. Here are two that fail. The
+# first is of a function that finds the orthogonal matrix nearest to a given one, by multiplying the
+# two outer factors of its ``svd``. We differentiate one element of the result, at a matrix that is
+# already orthogonal. The second is the gradient of eigenvectors:
 from textwrap import fill
 
 

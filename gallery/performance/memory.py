@@ -203,7 +203,7 @@ least, most = (
     for name in (INPUTS, EVERYTHING)
 )
 price = findings.verdict(results.speedup(INPUTS, over=EVERYTHING))
-trade_off = f"Keeping inputs only: {least} instead of {most}, {price}"
+trade_off = f"{INPUTS.capitalize()}: {least} instead of {most}, {price}"
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(6, 3))

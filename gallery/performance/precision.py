@@ -33,7 +33,7 @@ print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
 # A low number alone proves little, because a tool that always answers *undecided* never raises an
-# alarm. So we also ask for something harder: the whole interval has to be close to 1.
+# alarm. So we also ask one comparison to be precise enough for *about as fast*:
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -48,17 +48,17 @@ as_fast
 # %%
 # Four tools, asked the same kind of question
 # -------------------------------------------
-# Even a perfect interval with a confidence of 0.95 is wrong once in twenty times, so you can't
-# judge a tool by the few questions of one build. We therefore repeated the comparison many times,
-# first on a quiet machine, and then while another process kept one of its cores busy.
+# Even a perfect interval with a confidence of 0.95 is wrong one time in twenty, so you can't judge
+# a tool by the few questions of one build. We therefore repeated the comparison many times, first
+# on a quiet machine, and then while another process kept one of its cores busy.
 #
 # Three other tools got as much time as our own. ``timeit`` prints the best of several repeats.
 # PyTorch's ``Timer`` gives the median and the quartiles of its blocks. pyperf gives the mean and
 # the standard deviation over several processes, and compares functions with a t-test. Because
 # pyperf starts new processes for every function, it had time for only one question in a run, and
 # for fewer processes than its default. The others answered all questions. (``timeit`` and the
-# ``Timer`` took part only in every other run, so more time passed before their next one. pyperf's
-# question was either the wave or one of the kernels.)
+# ``Timer`` took part in every other run, so their next run came later. pyperf got either the wave
+# or one kernel.)
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name:
@@ -134,9 +134,9 @@ reliability.table_of_intervals(audit, "speed-up")
 # On the quiet machine, this site's interval contained the next run's time in :measured:`next_time`
 # of the cases, and the next run's ratio in :measured:`next_ratio`.
 #
-# In fairness, the other tools never made this promise, and two of them had to predict further
-# ahead. But the range of the repeats, the quartiles or the standard deviation is all that their
-# readers have to decide whether two numbers differ.
+# In fairness, the other tools never promised this, and two of them had longer to wait for their
+# next run. But a range, quartiles or a standard deviation is all they give you to decide whether
+# two numbers differ.
 #
 # The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
 # a panel, and see whether each interval contains the dot of the next run:

@@ -96,8 +96,9 @@ except fresh.FreshProcessError as error:
 # place: :func:`jax.jit` `takes them for one function
 # <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. There, an unknown flag raises an
 # exception, which you can handle. The first flag below is misspelt again. The second is spelt
-# correctly: it brought back XLA's old runtime, for `people whose loops the new one had made slow
-# <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know it?
+# correctly: set to ``False``, it brought back XLA's old runtime, for `people whose loops the new
+# one had made slow <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know
+# it?
 import jax
 
 for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):

@@ -30,9 +30,8 @@ def stopwatch(function, *args):
 
 # %%
 # To see how far off a timing is, you need another that you can trust. Ours come from an experiment
-# that runs in several fresh processes, which take turns. (Mistake 6 shows what a single process
-# can't see.) (``pairs`` and ``in_turns`` only keep numbers for the last section, so you can ignore
-# them until then.)
+# that runs in several fresh processes, which take turns. Mistake 6 shows what a single process
+# can't see. (Ignore ``pairs`` and ``in_turns``: they collect numbers for the last section.)
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.03)
@@ -49,8 +48,8 @@ a, b = jax.random.normal(jax.random.key(0), (2, n, n))
 product = jax.jit(jnp.matmul)
 product(a, b).block_until_ready()  # compile first, to be fair
 
-returned_s = stopwatch(product, a, b)
 ready_s = stopwatch(lambda: product(a, b).block_until_ready())
+returned_s = stopwatch(product, a, b)
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
@@ -128,7 +127,7 @@ sending
 from jaxcap.report.claims import claim, speedup_of
 
 sending_costs = claim(
-    "sending a million numbers with each call makes it slower",
+    "a call that is sent a million numbers is slower than one that has them",
     results,
     speedup_of(mistakes.SENT, over=mistakes.ON_DEVICE),
     below=1,
@@ -172,7 +171,7 @@ in_turns["an opponent of 64 bits"] = products.speedup(
 # To make a wrapper, ``jax.jit(f)`` inspects ``f``. Throw the wrapper away, and the next call has to
 # make another. That one still finds what JAX has compiled for ``f``. But if the function is new as
 # well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
-# compiles again. By what factor does each of these habits slow down a call? Guess before you look.
+# compiles again. How much faster is a call without these habits? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
 right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
@@ -187,11 +186,9 @@ for variant, ratio in (
 wrapping
 
 # %%
-# A call of a function that was wrapped once was
-# :measured:`over_wrapper than one with a new wrapper`, and
-# :measured:`over_lambda than one with a new lambda`. For a new wrapper,
-# JAX has to inspect the function, and a new ``lambda`` has to be traced and compiled as well, and
-# every call pays for that again.
+# A call of a function that was wrapped once was :measured:`over_wrapper than one with a new
+# wrapper`, and :measured:`over_lambda than one with a new lambda`. A new wrapper makes JAX inspect
+# the function, and a new ``lambda`` makes it trace and compile as well, in every call.
 #
 # Mistake 6: running it once
 # --------------------------
@@ -364,8 +361,8 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
-# mistake makes the code look too fast; if to the right, too slow. In the two rows of opponents,
-# that code is the opponent's, so if it looks too slow, JAX looks too good. (For the sent data and
+# mistake makes the code look too fast; if to the right, too slow. In the two rows of opponents, the
+# code is NumPy's or the loop's: the slower it looks, the better JAX looks. (For the sent data and
 # the allocator, which time is wrong depends on your question. We asked how long JAX's computation
 # takes.) Two mistakes have no row, because a single run (mistake 6) is wrong by a different factor
 # each time, and a false label (mistake 8) isn't a time. The title says how far off the worst of the
