@@ -150,7 +150,7 @@ def walk(answer: Any) -> str:
     if isclose(place(1, 1), 2 * after[1], rel_tol=1e-4):
         raise WrongError("the next call repeats the steps of the last. Return the new key, too.")
     if not isclose(place(3, 2), place(5), rel_tol=1e-4):
-        raise WrongError("three steps, and then two more, lead to another place than five.")
+        raise WrongError("three steps, and then two more, should lead to the same place as five.")
     _require_unused_keys(answer, start, 3)
     return ""
 
@@ -170,9 +170,9 @@ def steps_of_walkers(answer: Any) -> str:
         seen[value] = pair
     value = _float(_call(answer, key, 1, 2))
     if seen.get(value) != (1, 2):
-        raise WrongError("the same key, walker and step give another number the next time.")
+        raise WrongError("the same key, walker and step give a different number the next time.")
     if _float(_call(answer, jax.random.key(8), 1, 2)) == value:
-        raise WrongError("another key gives the same number. Make each key from the one you get.")
+        raise WrongError("a different key gives the same number. Make each key from the one you get.")
     return ""
 
 
@@ -345,28 +345,6 @@ def _require_traced(call: Callable[[Any], Any], value: Any, name: str) -> None:
         if "static" not in str(error):
             raise
         raise WrongError(f"it works, but {name} is static, so each new value compiles.") from None
-
-
-@dataclass(frozen=True)
-class Truths:
-    """Grades a prediction of what is true of each of several calls."""
-
-    expected: tuple[bool, ...]
-    hint: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What is asked about: the calls, by their positions."""
-        return tuple(f"number {position}" for position, _ in enumerate(self.expected, 1))
-
-    def __call__(self, answer: Any) -> str:
-        """Grade an answer."""
-        if not isinstance(answer, (tuple, list)) or len(answer) != len(self.expected):
-            raise WrongError(f"expected a tuple of {len(self.expected)}, True or False for each.")
-        correct = sum(map(np.array_equal, answer, self.expected))  # arrays may be among the answers
-        if correct < len(self.expected):
-            raise WrongError(f"only {correct} of the {len(self.expected)} are right. {self.hint}")
-        return ""
 
 
 def smoothing(answer: Any) -> str:
@@ -564,7 +542,7 @@ def thrifty(share: float, hint: str) -> Grader:
     def grade(answer: Any) -> str:
         x = np.linspace(-1, 1, 10_000, dtype=np.float32)
         if not np.allclose(_call(answer, x), simulate(x), rtol=1e-5):
-            raise WrongError("it returns another number than simulate.")
+            raise WrongError("it doesn't return the number that simulate does.")
         sizes = [
             _memory(jax.jit(jax.grad(function)), x).temp_size_in_bytes
             for function in (answer, simulate)
@@ -590,7 +568,7 @@ def prints(answer: Any) -> str:
         raise WrongError("it is the other way round: Python's comes first.")
     if by_python != 2:
         reasons: dict[float, str] = {
-            1: "JAX traces again for another length.",
+            1: "JAX traces again for a new length.",
             3: "JAX still has the program for a length that comes again.",
             4: "Python isn't there when a compiled function runs.",
         }
@@ -611,8 +589,8 @@ def mean_model(answer: Any) -> str:
     result = _call(answer, models)
     if _structure(result) != _structure(mean):
         raise WrongError(
-            "the result has another structure than each of the models: "
-            f"{_structure(result)}. Pass the models to jax.tree.map one by one."
+            "the result doesn't have the structure of each model: "
+            f"{_structure(result)}. Pass each model to jax.tree.map as an argument of its own."
         )
     if _agree(result, jax.tree.map(lambda leaf: 3 * leaf, mean)):
         raise WrongError("these are the sums. Divide them by the number of models.")
@@ -677,22 +655,29 @@ def _described(shape: tuple[int, ...], *split: str | None) -> jax.ShapeDtypeStru
     return jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)  # type: ignore[no-untyped-call]
 
 
-def whole_product(answer: Any) -> str:
-    """Grade a product of two matrices whose common axis is split: all of it for every device."""
+def product_by_rows(answer: Any) -> str:
+    """Grade a product of two matrices whose common axis is split: some of its rows for each device."""
     x, y = _described((512, 256), None, "devices"), _described((256, 64), "devices")
     traced = jax.make_jaxpr(partial(_call, answer))(x, y)
     if [result.shape for result in traced.out_avals] != [(512, 64)]:
         raise WrongError("it doesn't return an array of the shape (512, 64).")
     spec = traced.out_avals[0].sharding.spec
     if spec.unreduced:
-        raise WrongError("the parts of the product aren't added up yet. Ask for the sum on each.")
-    if any(spec):
-        raise WrongError("each device has only a part of the product. Ask for a copy on each.")
+        raise WrongError("the parts of the product aren't added up yet. Ask for sums.")
+    if not any(spec):
+        raise WrongError("every device gets the whole product. Ask for an eighth of its rows on each.")
+    if spec[0] is None:
+        raise WrongError("each device gets some columns for all examples. Split the rows instead.")
     program = traced.pretty_print(use_color=False)  # type: ignore[no-untyped-call]
     if re.search(r"f32\[(512,256|256,64)\] = reshard|= device_put", program):
         raise WrongError(
-            "every device has the product, but first you collect what it is made of. Let jax.numpy.matmul "
+            "each device has its rows, but first you collect what they are made of. Let jax.numpy.matmul "
             "add up the parts."
+        )
+    if "= reshard" in program:
+        raise WrongError(
+            "each device has its rows, but first you make all of them for everybody. Let "
+            "jax.numpy.matmul split its result."
         )
     return ""
 
@@ -774,13 +759,13 @@ class Explained:
             raise WrongError(f"expected a tuple of {len(self.expected)}, True or False for each.")
         for given, (name, (right, reason)) in zip(answer, self.expected.items(), strict=True):
             if not np.array_equal(given, right):  # arrays may be among the answers
-                raise WrongError(f"look again at {name}. {reason}")
+                raise WrongError(f"look again at {name!r}. {reason}")
         return ""
 
 
 def entropy(answer: Any) -> str:
     """Grade the entropy of probabilities of which some may be zero, and its gradient."""
-    p = np.array([0.5, 0.25, 0.25, 0], np.float32)
+    p = jnp.array([0.5, 0.25, 0.25, 0])
     value = _float(_call(answer, p))
     if np.isnan(value):
         raise WrongError("it returns NaN. Leave out what a probability of zero contributes.")
@@ -790,7 +775,7 @@ def entropy(answer: Any) -> str:
     if np.isnan(slopes[-1]):
         raise WrongError(
             "the value is right, but the gradient is NaN, because the logarithm still sees the zero. "
-            "Put another number into it there."
+            "Put a positive number into it there."
         )
     if abs(slopes[-1]) > 1e-6:
         raise WrongError(f"the gradient where p is zero is {slopes[-1]:.4g} instead of zero.")
@@ -871,6 +856,11 @@ def scaled_slope(answer: Any) -> str:
         raise WrongError("return it in float32. A float16 can't hold it without the scale.")
     if value > 2 * expected:
         raise WrongError("it is still as large as the scale made it. Undo the scale.")
+    if isclose(value, expected, rel_tol=0.2) and not isclose(value, expected, rel_tol=2e-2):
+        raise WrongError(
+            f"{value:.3g} is close to {expected:.1g}, but the smallest numbers of float16 have few "
+            "digits. Take a larger scale."
+        )
     if not isclose(value, expected, rel_tol=2e-2):  # which a scale of 1,024 reaches as well
         raise WrongError(f"{value:.3g} is not the right gradient, which is about {expected:.1g}.")
     if not re.search(r":f16\[\S*\] = mul", _recorded(answer, jnp.float16(1), x)):
@@ -885,7 +875,7 @@ def long_product(answer: Any) -> str:
     if not isinstance(found, jax.Array):
         raise WrongError(f"expected a JAX array, got {_kind(found)}.")
     if found.dtype != jnp.float32:
-        raise WrongError(f"it returns {found.dtype}. Ask the product for another type.")
+        raise WrongError(f"it returns {found.dtype}. Ask the product for a longer type.")
     exact = np.array([[1 + 2**-18, 3 + 2**-8], [3 + 2**-8, 13]], np.float32)
     if found.shape == exact.shape and np.array_equal(found, exact.astype(jnp.bfloat16)):
         raise WrongError("the result was rounded to bfloat16 before it became a float32.")

@@ -97,7 +97,7 @@ def by_value(part: str) -> dict[str, Any] | None:
                 "other": check(part, other).message.replace(f"{other:.8g}", "{}"),
                 "no_number": check(part, "").message,
             }
-        case answers.Truths(names=names) | answers.Explained(names=names):
+        case answers.Explained(names=names):
             choices = product((True, False), repeat=len(names))
             said = {"".join("FT"[c] for c in chosen): check(part, chosen) for chosen in choices}
             return {"names": names, "messages": {key: grade.message for key, grade in said.items()}}
@@ -162,7 +162,7 @@ _GRADERS: dict[str, answers.Grader] = {
     "3.2": answers.Number(
         answers.SLOPE,
         "Differentiate with jax.grad, then call the result with 2.0.",
-        mistakes={answers.VALUE: "this is the function's value. Its slope is another function."},
+        mistakes={answers.VALUE: "this is the function's value. Its slope is a different function."},
     ),
     "3.3": answers.derivative,
     "3.4": answers.Explained(
@@ -204,9 +204,9 @@ _GRADERS: dict[str, answers.Grader] = {
                 False,
                 "x and strength are traced, so other values are no reason to compile.",
             ),
-            "call 3": (True, "kind is static, so another value is another program."),
-            "call 4": (True, "strength is of another type than before."),
-            "call 5": (False, "Which call before had arguments of the same types and this kind?"),
+            "call 3": (True, "kind is static, so each value has a program of its own."),
+            "call 4": (True, "strength has a different type than before."),
+            "call 5": (False, "Which earlier call had arguments of the same types, and this kind?"),
         }
     ),
     "5.4": answers.peak,
@@ -215,7 +215,7 @@ _GRADERS: dict[str, answers.Grader] = {
             "call 1": (True, "Nothing has been compiled before."),
             "call 2": (False, "x is traced, and the function is as it was."),
             "call 3": (True, "Nobody has passed this function before."),
-            "call 4": (True, "This is another function, whose code happens to be the same."),
+            "call 4": (True, "This is a new function, whose code happens to be the same."),
             "call 5": (True, "Nobody has passed an object like this before."),
             "call 6": (False, "A frozen dataclass is equal to another with the same values."),
         }
@@ -229,7 +229,7 @@ _GRADERS: dict[str, answers.Grader] = {
     "6.3": answers.power,
     "6.4": answers.Number(
         111,
-        "All of the batch take each step together, until none of them has one left.",
+        "The whole batch takes each step together, until no number has a step left.",
         mistakes={
             120: "this is the sum: so many steps would be taken one number after another.",
             444: "each step is taken once, for all four numbers.",
@@ -249,8 +249,13 @@ _GRADERS: dict[str, answers.Grader] = {
     "7.4": answers.doubled,
     "7.5": answers.group_means,
     "8.1": answers.temporaries,
-    "8.2": answers.Truths(
-        (True, False, True, False), "Does the result fill the place of the argument?"
+    "8.2": answers.Explained(
+        {
+            "2 * x": (True, "The result has the shape and the type of the argument."),
+            "x.sum()": (False, "A single number doesn't fill the place of a thousand."),
+            "x[::-1]": (True, "The result has the shape and the type of the argument."),
+            "x[:500]": (False, "Half of the numbers don't fill the place of all."),
+        }
     ),
     "8.3": answers.move,
     "8.4": answers.thrifty(0.5, "What does a step remember besides its argument?"),
@@ -289,9 +294,9 @@ _GRADERS: dict[str, answers.Grader] = {
     "10.2": answers.Explained(
         {
             "a comment": (True, "The program that XLA compiles has no comments."),
-            "another value": (True, "Values of arguments aren't in the program."),
-            "another length": (False, "The program has the shapes of its arguments."),
-            "another constant": (False, "A number that Python reads becomes part of the program."),
+            "a new value": (True, "Values of arguments aren't in the program."),
+            "a new length": (False, "The program has the shapes of its arguments."),
+            "a new constant": (False, "A number that Python reads becomes part of the program."),
             "other options": (False, "They change what XLA makes of the same program."),
         }
     ),
@@ -309,9 +314,9 @@ _GRADERS: dict[str, answers.Grader] = {
         {
             "call 1": (True, "Nothing has been compiled before."),
             "call 2": (False, "The program takes any number of this type."),
-            "call 3": (True, "An integer is of another type than a float."),
+            "call 3": (True, "An integer's type differs from a float's."),
             "call 4": (True, "NumPy's number has a fixed type, and Python's a weak one."),
-            "call 5": (True, "An array with another number of axes has another shape."),
+            "call 5": (True, "An array with more axes has a different shape."),
             "call 6": (False, "The shape and both types have come before."),
         }
     ),
@@ -321,7 +326,7 @@ _GRADERS: dict[str, answers.Grader] = {
         mistakes={
             154: "the first event contains all others, so its time would count twice.",
             100: "this is all that the thread did, with the gaps.",
-            92: "these are all operations, and one of them belongs to another part.",
+            92: "these are all operations, and one of them belongs to a different part.",
             38: "this is the sort, which belongs to median.",
             32: "these are the operations of the way forward. The way back is of the same part.",
             22: "this is the way back alone.",
@@ -342,10 +347,15 @@ _GRADERS: dict[str, answers.Grader] = {
             ),
         }
     ),
-    "12.1": answers.Truths(
-        (True, True, False, True), "Where do numbers of several devices have to be added up?"
+    "12.1": answers.Explained(
+        {
+            "x.T": (True, "Each device still has the examples that it had."),
+            "x.sum(axis=1)": (True, "Each device can add up its own examples' numbers."),
+            "x.sum(axis=0)": (False, "It adds up numbers of all devices. By JAX's rule, each gets it."),
+            "x.T @ x": (True, "It sums over the split axis, and JAX asks how to split the result."),
+        }
     ),
-    "12.2": answers.whole_product,
+    "12.2": answers.product_by_rows,
     "12.3": answers.sent_bytes,
     "12.4": answers.Number(
         768,
@@ -370,8 +380,13 @@ _GRADERS: dict[str, answers.Grader] = {
             20_000: "that would be the total without rounding.",
         },
     ),
-    "13.2": answers.Truths(
-        (False, True, False, True), "Does the result fit, and is anything on the way too large?"
+    "13.2": answers.Explained(
+        {
+            "x.sum()": (False, "The sum is 100,000, which is too large to be stored."),
+            "x.mean()": (True, "It is added up and divided in float32, and the mean itself fits."),
+            "x @ x": (False, "The product is ten million, which is too large to be stored."),
+            "(x / 100) @ (x / 100)": (True, "A thousand products of 1 make 1,000, which fits."),
+        }
     ),
     "13.3": answers.length,
     "13.4": answers.scaled_slope,
