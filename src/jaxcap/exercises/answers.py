@@ -172,7 +172,9 @@ def steps_of_walkers(answer: Any) -> str:
     if seen.get(value) != (1, 2):
         raise WrongError("the same key, walker and step give a different number the next time.")
     if _float(_call(answer, jax.random.key(8), 1, 2)) == value:
-        raise WrongError("a different key gives the same number. Make each key from the one you get.")
+        raise WrongError(
+            "a different key gives the same number. Make each key from the one you get."
+        )
     return ""
 
 
@@ -665,7 +667,9 @@ def product_by_rows(answer: Any) -> str:
     if spec.unreduced:
         raise WrongError("the parts of the product aren't added up yet. Ask for sums.")
     if not any(spec):
-        raise WrongError("every device gets the whole product. Ask for an eighth of its rows on each.")
+        raise WrongError(
+            "every device gets the whole product. Ask for an eighth of its rows on each."
+        )
     if spec[0] is None:
         raise WrongError("each device gets some columns for all examples. Split the rows instead.")
     program = traced.pretty_print(use_color=False)  # type: ignore[no-untyped-call]

@@ -162,7 +162,9 @@ _GRADERS: dict[str, answers.Grader] = {
     "3.2": answers.Number(
         answers.SLOPE,
         "Differentiate with jax.grad, then call the result with 2.0.",
-        mistakes={answers.VALUE: "this is the function's value. Its slope is a different function."},
+        mistakes={
+            answers.VALUE: "this is the function's value. Its slope is a different function."
+        },
     ),
     "3.3": answers.derivative,
     "3.4": answers.Explained(
@@ -351,7 +353,10 @@ _GRADERS: dict[str, answers.Grader] = {
         {
             "x.T": (True, "Each device still has the examples that it had."),
             "x.sum(axis=1)": (True, "Each device can add up its own examples' numbers."),
-            "x.sum(axis=0)": (False, "It adds up numbers of all devices. By JAX's rule, each gets it."),
+            "x.sum(axis=0)": (
+                False,
+                "It adds up numbers of all devices. By JAX's rule, each gets it.",
+            ),
             "x.T @ x": (True, "It sums over the split axis, and JAX asks how to split the result."),
         }
     ),
