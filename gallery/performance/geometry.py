@@ -35,9 +35,9 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 # %%
 # A summary that its own table doesn't bear out
 # ---------------------------------------------
-# For ``dot``, the notebook compares its two tables: on JAX's arrays, it says, NumPy and autograd
-# take four to six times as long as on NumPy's, and JAX takes a third of the time. Do the tables say
-# so? They come with this site, so we can divide their numbers, and then our own:
+# For ``dot``, the notebook compares its two tables. On JAX's arrays, it says, NumPy and autograd take
+# four to six times as long as on NumPy's, and JAX takes a third of the time. Do the tables say so?
+# They come with this site, so we can divide their numbers, and then our own:
 from jaxcap.published.values import load
 
 notebook = {(v.task, v.implementation): v.value for v in load().values()}
