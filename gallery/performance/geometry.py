@@ -238,11 +238,11 @@ Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
 # Counting each size separately, the row of ``jit`` compares :measured:`compared` operations. After
-# the move, :measured:`gained` of them would be measurably faster, and :measured:`lost` measurably
-# slower. Wherever one is slower, the authors were right to hesitate, because the library would pay
-# for dispatch in every operation. But a single operation is the worst case for JAX, with nothing to
-# fuse. Algorithms are chains of operations, and if a whole chain is compiled, there is one call to
-# pay for.
+# the move, :measured:`gained` of them would take measurably less time, and :measured:`lost`
+# measurably more. Wherever one takes more, the authors were right to hesitate, because the library
+# would pay for dispatch in every operation. But a single operation is the worst case for JAX, with
+# nothing to fuse. Algorithms are chains of operations, and if a whole chain is compiled, there is
+# one call to pay for.
 #
 # Gradients need a test of their own
 # ----------------------------------

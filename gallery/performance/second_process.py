@@ -224,11 +224,11 @@ by_releases = finding(start, changes, now)
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
 # :measured:`imported` of that for the import. With the program in the cache, a start was
-# :measured:`cached than with nothing saved`. With the program in a file, it was :measured:`loaded
-# than with nothing saved`. A cache can save compilation, and a file tracing and lowering as well,
-# but neither saves the import. How much of the wait is left depends on how long your program takes
-# to compile. Ours compiles quickly. If yours consists of many such programs, set the cache's
-# threshold to 0.
+# :measured:`cached than with nothing saved`. With the program in a file, it was
+# :measured:`loaded than with nothing saved`. A cache can save compilation, and a file tracing and
+# lowering as well, but neither saves the import. How much of the wait is left depends on how long
+# your program takes to compile. Ours compiles quickly. If yours consists of many such programs, set
+# the cache's threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
 # After that, :doc:`exercise 10 </exercises/10_second_process>` is about both pages.

@@ -186,9 +186,10 @@ for variant, ratio in (
 wrapping
 
 # %%
-# A call of a function that was wrapped once was :measured:`over_wrapper than one with a new
-# wrapper`, and :measured:`over_lambda than one with a new lambda`. A new wrapper makes JAX inspect
-# the function, and a new ``lambda`` makes it trace and compile as well, in every call.
+# A call of a function that was wrapped once was
+# :measured:`over_wrapper than one with a new wrapper`, and
+# :measured:`over_lambda than one with a new lambda`. A new wrapper makes JAX inspect the function,
+# and a new ``lambda`` makes it trace and compile as well, in every call.
 #
 # Mistake 6: running it once
 # --------------------------

@@ -114,6 +114,8 @@ alike_useful, upright_useful = (
     f"{needed[starts].mean() / needed[starts].max():.0%}"
     for starts in (ALIKE, ONE_UPRIGHT)
 )
+
+# %%
 figure, panels = plt.subplots(1, 2, figsize=(6.5, 3.2), sharey=True)
 for axes, (starts, steps) in zip(panels, needed.items()):
     rounds = np.full(steps.size, steps.max())

@@ -34,6 +34,16 @@ def test_every_command_is_described(read: Read, command: str) -> None:
     assert cli.commands[command].get_short_help_str(200).rstrip(".") in sections[0].get_text()
 
 
+def test_options_are_folded_below_what_a_command_does(read: Read) -> None:
+    page = read("command_line")
+    options = page.select("dl.option")
+    assert len(options) > 2 * len(cli.commands)
+    assert [option for option in options if not option.find_parent("details")] == []
+    for command in cli.commands:
+        (usage,) = page.select(f"section#jaxcap-{command} > p.rubric")
+        assert usage.get_text() == "Usage"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_run_of_every_command_is_shown(read: Read, command: str) -> None:
     runs = [run.get_text() for run in read("command_line").select("pre")]

@@ -1,4 +1,4 @@
-"""The page of the command line: the stamp of its run, or commands without their output."""
+"""The page of the command line: its options folded, and the stamp of its run, if commands ran."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 
 from click import Context
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 from sphinxcontrib.programoutput import ProgramOutputDirective
 
 from jaxcap_docs.lessons import COMMANDS_PAGE, is_chosen
-from jaxcap_docs.read.elements import put_under_title, stamp
+from jaxcap_docs.read.elements import Folded, put_under_title, stamp
 from jaxcap_docs.run import outputs
 
 
@@ -55,9 +56,26 @@ def on_process_options(_: Sphinx, __: Context, lines: list[str]) -> None:
 
 
 def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
-    """Say where and since when the commands ran, whose output is now on the page."""
+    """Fold the options, and say where and since when the commands ran, whose output is now on the page."""
+    if app.env.docname != COMMANDS_PAGE:
+        return
+    for section in list(doctree.findall(nodes.section)):
+        _fold_options(section)
     environments = app.env.programoutput_cache.environments  # type: ignore[attr-defined]
-    if app.env.docname == COMMANDS_PAGE and environments:
+    if environments:
         outputs.follow_package(app.env)
         oldest = min(environments, key=lambda environment: environment.measured_at)
         put_under_title(doctree, stamp("Run on", oldest, {}))
+
+
+def _fold_options(section: nodes.section) -> None:
+    """Fold what a command's options and arguments are, which takes most of the page."""
+    parts = (addnodes.desc, addnodes.index, nodes.rubric)
+    places = [place for place, child in enumerate(section) if isinstance(child, addnodes.desc)]
+    if not places:
+        return
+    start, end = places[0], places[-1] + 1
+    while isinstance(section[start - 1], parts):  # the heading above them
+        start -= 1
+    folded = Folded("", *section[start:end], summary="Options and arguments")
+    section[start:end] = [folded]
