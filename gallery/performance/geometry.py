@@ -303,8 +303,8 @@ compared = f"{len(verdicts)}"
 
 # %%
 # Of the :measured:`compared` operations that this page compares on each library's own arrays,
-# :measured:`gained` would be measurably faster after the move, and :measured:`lost` measurably
-# slower. But don't judge JAX by single operations if your program chains them: time the longest
+# :measured:`gained` would take measurably less time after the move, and :measured:`lost` measurably
+# more. But don't judge JAX by single operations if your program chains them: time the longest
 # function that you can compile as a whole, and test its gradients where your data lie. And ask for
 # the table behind a promise. The notebook gave a factor of four without one; on this page's
 # machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
