@@ -363,7 +363,7 @@ pairs["timing the allocator"] = wrong_s, right_s
 # ------------------------------------
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
 # mistake makes the code look too fast; if to the right, too slow. In the two rows of opponents, the
-# code is NumPy's or the loop's: the slower it looks, the better JAX looks. (For the sent data and
+# code is NumPy's or the loop's: if its time is too long, JAX looks too good. (For the sent data and
 # the allocator, which time is wrong depends on your question. We asked how long JAX's computation
 # takes.) Two mistakes have no row, because a single run (mistake 6) is wrong by a different factor
 # each time, and a false label (mistake 8) isn't a time. The title says how far off the worst of the

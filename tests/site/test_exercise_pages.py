@@ -31,7 +31,7 @@ SOLUTIONS = {
     "9_pytrees": "sum(leaves) / len(leaves)",
     "10_second_process": "jax.jit(standardise).lower(shape)",
     "11_faults": "of_layer.values()",
-    "12_sharding": "out_sharding=everybody",
+    "12_sharding": "out_sharding=by_example",
     "13_bits": "scaled.astype",
     "14_vmap": "in_axes=(None, None, 1)",
 }
