@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from jaxcap_docs.finish import llms
+from jaxcap_docs.write import twins
 from jaxcap_docs.write.twins import as_markdown
 from made_up import CLAIMING_PAGE, HOSTILE
 from markdown_it import MarkdownIt
@@ -27,6 +28,23 @@ def rendered(markdown: str) -> BeautifulSoup:
 
 def of_page(html: str) -> str:
     return as_markdown(f"<section><h1>Page</h1>{html}</section>").removeprefix("# Page\n\n")
+
+
+def test_a_page_is_converted_again_only_if_its_html_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, converted = tmp_path / "basics" / "page.md", []
+
+    def convert(html: str) -> str:
+        converted.append(html)
+        return as_markdown(html)
+
+    monkeypatch.setattr(twins, "as_markdown", convert)
+    for html in ("<p>é</p>", "<p>é</p>", "<p>b</p>"):
+        assert twins.convert_unless_kept(html, kept) == as_markdown(html)
+    monkeypatch.setattr(twins, "CODE", ("other code",))
+    twins.convert_unless_kept("<p>b</p>", kept)
+    assert converted == ["<p>é</p>", "<p>b</p>", "<p>b</p>"]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,26 @@ page leaves out raw HTML, and so would leave out all tables, claims and stamps.
 from __future__ import annotations
 
 import re
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import ATX, MarkdownConverter
 from sphinx.application import Sphinx
+
+from jaxcap.results.atomic import write_atomically
+from jaxcap_docs.page_records import BUILD
+
+# What builds made of each page, because converting all pages takes a tenth of a build that measures
+# nothing. Sphinx's own folders are removed before a build.
+KEPT = BUILD / "twins"
+CODE = (
+    Path(__file__).read_text(encoding="utf-8"),
+    version("beautifulsoup4"),
+    version("markdownify"),
+)
 
 # Signs to click on, data for scripts, plots that are there again for light pages, and the empty lines
 # that sphinx-gallery puts between cells.
@@ -28,13 +42,26 @@ def write(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     """Write the twin of a page beside it, and let the page's head name it."""
     path = Path(app.outdir, twin_of(app, page))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(as_markdown(context["body"]), encoding="utf-8")
+    markdown = convert_unless_kept(context["body"], KEPT / f"{page}.md")
+    path.write_text(markdown, encoding="utf-8")
     context["twin"] = path.name
 
 
 def twin_of(app: Sphinx, page: str) -> str:
     """Return the address of a page's twin, as https://llmstxt.org asks for: the page's, with ``.md``."""
     return f"{app.builder.get_target_uri(page)}.md"
+
+
+def convert_unless_kept(html: str, kept: Path) -> str:
+    """Return the HTML of a page as Markdown, from a file if an earlier build made it from the same HTML."""
+    source = sha256("\0".join((html, *CODE)).encode()).hexdigest()
+    if kept.exists():
+        made_from, _, markdown = kept.read_text(encoding="utf-8").partition("\n")
+        if made_from == source:
+            return markdown
+    markdown = as_markdown(html)
+    write_atomically(kept, f"{source}\n{markdown}")
+    return markdown
 
 
 def as_markdown(html: str) -> str:
