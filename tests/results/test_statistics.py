@@ -307,10 +307,11 @@ def test_text_of_a_large_number_has_no_more_digits(
         (0.5, 0.2, 0.9996, "0.2000 to 0.9996"),
         (1.00000015, 1.0000001, 1.0000002, "1.0000001 to 1.0000002"),
         (3.5, 1.0, 6.8, "1.0 to 6.8"),  # undecided
-        (3.5, 0.96, 6.8, "1.0 to 6.8"),
+        (3.5, 0.96, 6.8, "0.96 to 6.80"),  # not from 1.0, which would look almost decided
+        (0.7, 0.2, 1.004, "0.200 to 1.004"),
     ],
 )
-def test_text_of_a_sure_speedup_does_not_look_as_if_it_included_one(
+def test_range_of_a_speedup_shows_whether_it_includes_one(
     value: float, low: float, high: float, interval: str
 ) -> None:
     assert make_speedup(value, low, high).range == interval

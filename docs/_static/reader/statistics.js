@@ -220,10 +220,10 @@ const readerStatistics = (() => {
 
     get rangePlaces() {
       let places = this.places;
-      const includes1 = () =>
-        Number(rounded(this.low, places)) <= 1 && 1 <= Number(rounded(this.high, places));
-      if (this.verdict !== "undecided") while (includes1()) places += 1;
-      return places;
+      const sideOf1 = (number) => Number(number > 1) - Number(number < 1);
+      const isHidden = (end) => sideOf1(Number(rounded(end, places))) !== sideOf1(end);
+      while ([this.low, this.high].some(isHidden)) places += 1;
+      return places; // readers must see whether the interval includes 1
     }
   }
 

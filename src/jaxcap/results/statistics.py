@@ -355,10 +355,13 @@ class Speedup(Estimate):
 
     def _range_places(self) -> int:
         places = self._places()
-        if self.verdict != "undecided":
-            while round(self.low, places) <= 1 <= round(self.high, places):
-                places += 1  # an interval that excludes 1 must not look as if it included it
+        while any(_side_of_1(round(end, places)) != _side_of_1(end) for end in (self.low, self.high)):
+            places += 1  # readers must see whether the interval includes 1
         return places
+
+
+def _side_of_1(number: float) -> int:
+    return (number > 1) - (number < 1)
 
 
 def _rounded(number: float, places: int) -> str:
