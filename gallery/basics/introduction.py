@@ -40,16 +40,12 @@ print(jax.device_count(), jax.devices())
 # plugin doesn't fit JAX's version, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
 #
 # A laptop and a server both say ``cpu``, but their times have little in common. That is why each
-# page of this site names the machine that ran it. For this build, it was:
-from jaxcap.measure.machine.description import capture
-
-machine = capture()
-print(f"{machine.device}, {machine.cores} CPU cores, Python {machine.python}")
-
-# %%
+# page of this site says below its title which machine measured it.
+#
 # Make an array
 # -------------
-# The module :mod:`jax.numpy` mirrors NumPy, function by function. Everybody calls it ``jnp``:
+# The module :mod:`jax.numpy` mirrors most of NumPy, function by function. Everybody calls it
+# ``jnp``:
 import jax.numpy as jnp
 
 x = jnp.linspace(0.0, 12.0, 1000)

@@ -10,8 +10,8 @@ change, says why, and then measures what it costs to mix the arrays of both libr
 # %%
 # Most code carries over
 # ----------------------
-# The names are the same, and so are the rules of broadcasting and slicing. Here is the same call in
-# both libraries:
+# Nearly all names are the same, and so are the rules of broadcasting and slicing. Here is the same
+# call in both libraries:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,10 +85,10 @@ matrix = jnp.ones((2, 3))
 print(matrix.at[0].set(0))
 
 # %%
-# The rule that arrays don't change has a leak. On a CPU, :func:`jax.device_put` may save a copy by
-# using the memory of a NumPy array, and so may :func:`jax.numpy.asarray` when you name a ``dtype``.
-# If you write to that NumPy array later, the JAX array
-# `changes as well <https://github.com/jax-ml/jax/issues/37830>`_. And any function of JAX, even
+# The rule that arrays don't change has a leak. On a CPU, :func:`jax.device_put` may share the
+# memory of a NumPy array instead of copying it, and so may :func:`jax.numpy.asarray` if you pass a
+# ``dtype``. If you write to that NumPy array later, the JAX array `changes as well
+# <https://github.com/jax-ml/jax/issues/37830>`_. And any function of JAX, even
 # :func:`jax.numpy.array`, may still be reading a NumPy array after its call has returned. Hand over
 # a copy, ``array.copy()``, if you mean to go on writing.
 #
@@ -232,23 +232,23 @@ def positives_or_zero(x):
 jax.jit(positives_or_zero)(x)
 
 # %%
-# If you need the positions of the elements, say how many to expect. Functions whose result has no
-# fixed length take a ``size``: :func:`jax.numpy.nonzero`, :func:`jax.numpy.unique`, and
-# :func:`jax.numpy.where` with a single argument:
+# If you need the elements themselves, or their positions, say how many to expect. Many functions
+# whose result has no fixed length take a ``size``, among them :func:`jax.numpy.nonzero`,
+# :func:`jax.numpy.unique` and :func:`jax.numpy.compress`, which picks elements:
 
 
 @jax.jit
-def positions(x):
-    (indices,) = jnp.nonzero(x > 0, size=3, fill_value=-1)
-    return indices
+def positives_of_three(x):
+    positions = jnp.nonzero(x > 0, size=3, fill_value=-1)[0]
+    return jnp.compress(x > 0, x, size=3, fill_value=0), positions
 
 
-positions(x)
+positives_of_three(x)
 
 # %%
-# Only two elements are positive, so the last place holds the ``fill_value``. (Without it,
-# ``nonzero`` fills up with 0, which looks like a position.) Be generous with ``size``, because JAX
-# drops whatever doesn't fit, and doesn't tell you.
+# Only two elements are positive, so the last place holds the ``fill_value``. (Without it, both
+# fill up with zeros, which look like an element and like a position.) Be generous with ``size``,
+# because JAX drops whatever doesn't fit, and doesn't tell you.
 #
 # Handing over NumPy's arrays takes time in every call
 # ----------------------------------------------------
@@ -308,7 +308,7 @@ verdicts = {
     for size in sorted({result.parameters["size"] for result in results})
 }
 noticed = [f"{n:,}" for n, word in verdicts.items() if word == "faster"]
-noticed_at = f"{' and '.join(noticed)} rows" if noticed else "none of them"
+noticed_at = f"{' and '.join(noticed)} rows" if noticed else "no size"
 results.speedups(over=product.NUMPY)
 
 # %%
@@ -325,8 +325,8 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# The sizes at which handing over NumPy's arrays took measurable time: :measured:`noticed_at`.
-# Elsewhere, that time is small beside the work, or beside the noise of the machine.
+# Handing over NumPy's arrays took measurable time at :measured:`noticed_at`. Elsewhere, that time
+# is small beside the work, or beside the noise of the machine.
 #
 # Second, how does JAX do against NumPy?
 jax_is_faster = claim(
@@ -356,9 +356,9 @@ print("JAX instead of NumPy:", against_numpy)
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # leave them on the device. How much that saves depends on how much work each call does. When we
-# multiplied square matrices of several sizes, it was measurable at :measured:`noticed_at`. On the
-# largest of them, JAX was :measured:`against_numpy than NumPy`. But most of this page ran one
-# operation at a time, as NumPy does, while JAX's strength is what it does to whole functions.
+# multiplied square matrices, the saving was measurable at :measured:`noticed_at`. At the largest
+# size, JAX was :measured:`against_numpy than NumPy`. But most of this page ran one operation at a
+# time, as NumPy does, while JAX's strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -81,51 +81,6 @@ def foo2(key1, key2):
 print(foo1(first, second), foo2(first, second))
 
 # %%
-# A seed alone doesn't reproduce a number
-# ---------------------------------------
-# This example comes from the exercises of a 2023 course, which promise another number for the same
-# seed. In between, JAX 0.5 changed the default of a setting called ``jax_threefry_partitionable``.
-# You can still run the example both ways:
-
-
-def both_orders(partitionable):
-    with jax.threefry_partitionable(partitionable):
-        _, first, second = jax.random.split(jax.random.key(0), 3)
-        return float(foo1(first, second)), float(foo2(first, second))
-
-
-since_0_5 = both_orders(True)
-before_0_5 = both_orders(False)
-print(f"since JAX 0.5: {since_0_5[0]:.7f} and {since_0_5[1]:.7f}")
-print(f"before:        {before_0_5[0]:.7f} and {before_0_5[1]:.7f}")
-
-# %%
-# Under either setting the order makes no difference, but the setting itself does. What did it
-# change? Draw two, four and six numbers from one key, and look at the first of them:
-
-
-def first_number(count, partitionable):
-    with jax.threefry_partitionable(partitionable):
-        numbers = jax.random.uniform(jax.random.key(0), (count,))
-        return float(numbers[0])
-
-
-for count in (2, 4, 6):
-    now, then = first_number(count, True), first_number(count, False)
-    print(f"first of {count}: {now:.7f} since JAX 0.5, {then:.7f} before")
-
-# %%
-# Threefry makes random bits by scrambling a counter with the key. Before the change, it took the
-# counters of an array in pairs, one from the first half and one from the second, so a number
-# depended on the length of its array. That hurts when an array is spread over several devices,
-# because to fill its own part, a device had to compute some of another's, or wait until it was
-# sent. Now a number depends only on its position, so each device can fill its part by itself. That
-# is what *partitionable* means, and it holds for the keys from ``split``, too. The
-# `announcement of the change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
-#
-# So if others are to repeat your numbers, tell them the version of JAX and its settings, and not
-# only the seed.
-#
 # A loop can make its keys from its counter
 # -----------------------------------------
 # A loop needs a new key in each step. It could split one and carry the rest along, but it already
@@ -312,17 +267,69 @@ biases = jax.random.normal(next(stream), (3,))
 print("all equal:", bool((weights == biases).all()))
 
 # %%
+# A seed alone doesn't reproduce a number
+# ---------------------------------------
+# Our first example, ``foo1`` and ``foo2``, comes from the exercises of a 2023 course, which promise
+# another number for the same seed. In between, JAX 0.5 changed the default of a setting called
+# ``jax_threefry_partitionable``. You can still run the example both ways:
+
+
+def both_orders(partitionable):
+    with jax.threefry_partitionable(partitionable):
+        _, first, second = jax.random.split(jax.random.key(0), 3)
+        return float(foo1(first, second)), float(foo2(first, second))
+
+
+since_0_5 = both_orders(True)
+before_0_5 = both_orders(False)
+print(f"since JAX 0.5: {since_0_5[0]:.7f} and {since_0_5[1]:.7f}")
+print(f"before:        {before_0_5[0]:.7f} and {before_0_5[1]:.7f}")
+
+# %%
+# Under either setting the order makes no difference, but the setting itself does. What did it
+# change? Draw two, four and six numbers from one key, and look at the first of them:
+
+
+def first_number(count, partitionable):
+    with jax.threefry_partitionable(partitionable):
+        numbers = jax.random.uniform(jax.random.key(0), (count,))
+        return float(numbers[0])
+
+
+for count in (2, 4, 6):
+    now, then = first_number(count, True), first_number(count, False)
+    print(f"first of {count}: {now:.7f} since JAX 0.5, {then:.7f} before")
+
+# %%
+# Threefry makes random bits by scrambling a counter with the key. Before the change, it took the
+# counters of an array in pairs, one from the first half and one from the second, so a number
+# depended on the length of its array. That hurt when an array was spread over several devices: to
+# fill its own part, each had to compute some of another's numbers, or wait for them. Now a number
+# depends only on its position, so each device can fill its part by itself. That is what
+# *partitionable* means, and it holds for the keys from ``split``, too. The `announcement of the
+# change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
+#
+# So if others are to repeat your numbers, tell them the version of JAX and its settings, and not
+# only the seed.
+#
 # What do a hundred keys cost?
 # ----------------------------
 # Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a
 # stream. Or you can make all of them in one call, with ``split(key, 100)`` or ``stream(100)``,
-# which return an array of keys to map over with :func:`jax.vmap`. How do these four compare?
+# which return an array of keys to map over with :func:`jax.vmap`. Which of these four ways will be
+# fast?
 #
 # Count the calls to JAX. Splitting takes two for each key: one to split, and one to take the result
 # apart. A stream takes one for each key, because its ``fold_in`` is compiled, and a batch takes one
 # in all, however many keys it has. If nothing but calls took time, a stream would need half as long
 # as splitting, and a batch of a hundred a two-hundredth.
-from jaxcap.experiments.keys import KEYS, NEXT_EACH, SPLIT_BATCH, SPLIT_EACH
+from jaxcap.experiments.keys import (
+    KEYS,
+    NEXT_EACH,
+    SPLIT_BATCH,
+    SPLIT_EACH,
+    STREAM_BATCH,
+)
 
 results = KEYS.run(budget_s=0.03)
 results
@@ -363,9 +370,10 @@ batch_pays
 # %%
 # For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
 # :measured:`batch than a hundred splits`, where the count of calls predicts factors of two and two
-# hundred. But the count treats all calls alike, and the rows for a single key show how much they
-# differ. For a single key, a draw from the stream was :measured:`single than a split` that is then
-# taken apart.
+# hundred. But the count treats all calls alike, and they aren't. For a single key, a draw from the
+# stream was :measured:`single than a split` that is then taken apart. And of the two batches, which
+# make one call each, the stream's was :measured:`stream_batch than the split`. The stream's call is
+# compiled as a whole, while :func:`jax.random.split` has Python code around it.
 #
 # The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
 # way that is easiest to get right.
@@ -373,6 +381,7 @@ batch_pays
 # Takeaway
 # --------
 drawn, batch = stream_pays.estimate, batch_pays.estimate
+stream_batch = results.speedup(STREAM_BATCH, over=SPLIT_BATCH, keys=100)
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, and

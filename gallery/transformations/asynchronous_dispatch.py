@@ -93,12 +93,12 @@ _ = figure.legend(*lines, loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# In the upper panel, Python may run ahead: diamonds that line up near the left edge are calls that
-# returned while the device was still at the first product. In the lower panel, Python couldn't make
-# a call until the previous product was done. Each panel shows a single run of the same products, so
-# which of the two ends first may be chance. To put a number on Python's lead, take the share of the
-# whole time that had passed when the last call returned. In step, expect about five sixths, because
-# five of the six products have to be done before the last call is made:
+# In the upper panel, diamonds near the left edge are calls that returned while the device was still
+# at the first product. In the lower panel, Python couldn't make a call until the previous product
+# was done. Each panel shows a single run of the same products, so which of the two ends first may
+# be chance. To put a number on Python's lead, take the share of the whole time that had passed when
+# the last call returned. In step, expect about five sixths, because five of the six products have
+# to be done before the last call is made:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
     print(f"{name}: {100 * last.returned_s / last.ready_s:.2g}%")
@@ -199,10 +199,15 @@ finding = f"Four batches: {waited:.2g} s in turn, {lapped:.2g} s overlapped"
 figures.headline(figure, finding)
 
 # %%
-# A single pair of equal times could gain a factor of two. A chain gains a little less, because its
-# first read and its last computation have nothing to overlap with. In fresh processes, reading
-# meanwhile was :measured:`lead than waiting first`. Don't count on as much from a real disk: a
-# sleep leaves the processor alone, while reading and decoding need it.
+pairs = len(orders["Wait, then read"].calls)
+at_most = f"{2 * pairs / (pairs + 1):.2g} times"
+
+# %%
+# A single pair of equal times could gain a factor of two. This chain could become at most
+# :measured:`at_most` as fast, because its first read and its last computation have nothing to
+# overlap with. In fresh processes, reading meanwhile was :measured:`lead than waiting first`. Don't
+# count on as much from a real disk: a sleep leaves the processor alone, while reading and decoding
+# need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------
@@ -257,16 +262,16 @@ for name, lowered in programs.items():
 # far, don't rely on it.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
-# false before you first use JAX, and every call computes its result before it returns.
+# false before you first use JAX, and every call on a single CPU device computes its result before
+# it returns.
 #
 # With many small calls, the device may wait for Python
 # -----------------------------------------------------
 # Running ahead helps only while the device has more to do than Python. In a loop of small calls it
-# may be the other way round: the device is done before Python has prepared the next call. The
-# exercise sheet of a 2023 course has such a loop. It evaluates a model that draws two normal
-# numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`, with new keys each time. (The
-# sheet passes the list of both keys to a single ``normal``, which JAX refuses today, so our model
-# takes them one by one.) Here are the model and the loop:
+# may be the other way round: the device is done before Python has prepared the next call. Take a
+# model that draws two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`, as
+# on the exercise sheet of a 2023 course. Here are the model, and a loop that evaluates it with new
+# keys each time:
 from jaxcap.kernels import random_model
 
 Source(random_model.my_model, random_model.looped)
@@ -329,10 +334,15 @@ _ = figures.bars(
 # %%
 # Was it the waiting, or the calls? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
-# :measured:`scan than the loop of calls`. On a CPU, there is little to wait for. As the last
-# section showed, computations as small as these run inside the call. On a GPU, waiting may matter
-# more. *scan* and *vmap* both make a single call. Inside it, *scan* takes one value after another,
-# and *vmap* all at once.
+# :measured:`scan than the loop of calls`. On a CPU, there may be little to wait for. XLA counts so
+# few operations in a call of the model that it runs inside the call:
+keys = jax.random.split(jax.random.key(0))
+count = jax.jit(random_model.my_model).lower(keys).cost_analysis()
+print(f"{count['flops']:,.0f} flops")
+
+# %%
+# On a GPU, waiting may matter more. *scan* and *vmap* both make a single call. Inside it, *scan*
+# takes one value after another, and *vmap* all at once.
 #
 # Takeaway
 # --------
@@ -343,8 +353,8 @@ returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 # A JAX call returns a promise: in a chain of six products, the last call had returned after
 # :measured:`returned_after` of the time that all results took. So wait for the result before you
 # read a clock. Otherwise, wait only when you need the numbers: doing something else in the meantime
-# was :measured:`lead than waiting first`. If a loop of small calls takes long, measure what one
-# compiled call takes in its place before you blame the waiting: here, that call was
+# was :measured:`lead than waiting first`. If a loop of small calls is slow, don't blame the waiting
+# yet: compile the whole loop into one call, and measure that. Here, it was
 # :measured:`scan than a loop of calls`.
 #
 # Now try :doc:`exercise 4 </exercises/4_jit>`, which has you fix a stopwatch and a loop that waits

@@ -68,9 +68,9 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 # %%
 # The scatter does one addition for each value, at a place that it has to look up. The product adds
 # once for each value *and* group, nearly always a zero, and it has to build its matrix first. But
-# it looks up no place. Up to how many groups might that pay? All ways sum ten thousand values, and
-# so do the two functions that you would use in NumPy, ``np.add.at`` and ``np.bincount``, which adds
-# in 64 bits where the others use 32:
+# it looks up no place. Up to how many groups might that pay? Each way sums ten thousand values.
+# NumPy's ``np.add.at`` and ``np.bincount`` do the same for comparison; only ``np.bincount`` adds in
+# 64 bits, and the rest in 32:
 from jaxcap.experiments import updates as experiments
 from jaxcap.report import figures
 
@@ -105,13 +105,14 @@ scatter_pays
 # Read at indices, or multiply again
 # ----------------------------------
 # The same matrix turns a gather into a product: in each row, it multiplies the table's entry for
-# the group by one, and all others by zero.
+# the group by one, and all others by zero. (Zero times infinity is NaN, so a single infinite number
+# in the table would spoil every result of the product.)
 Source(updates.read, updates.read_by_product)
 
 # %%
 # A scatter that adds has to read, add and write at each index. A gather only reads there, and it
 # writes its results in order. Will the product come closer to a gather than it did to a scatter?
-# Ten thousand times, each way reads the entry of a random group:
+# Each way reads ten thousand entries, at random indices:
 reads = by_group.select(of=experiments.READ)
 reads
 
@@ -137,14 +138,14 @@ gather_pays
 #
 # Sorts and running sums depend on the library
 # --------------------------------------------
-# A gather treats each index by itself. A sort or a running sum can't, because the place of a number
-# depends on all the others, and its running sum on all before it. Libraries solve this in different
-# ways: JAX's sort is
-# `an operation of XLA <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
-# NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
-# instructions of common processors. So where do you expect the libraries to differ more, in the
-# functions that take indices or in those that sort? PyTorch takes part where it is installed. With
-# indices, it reads, writes and adds like this::
+# A gather treats each index by itself. Sorts and running sums can't: a number's place in sorted
+# order depends on all the others, and a running sum on every number before it. Libraries solve this
+# in different ways: JAX's sort is `an operation of XLA
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while NumPy brings `a library
+# <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
+# processors. So where do you expect the libraries to differ more, in the functions that take
+# indices or in those that sort? PyTorch takes part where it is installed. With indices, it reads,
+# writes and adds like this::
 #
 #     torch.index_select(x, 0, places)
 #     x.index_put_((places,), values)
@@ -183,6 +184,7 @@ numpy_sorts_faster
 jax_to_numpy = partial(
     hundred_thousand.speedup, experiments.JAX, over=experiments.NUMPY
 )
+sort_in_jax = jax_to_numpy(function=experiments.SORT)
 furthest = max(
     experiments.FUNCTIONS,
     key=lambda f: abs(np.log(jax_to_numpy(function=f).value)),
@@ -213,14 +215,11 @@ gather_ten = reads.speedup(
     experiments.INDEXING, over=experiments.PRODUCT, groups=10
 )
 by_gather = gather_pays.estimate
-sort_in_jax = jax_to_numpy(function=experiments.SORT)
 
 # %%
-# "Slow" depends on what else would do the job. For each value, indexing touches one place, and a
-# product touches as many as there are groups. So with few groups, try both, and with many, index.
-# With ten groups, adding at indices was :measured:`with_ten than a product`, and reading
-# :measured:`gather_ten than one`. With a thousand, adding was :measured:`by_scatter than a product`
-# and :measured:`to_bincount than np.bincount`. Reading was :measured:`by_gather than a product`.
+# With many groups, index; with few, try a product as well. For each value, indexing touches one
+# place, and a product touches as many as there are groups. With ten groups, adding at indices was
+# :measured:`with_ten than a product`, and with a thousand :measured:`by_scatter than a product`.
 #
 # Which library is fastest depends on the function. JAX and NumPy were furthest apart in
 # :measured:`furthest`, and JAX's sort was :measured:`sort_in_jax than NumPy's`.

@@ -43,7 +43,7 @@ figures.label_ends(plt.gca())
 # ``jax.jit(f)`` by itself does almost nothing: it returns a wrapper. The work begins when you call
 # the wrapper. JAX then runs your Python function with stand-ins for the arrays, records every
 # operation on them (this is called *tracing*), and compiles the record. A ``print`` inside the
-# function shows when that happens. How often will you read its line in three calls?
+# function shows when that happens. How many times will it print in three calls?
 x = jnp.linspace(-10.0, 10.0, 1_000_000)
 
 
@@ -58,7 +58,7 @@ for size in (1_000_000, 1_000_000, 10):
     talkative(x[:size])
 
 # %%
-# You read it twice. The second call found a program for arrays of its shape and type, so Python
+# It printed twice. The second call found a program for arrays of its shape and type, so Python
 # never entered the function. The third call brought a new shape, for which JAX had to trace and
 # compile again.
 #
@@ -83,7 +83,7 @@ print(tilted(1.0))
 #
 # Fusion saves trips through memory
 # ---------------------------------
-# What can a compiler do with such a record? :func:`jax.make_jaxpr` shows you the one of ``wave``:
+# What can a compiler do with such a record? :func:`jax.make_jaxpr` shows the record of ``wave``:
 jax.make_jaxpr(wave)(x)
 
 # %%
@@ -119,6 +119,7 @@ _ = figures.dumbbell(
 
 # %%
 before, after = kernels["wave"]
+by_kernels = f"{before / after:g}"
 
 # %%
 # For ``wave``, :measured:`before` trips through memory became :measured:`after`. Two costs shrink
@@ -195,8 +196,8 @@ jit_pays_on_few
 # %%
 # Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
 # million numbers, and :measured:`on_few` on ten thousand. Both times, :measured:`before` kernels
-# became :measured:`after`. If each kernel took the same time and nothing else took any, both
-# factors would be the ratio of these counts. What else takes time?
+# became :measured:`after`. If every kernel took the same time and nothing else took any, both
+# factors would be :measured:`by_kernels`. What else takes time?
 #
 # Arithmetic remains to be done
 # -----------------------------
@@ -285,9 +286,9 @@ first_call_in_calls = int(
 #
 # Compiling may change the last digit
 # -----------------------------------
-# Is what you get faster also the same? Take the answer in 64 bits as the truth. How far from it are
-# the answers op by op and compiled? The unit is the gap between neighbouring numbers of the type,
-# at the largest result:
+# Does the compiled function return exactly the same numbers? Take the answer in 64 bits as the
+# truth. How far from it are the answers op by op and compiled? The unit is the gap between
+# neighbouring numbers of the type, at the largest result:
 import numpy as np
 
 points = np.linspace(-4.0, 4.0, 100_000)

@@ -145,41 +145,14 @@ for steps in (10, 100):
 
 # %%
 # The unrolled program has the same operations again for each step, and the scan is one operation,
-# whatever its length. Which part of the work grows with the number of steps? There are
-# `three stages <https://docs.jax.dev/en/latest/201/aot.html>`__: JAX *traces* your function,
-# *lowers* the record to the language of XLA, its compiler, and lets XLA *compile* that. Here is a
-# single run of each stage in this process:
-import time
-
-rows = []
-for steps in (1, 10, 100, 1000):
-    fresh = jax.jit(partial(pendulum.in_python, steps=steps))
-    times = [time.perf_counter()]
-    traced = fresh.trace(experiments.start(2))
-    times.append(time.perf_counter())
-    lowered = traced.lower()
-    times.append(time.perf_counter())
-    lowered.compile()
-    times.append(time.perf_counter())
-    rows.append((f"{steps}", *(f"{1000 * s:.0f} ms" for s in np.diff(times))))
-
-# %%
-from jaxcap.results.tables import Table
-
-Table(
-    "Python loop, stage by stage",
-    ("steps", "trace", "lower", "compile"),
-    rows,
-)
-
-# %%
-# In the last stage, XLA doesn't only translate: it also plans the memory of the program, and looks
-# for operations that it can merge, as you will see below.
+# whatever its length. Everything that JAX and XLA do before the first call ends, they do for each of
+# these operations: trace it, `lower it to XLA's language, and compile it
+# <https://docs.jax.dev/en/latest/201/aot.html>`__.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
-# there are ten steps in it? And if the steps are several times as many, does a first call take as
-# many times as long? Fresh processes measure all five loops, each with nothing compiled before:
+# there are ten steps in it? And does a loop with several times as many steps take several times as
+# long? Fresh processes measure all five loops, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -199,21 +172,19 @@ _ = figures.scaling(
 
 # %%
 longest = max(result.parameters["steps"] for result in plain)
-more_steps = f"{longest / 100:g} times"
 growth = {}
 for loop in (PYTHON, SCAN):
     few, many = (
         plain.only(loop, steps=steps).first_call.value
         for steps in (100, longest)
     )
-    growth[loop] = f"{many / few:.1f} times"
+    growth[loop] = f"{many / few:.1f}"
 
 grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 
 # %%
-# The longest loop has :measured:`more_steps` as many steps as that of a hundred. Its first call
-# took :measured:`grows_unrolled` as long with Python's loop, and :measured:`grows_rolled` as long
-# with the scan.
+# From a hundred steps to :measured:`longest`, the time of the first call grew by a factor of
+# :measured:`grows_unrolled` with Python's loop, and of :measured:`grows_rolled` with the scan.
 #
 # Unrolling saves the counting, and may cost a hand-over
 # ------------------------------------------------------
@@ -294,31 +265,10 @@ for name, way in experiments.compiled(experiments.WAYS, 100).items():
 # single one. A scan with ten steps in its body counts only a tenth as often. At a hundred steps, it
 # was :measured:`some_unrolled than a plain scan`.
 #
-# The same loop under other releases
-# ----------------------------------
-# How kernels are started is up to XLA, and XLA changes with each release. An earlier
-# :doc:`recording </releases/index>` has a scan of a thousand small steps, under many releases:
-from jaxcap.releases import figures as course_figures
-from jaxcap.releases.recorded import recorded
-
-releases = recorded()
-small_steps = "scan of 1,000 small steps"
-series = next(s for s in releases.of_jax() if s.benchmark == small_steps)
-changes = [c for c in releases.changes if c.series is series]
-largest = max(changes, key=lambda change: change.factor, default=None)
-change, changed_in = ("none", "any")
-if largest:
-    change, changed_in = largest.words, largest.after
-_ = course_figures.course(series, changes, releases.names)
-
-
-# %%
-# The title names only changes that are certain. The largest of them: :measured:`change`, in
-# :measured:`changed_in`. JAX 0.4.32 gave CPUs
-# `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, under which users found programs
-# of many small kernels slow. That release
-# `was withdrawn <https://docs.jax.dev/en/latest/changelog.html#jax-0-4-32-september-11-2024>`__, so
-# a change that it brought shows up in the next one. :doc:`/releases/topics/loops` has more loops.
+# How kernels are started is up to XLA, and XLA changes with each release. In 2024, JAX 0.4.32 gave
+# CPUs `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small
+# kernels took longer. :doc:`/releases/topics/loops` shows what became of this scan, and of eleven
+# other loops, from release to release.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------
@@ -352,7 +302,7 @@ print(f"{slope:.4f}")
 # What does a gradient cost? It goes through the loop forwards, where each step also computes a
 # cosine and stores it for the way back, and then backwards, with a few products and sums in each
 # step. So would you guess that it takes much longer than the loop alone? And does it pay to unroll
-# here? This function differentiates the last angles of two pendulums, each by its first:
+# here? This function differentiates each pendulum's last angle with respect to its first:
 Source(pendulum.slopes)
 
 # %%

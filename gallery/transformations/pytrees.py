@@ -176,13 +176,21 @@ def total(tree):
 # %%
 # Each of these trees has two arrays of three numbers. Which calls compile?
 a, b = jnp.ones(3), jnp.zeros(3)
-trees = [{"a": a, "b": b}, {"b": b, "a": a}, {"a": b, "b": a}]
-trees += [{"a": a, "c": b}, {"a": a, "b": b, "c": None}, [a, b], (a, b)]
-for tree in trees:
-    before = len(traces)
+trees = {
+    "{'a': a, 'b': b}": {"a": a, "b": b},
+    "{'b': b, 'a': a}": {"b": b, "a": a},
+    "{'a': b, 'b': a}": {"a": b, "b": a},
+    "{'a': a, 'c': b}": {"a": a, "c": b},
+    "{'a': a, 'b': b, 'c': None}": {"a": a, "b": b, "c": None},
+    "[a, b]": [a, b],
+    "(a, b)": (a, b),
+}
+
+# %%
+for code, tree in trees.items():
+    traces.clear()
     total(tree)
-    shown = repr(tree).replace(repr(a), "a").replace(repr(b), "b")
-    print(f"{shown:31} {'compiles' * (len(traces) - before)}")
+    print(f"{code:27} {'compiles' if traces else 'is compiled'}")
 
 # %%
 # The numbers don't matter, because a program is made for shapes and types. Nor does the order of a
@@ -259,8 +267,8 @@ for name, way in ways.items():
     print(f"{name:12} {program.count(' fusion(')}")
 
 # %%
-# If there are as many kernels as leaves, XLA has merged none of them, and the device has to start
-# every one.
+# Where there are as many kernels as leaves, XLA has merged none of them, and the device has to
+# start every one.
 #
 # Packing in the program is the compiler's work
 # ---------------------------------------------
@@ -286,7 +294,7 @@ def compilation(function, *args):
     lowered.compile()
     seconds = time.perf_counter() - start
     kernels = kernels_compiled(function, *args)
-    return f"{seconds:.2f} s, {kernels} kernels"
+    return seconds, kernels
 
 
 # %%
@@ -294,8 +302,10 @@ for leaves in (10, 30, 100):
     tree = [jnp.zeros(100)] * leaves
     flat, unravel = ravel_pytree(tree)
     packed = partial(packed_step, unravel)
-    print(f"{leaves:3} leaves, apart:  {compilation(descend, tree, tree)}")
-    print(f"{leaves:3} leaves, packed: {compilation(packed, flat, flat)}")
+    steps = {"apart": (descend, tree), "packed": (packed, flat)}
+    for form, (function, arg) in steps.items():
+        seconds, kernels = compilation(function, arg, arg)
+        print(f"{leaves:3} leaves, {form:6} {seconds:.2f} s, {kernels} kernels")
 
 # %%
 # If there is still a kernel for each leaf, packing saved the device nothing. One kernel more is the
@@ -392,52 +402,23 @@ for name, way in stack_experiments.prepare(layers=10).items():
 # `found thousands of such Python calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__
 # in each step, and now pass a tuple of arrays.
 #
-# A ref keeps an array outside the tree
-# -------------------------------------
-# What if a step has to remember something that doesn't belong in the tree, such as its loss? A
-# *ref* is an array that a compiled function may write to, even if the ref is neither an argument
-# nor a result. :func:`jax.new_ref <jax.ref.new_ref>` makes one:
-history = jax.new_ref(jnp.zeros(5))
-
-
-@jax.jit
-def noting_step(params, i):
-    history[i], params = step(params, x, y)
-    return params
-
-
-noted = params
-for i in range(5):
-    noted = noting_step(noted, i)
-print(history[...])
-
-# %%
-# Refs come with `rules <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__ about
-# who may share them. For instance, a compiled function can't return one:
-try:
-    jax.jit(lambda: history)()
-except ValueError as error:
-    _, returned, what = str(error).splitlines()[0].partition("returned")
-    print(fill(returned + what))
-
-# %%
 # Takeaway
 # --------
 thousand_leaves = thousand.speedup(LIST, over=ARRAY)
 nested = nesting_costs_little.estimate
-module = ten.speedup(MODULE, over=SPLIT)
+split_once = splitting_pays.estimate
 
 # %%
 # Pack parameters in the form that is easiest to read, be it a dict, a registered class or a module.
-# Only if your steps are short, so that the device would wait for Python, reduce the number of
-# arrays: stack equal layers, or do many steps in one call. And keep the structure the same from
-# step to step, because a new one compiles.
+# Reduce the number of arrays only if your steps are so short that the device waits for Python:
+# stack equal layers, or do many steps in one call. And keep the structure the same from step to
+# step, because a new one compiles.
 #
 # In each call, JAX looks at each array, and XLA may make a kernel for each. A short step on a list
 # of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
 # with the arrays in nested dicts it was :measured:`nested than with the list`. A Flax module,
-# moreover, is taken apart in Python: with ten small layers, ``nnx.jit`` was
-# :measured:`module than jax.jit of a split state`.
+# moreover, is taken apart in Python: with ten small layers, a step with a state that was split once
+# was :measured:`split_once than one with nnx.jit`.
 #
 # Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: :doc:`what a type checker sees
 # of all these transformations </tutorials/transformations/typed_transformations>`.

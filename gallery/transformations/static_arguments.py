@@ -6,14 +6,13 @@ Some arguments are numbers to compute with. Others decide *what* is computed: ho
 which branch is taken, how large an array is. If Python code depends on such an argument, Python has
 to know it while JAX traces the function. This page shows the errors that tell you so, and then your
 choice: make the argument static and pay with compilations, or leave it traced, and let the program
-itself count and branch. It only has to know the size of every array.
-"""
+itself count and branch. Only the sizes of arrays have to be known beforehand. """
 
 
 # %%
 # A loop needs a number, and tracing has none
 # -------------------------------------------
-# This function counts, and returns its other argument. Python runs it without complaint:
+# This function counts to ``num_loops``, and then returns ``x``. Python runs it without complaint:
 def empty_loop(x, num_loops):
     for _ in range(num_loops):
         pass
@@ -46,7 +45,8 @@ except jax.errors.TracerIntegerConversionError as error:
 # To compile a function, :func:`jax.jit` runs it once with stand-ins for its arguments and records
 # what happens to them. This is `tracing <https://docs.jax.dev/en/latest/tracing.html>`__, and the
 # stand-ins are called tracers. A tracer has a shape and a type but no value, so that the recorded
-# program is good for every value. Print one to see it:
+# program is good for every value. Print one to see it (the ``~`` marks a *weak* type, that of a
+# Python number):
 @jax.jit
 def look(n):
     print(n, n.shape, n.dtype)
@@ -119,7 +119,8 @@ jax.jit(fives, static_argnames="columns")(columns=5)
 # -----------------------------------
 # A program that was traced with one static value is good for that value only. How can you tell when
 # JAX compiles again? Your Python code runs while JAX traces it, and never when the compiled program
-# runs. So a function that counts its own runs counts compilations:
+# runs. So a function that counts its own runs counts traces, and on this page, each new trace means
+# a compilation:
 from functools import wraps
 
 
@@ -152,16 +153,16 @@ import time
 
 
 def stopwatch(function, *args):
-    """Print the milliseconds until the result of a call is ready."""
+    """Return the milliseconds until the result of a call is ready."""
     start = time.perf_counter()
     jax.block_until_ready(function(*args))
-    print(f"{args[-1]:9,}: {1000 * (time.perf_counter() - start):7.2f} ms")
+    return f"{1000 * (time.perf_counter() - start):.2f} ms"
 
 
 fast_loop = jax.jit(empty_loop, static_argnums=1)
 jax.clear_caches()
 for num_loops in (1_000_000, 1_000_000, 999_999):
-    stopwatch(fast_loop, 14, num_loops)
+    print(f"{num_loops:9,}: {stopwatch(fast_loop, 14, num_loops)}")
 
 # %%
 # Where is the loop when the second call runs? It is over: Python counted to a million during
@@ -169,42 +170,16 @@ for num_loops in (1_000_000, 1_000_000, 999_999):
 # shape needs a new program in the same way:
 fast_fives = jax.jit(fives, static_argnums=0)
 for columns in (5, 5, 6):
-    stopwatch(fast_fives, columns)
+    print(f"{columns} columns: {stopwatch(fast_fives, columns)}")
 
 # %%
-# Does JAX forget the old program when it compiles a new one? Go back and forth between three
-# values, and note for each call how long it took and whether it compiled:
-values = [1_000_000, 1_000_000, 999_999, 999_999]
-values += [1_000_000, 999_998, 999_999, 999_998]
+# Does JAX forget the old program when it compiles a new one? Go back and forth between two values:
 counted_loop = counting(empty_loop)
 fast_loop = jax.jit(counted_loop, static_argnums=1)
-seconds = {"compiled": {}, "had the program": {}}
-for call, num_loops in enumerate(values, start=1):
-    traces, start = counted_loop.traces, time.perf_counter()
-    jax.block_until_ready(fast_loop(14, num_loops))
-    took = time.perf_counter() - start
-    compiled = counted_loop.traces > traces
-    seconds["compiled" if compiled else "had the program"][call] = took
-
-# %%
-import matplotlib.pyplot as plt
-from matplotlib.ticker import EngFormatter
-
-from jaxcap.report import figures
-
-figure, axes = plt.subplots(figsize=(6, 3.8))
-axes.set_prop_cycle(color=figures.palette(seconds).values())
-for (name, by_call), marker in zip(seconds.items(), "so"):
-    axes.plot(by_call.values(), by_call.keys(), marker, ms=8, label=name)
-new, known = (list(by_call.values()) for by_call in seconds.values())
-figures.log_axis(axes.xaxis, min(known), max(new), EngFormatter(unit="s"))
-axes.set_yticks(range(1, len(values) + 1), [f"{n:,}" for n in values])
-axes.set(xlabel="time of the call (lower is better)", ylabel="num_loops")
-axes.invert_yaxis()
-share = int(100 * sum(new) / sum(new + known))
-finding = f"{len(new)} of {len(values)} calls compiled, and took {share}% of the time"
-figures.headline(figure, finding, "Calls in a row, the first on top", finding)
-_ = figure.legend(loc="outside lower center", ncols=2)
+for num_loops in (1_000_000, 999_998, 1_000_000, 999_998):
+    traces, took = counted_loop.traces, stopwatch(fast_loop, 14, num_loops)
+    state = "compiled" if counted_loop.traces > traces else "known"
+    print(f"{num_loops:9,}: {took} {state}")
 
 # %%
 # JAX keeps the program of each value, so a call that goes back to an earlier value doesn't compile.
@@ -299,6 +274,8 @@ results = loops_and_means.subset(
 results
 
 # %%
+from jaxcap.report import figures
+
 largest = max(result.parameters["steps"] for result in results)
 at_largest = results.select(steps=largest)
 first_unrolled = at_largest.only(UNROLLED).first_call
@@ -407,7 +384,9 @@ def mean_after_padding(a):
 
 
 # %%
-ways = {"exact shapes": fast_mean, "padded": mean_after_padding}
+import matplotlib.pyplot as plt
+
+ways = {"exact lengths": fast_mean, "padded": mean_after_padding}
 figure, axes = plt.subplots()
 for name, way in ways.items():
     jax.clear_caches()
@@ -421,7 +400,7 @@ finding = f"{compiled_exact} compilations, or {compiled_padded} if padded"
 figures.headline(figure, finding, "A stream of arrays of many lengths")
 figures.label_ends(axes)
 
-# sphinx_gallery_thumbnail_number = 4
+# sphinx_gallery_thumbnail_number = 3
 
 # %%
 # A line jumps where a new length is compiled. The experiment measured the same stream in each of
@@ -436,11 +415,11 @@ first_exact = stream.only(EXACT).first_call
 first_padded = stream.only(PADDED).first_call
 
 # %%
-# The first pass took :measured:`first_exact` with exact shapes, and :measured:`first_padded`
-# padded. Once every length has been seen, though, there is no compilation left to save, and padding
-# still takes its time:
+# The first pass took :measured:`first_exact` with exact lengths, and :measured:`first_padded`
+# padded. Once every length has been seen, there is no compilation left to save, but NumPy still
+# copies each array to pad it:
 padding_costs = claim(
-    "padding makes a stream slower whose lengths have all been seen",
+    "padding slows down a stream whose lengths have all been seen",
     stream,
     speedup_of(PADDED, over=EXACT),
     below=1,

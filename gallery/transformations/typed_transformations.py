@@ -260,7 +260,7 @@ types_cost_little
 # ---------------------------------------
 # Annotations such as ours say nothing about shapes and number types, and these three functions are
 # wrong in just that. One multiplies vectors of different lengths, one differentiates with respect
-# to an integer, and one wants a single gradient of a thousand results:
+# to an integer, and one takes the gradient of a function with a thousand results:
 def unequal_lengths(x: jax.Array) -> jax.Array:
     return jit(product)(x, x[1:])
 

@@ -32,18 +32,23 @@ print("old:", x[1], "new:", y[1])
 # %%
 # Both arrays exist now, so a call without ``jit`` has to copy. Would ``jit`` save the copy? You
 # needn't run anything to find out, because XLA plans the memory of a program when it compiles, and
-# `reports the plan <https://docs.jax.dev/en/latest/201/aot.html>`__. What counts is the memory that
-# a call needs besides its arguments: for temporary arrays, and for those results that aren't
-# written into an argument's memory.
+# `reports the plan <https://docs.jax.dev/en/latest/201/aot.html>`__:
+compiled = jax.jit(change)
+plan = compiled.lower(x, 1, 7.0).compile().memory_analysis()
+for part in ("argument", "output", "alias", "temp"):
+    print(f"{part:8} {getattr(plan, f'{part}_size_in_bytes'):9,} bytes")
+
+
+# %%
+# The argument and the result are as large as ``x``. An *alias* is a part of the results that is
+# written into an argument's memory, and *temp* counts temporary arrays. So the memory that a call
+# needs besides its arguments is this:
 def new_bytes(function, *args):
     memory = function.lower(*args).compile().memory_analysis()
     results = memory.output_size_in_bytes - memory.alias_size_in_bytes
     return results + memory.temp_size_in_bytes
 
 
-# %%
-# The result is as large as ``x``. How many of its bytes are new?
-compiled = jax.jit(change)
 print(f"{new_bytes(compiled, x, 1, 7.0):,}")
 
 # %%
@@ -64,9 +69,25 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# (JAX also has *refs*, arrays that a compiled function `changes in place
-# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation.
-# :doc:`The page on pytrees </tutorials/transformations/pytrees>` has one.)
+# JAX also has *refs*, arrays that a compiled function `changes in place
+# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__, without donation, and
+# even if they are neither an argument nor a result. :func:`jax.new_ref <jax.ref.new_ref>` makes
+# one:
+total = jax.new_ref(jnp.zeros(()))
+
+
+@jax.jit
+def add_to_total(value):
+    total[...] += value
+
+
+add_to_total(2.0)
+add_to_total(3.0)
+print(total[...])
+
+# %%
+# Refs come with `rules <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__ about
+# who may share them. For instance, a compiled function can't return one.
 #
 # How long does an update take, as the array grows? An update in place, like NumPy's assignment, may
 # take the same time at any size. A copy takes longer as the array grows. JAX's update comes in
@@ -95,10 +116,10 @@ _ = figures.scaling(
 )
 
 # %%
-# A line that rises belongs to an update that copies. A flat part proves less, because to copy a
-# small array takes less time than to start a call. What a flat line of JAX shows is the price of a
-# call, which NumPy's assignment doesn't pay;
-# :doc:`another page </tutorials/performance/dispatch_overhead>` takes such a call apart.
+# A line that rises belongs to an update that copies. A flat part proves less, because copying a
+# small array takes less time than starting a call. JAX's flat lines show the price of that call,
+# which NumPy's assignment doesn't pay, and which :doc:`another page
+# </tutorials/performance/dispatch_overhead>` takes apart.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -127,8 +148,8 @@ def swap_read_first(x, i, j):
 
 
 # %%
-# All three functions do the same. Does the guarantee cover all of them? Take a hundred swaps, and
-# count the new bytes again. Of these, the result takes as many as ``x`` has:
+# All three functions return the same array. Does the guarantee cover all of them? Take a hundred
+# swaps, and count the new bytes again. The result alone accounts for as many bytes as ``x`` has:
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
@@ -147,11 +168,11 @@ holding_two = (
 )
 
 # %%
-# A loop that needs twice the bytes of ``x`` holds two arrays. Whether it also copies between them
-# in each step, only its time can show. Of the three loops, these hold two:
-# :measured:`holding_two`. ``swap_in_turn`` shows why a compiler might want a second array. Its
-# first update makes a new array, but the second needs ``x[i]`` from the *old* one. Keeping that one
-# number would be enough, but a compiler that doesn't see this keeps all of the old array.
+# A compiled loop that needs twice the bytes of ``x`` holds two arrays, so the guarantee didn't
+# cover it. That is true of these loops: :measured:`holding_two`. Whether they also copy in each
+# step, only their time can show. ``swap_in_turn`` shows why a compiler might want a second array.
+# Its first update makes a new array, but the second needs ``x[i]`` from the *old* one. Keeping that
+# one number would be enough, but a compiler that doesn't see this keeps all of the old array.
 #
 # Reading both elements first looks like a remedy. But the compiler doesn't see the order of your
 # lines, only which operation uses which result. Both reads use the old ``x`` in both functions, so

@@ -6,8 +6,7 @@ What does vmap replace?
 you can forget about batches while you write. What does it replace: a loop, or the batching that you
 would otherwise do by hand? And does the convenience cost anything? This page shows how to say what
 is batched, what happens if you get that wrong, and what mapping costs. At the end, ``vmap`` does
-something that is hard to do by hand: it finds a gradient for each example.
-"""
+what ``grad`` alone can't: it finds a gradient for each example. """
 
 # %%
 # A loss that knows nothing of batches
@@ -334,10 +333,10 @@ vmap_costs_little
 # :measured:`to_compiled than the loop in Python`, and what separates these two loops is calls.
 # ``vmap`` was :measured:`to_batched than the compiled loop`, and
 # :measured:`against_hand than batching by hand`. (On a CPU, ``vmap`` was measured at a
-# disadvantage. XLA counts the body of a loop once, so that the loop
-# :doc:`runs inside the call </tutorials/transformations/asynchronous_dispatch>`, while a batch of
-# this size is handed over to another thread.) So when somebody tells you how much faster ``vmap``
-# is, ask: faster than what?
+# disadvantage. When XLA estimates the work of a call, it counts the body of a loop only once, so
+# the loop :doc:`runs inside the call </tutorials/transformations/asynchronous_dispatch>`, while a
+# batch of this size is handed over to another thread.) So when somebody tells you how much faster
+# ``vmap`` is, ask: faster than what?
 #
 # Each example can have its own gradient
 # --------------------------------------
@@ -428,8 +427,8 @@ share_after = float(clipped_norms[flipped].sum() / clipped_norms.sum())
 print(f"{share_before:.2f} before, {share_after:.2f} after")
 
 # %%
-# If all labels pulled alike, the share would be their part of the labels, 0.06. Because clipping
-# limits what any single example can do to the weights, it is the first half of
+# If every label pulled equally hard, the share would be that of the wrong labels in the data, 0.06.
+# Because clipping limits what any single example can do to the weights, it is the first half of
 # `training with differential privacy <https://arxiv.org/abs/1607.00133>`__; the other half is to
 # add noise.
 #
@@ -454,7 +453,7 @@ gradients_by_hand = gradients.speedup(
 # %%
 # Mapping a thousand gradients was :measured:`gradient_speedup than a loop in Python`, and
 # :measured:`gradients_by_hand than the formula derived by hand`. Weigh the second number against
-# the work: the formula had to be derived, and ``vmap(grad(loss))`` is a single line.
+# the work: somebody had to derive the formula, and has to derive it again when the loss changes.
 #
 # Takeaway
 # --------

@@ -50,7 +50,10 @@ def next_part() -> nodes.comment:
         ("axes = [0, 1]\nfigures_of = jax.vmap(f, axes)", [], None),
         ("first, (second) = 1, 2", [], "numbers"),
         ("# a comment alone", [], None),
-        ("first = 1\nthird = 3", [], None),
+        ("first = 1\nelsewhere = 3", [], None),
+        ("third = 3", [], None),
+        ("third = {}\nfor n in [1]:\n    third[n] = n\nfirst = third[1]", [], "numbers"),
+        ("for n in [1]:\n    print(n)", [], None),
         ("first = 1\nprint(first)", [PRINTED], None),
         ("fast = jax.jit(wave)\nfast(x)", [PRINTED], None),
         ("Source(wave)", [SOURCE], None),
@@ -60,7 +63,8 @@ def test_code_is_folded_by_what_it_shows_or_does(
     code: str, output: list[nodes.Node], summary: str | None
 ) -> None:
     shown = [node.deepcopy() for node in output]
-    page = document(cell(code), *shown, next_part(), cell("x = 1"), TABLE.deepcopy())
+    other = cell("x = elsewhere")
+    page = document(cell(code), *shown, next_part(), other, TABLE.deepcopy())
     fold_cells(page, {"first", "second"})
     first, *_ = page.findall(nodes.literal_block)
     assert first.astext() == code

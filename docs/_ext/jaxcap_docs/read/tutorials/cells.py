@@ -43,24 +43,28 @@ def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
     quoted
         The variables that its prose quotes.
     """
-    for cell in cells_of(doctree):
-        if not isinstance(cell.parent, Folded) and (result := _result(cell, quoted)):
+    cells = {cell: ast.parse(cell.astext()) for cell in cells_of(doctree)}
+    for cell, code in cells.items():
+        others = (other for other in cells.values() if other is not code)
+        used = {name for other in others for name in _used(other)}
+        if not isinstance(cell.parent, Folded) and (result := _result(cell, code, quoted, used)):
             folded = Folded(summary=f"Code of the {result}")
             cell.replace_self(folded)
             folded += cell
 
 
-def _result(cell: nodes.Element, quoted: Collection[str]) -> str | None:
+def _result(
+    cell: nodes.Element, code: ast.Module, quoted: Collection[str], used: Collection[str]
+) -> str | None:
     """Name what a cell is for, or return None if its code is part of the lesson."""
     output = output_of(cell)
     html = "".join(raw.astext() for node in output for raw in node.findall(nodes.raw))
     for result, sign in OUTPUTS.items():
         if sign in html:
             return result
-    code = ast.parse(cell.astext())
     if any(True for node in output for _ in node.findall(nodes.image)) or _draws(code):
         return "plot"
-    return "numbers" if _only_assigns(code, quoted) else None
+    return "numbers" if _only_prepares(code, quoted, used) else None
 
 
 def _draws(code: ast.Module) -> bool:
@@ -68,15 +72,21 @@ def _draws(code: ast.Module) -> bool:
     return any(ast.unparse(call.func).startswith(DRAWING) for call in calls)
 
 
-def _only_assigns(code: ast.Module, names: Collection[str]) -> bool:
-    """Whether a cell does nothing but assign to variables of these names."""
-    return bool(code.body) and all(
-        isinstance(statement, ast.Assign) and set(_assigned(statement)) <= set(names)
-        for statement in code.body
-    )
+def _only_prepares(code: ast.Module, quoted: Collection[str], used: Collection[str]) -> bool:
+    """Whether a cell only assigns what the prose quotes, and on the way what no other cell uses."""
+    if not all(isinstance(part, ast.Assign | ast.For) for part in code.body):
+        return False
+    names = {name for node in ast.walk(code) for name in _assigned(node)}
+    return bool(names & set(quoted)) and not (names - set(quoted)) & set(used)
 
 
-def _assigned(statement: ast.Assign) -> Iterator[str]:
-    for target in statement.targets:
+def _assigned(node: ast.AST) -> Iterator[str]:
+    for target in node.targets if isinstance(node, ast.Assign) else ():
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
-        yield from map(ast.unparse, parts)
+        yield from (part.id for part in parts if isinstance(part, ast.Name))
+
+
+def _used(code: ast.Module) -> Iterator[str]:
+    for node in ast.walk(code):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
