@@ -169,3 +169,19 @@ def test_pages_repeat_no_recording_of_the_same_hardware_and_release(
     monkeypatch.setattr(page_records, "other_recordings", lambda: recordings)
     monkeypatch.setattr(page_records, "machine", lambda: ENVIRONMENT)
     assert page_records.recordings_elsewhere() == recordings[1:]
+
+
+def test_recording_of_this_machine_is_read_but_for_what_a_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(page_records, "RECORDS", tmp_path)
+    saved({"pair": PAIR})
+    unseen = PAIR.model_copy(
+        update={"results": tuple(r.model_copy(update={"comparison": "c"}) for r in PAIR)}
+    )
+    machine = Recording({"jit": PAIR, "unseen": unseen})
+    monkeypatch.setattr(page_records, "load_all", lambda *_, **__: [machine])
+    monkeypatch.setattr(page_records, "shown_machine", lambda: ENVIRONMENT)
+    (recording,) = page_records.other_recordings.__wrapped__()
+    assert list(recording.sets) == ["unseen"]

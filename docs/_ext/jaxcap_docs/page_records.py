@@ -302,17 +302,15 @@ def recordings() -> list[Recording]:
 
 @cache
 def other_recordings() -> list[Recording]:
-    """Read all recordings but those that pages show as their own, once.
+    """Read all recordings once, without the comparisons that pages show as their own.
 
     Warns of each file that can't be used.
     """
-    recordings = load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters)
-    own = shown_machine()
     here = {results[0].comparison for _, results in results_of_build().values()}
     others = []
-    for machine in recordings:
+    for machine in load_all(RECORDED, on_invalid=logger.warning, check=unknown_parameters):
         sets = {n: part for n, part in machine.sets.items() if part[0].comparison not in here}
-        if sets and not (own and own.is_same_hardware(machine.environment)):
+        if sets:
             others.append(replace(machine, sets=sets))
     return others
 
