@@ -5,8 +5,8 @@ Why isn't the best fit the truth?
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
 error. They aren't the sensor's own, and ten million readings wouldn't change that. The optimiser
 and the data are fine, but we asked for something other than the truth. This page shows where the
-fit ends up and why, and what an estimator has to know to do better. There is little JAX in it,
-because what you ask of an optimiser matters in any library.
+fit ends up and why, and what an estimator has to know to do better. There is little JAX in it: the
+question that you put to an optimiser matters in any library.
 """
 
 # %%
@@ -73,23 +73,23 @@ print("Deming:", calibration.deming(reference, reading, ratio))
 # luck, so let both estimators loose on a hundred sensors that follow the same law:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
-many_exact = np.array([calibration.least_squares(*pair) for pair in pairs])
-across = []
+by_squares = np.array([calibration.least_squares(*pair) for pair in pairs])
+by_deming = []
 for pair in pairs:
     ratio_of_pair = calibration.noise_ratio(pair[0])
-    across.append(calibration.deming(*pair, ratio_of_pair))
-across = np.array(across)
+    by_deming.append(calibration.deming(*pair, ratio_of_pair))
+by_deming = np.array(by_deming)
 
 # %%
 of_squares, of_deming = (
     f"{clouds[:, 0].mean() / TRUE[0] - 1:+.1%}"
-    for clouds in (many_exact, across)
+    for clouds in (by_squares, by_deming)
 )
 finding = f"Slopes, on average: {of_squares} by least squares, {of_deming} by Deming"
 
 # %%
-plt.plot(*many_exact.T, "o", label="least squares", ms=4)
-plt.plot(*across.T, "s", label="Deming", ms=4)
+plt.plot(*by_squares.T, "o", label="least squares", ms=4)
+plt.plot(*by_deming.T, "s", label="Deming", ms=4)
 plt.plot(*TRUE, "X", color=figures.INK, markersize=12, label="truth")
 plt.xlabel("slope")
 plt.ylabel("offset")
@@ -99,15 +99,16 @@ _ = plt.legend()
 # %%
 # Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more
 # readings would narrow it. If its middle misses the cross by more than chance explains, the
-# estimator is biased, and more readings won't change that. How often does Deming's estimator come
-# nearer to the truth, and where is the middle of its cloud?
-by_least_squares = abs(many_exact - TRUE)[:, 0]
-by_deming = abs(across - TRUE)[:, 0]
-nearer = int((by_deming < by_least_squares).sum())
+# estimator is biased. The bias of least squares won't go away with more readings, because its limit
+# above misses the truth, too. How often does Deming's estimator come nearer to the truth, and where
+# is the middle of its cloud?
+off_by_squares = abs(by_squares - TRUE)[:, 0]
+off_by_deming = abs(by_deming - TRUE)[:, 0]
+nearer = int((off_by_deming < off_by_squares).sum())
 print(
     f"Deming's slope is nearer to the truth for {nearer} of {SENSORS} sensors"
 )
-print("mean of Deming's slopes and offsets:", across.mean(axis=0))
+print("mean of Deming's slopes and offsets:", by_deming.mean(axis=0))
 
 # %%
 # Which of the two is right?
@@ -123,7 +124,7 @@ print("mean of Deming's slopes and offsets:", across.mean(axis=0))
 #
 # Takeaway
 # --------
-slopes = many_exact[:, 0]
+slopes = by_squares[:, 0]
 bias = f"{abs(slopes.mean() - TRUE[0]):.2g}"
 deviation = f"{slopes.std():.2g}"
 nearer_of = f"{nearer} of {SENSORS}"
@@ -134,7 +135,8 @@ nearer_of = f"{nearer} of {SENSORS}"
 # slope was off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor
 # to sensor. More readings would reduce the scatter, and leave the bias as it is. What helps is
 # knowledge: Deming's estimator, which knows how the noise is divided between the two sensors, came
-# nearer to the true slope for :measured:`nearer_of` sensors.
+# nearer to the true slope for :measured:`nearer_of` sensors. Keep least squares for what it is good
+# at, which is correcting more readings like these.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.

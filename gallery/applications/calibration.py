@@ -142,10 +142,15 @@ for length in (2, 3, 4):
     print(f"{length} parameters: {padded_error(padded, *data_32):.6f}")
 
 # %%
-# The function was traced once, and found the same error for all three lengths. In return, each
-# evaluation now pays for four parameters, even where two would do. (:doc:`The page on static
-# arguments </tutorials/transformations/static_arguments>` measures what compiling costs, and has
-# other ways to avoid it.)
+# The function was traced once, and found the same error for all three lengths. The price is that
+# each evaluation computes with four parameters, even where two would do. And in a fit, the padding
+# doesn't stay zero by itself, because the error changes with it:
+print(jax.grad(rmse)(four, *data_32).round(2))
+
+# %%
+# So set the gradient of the padding to zero, or the optimiser will move it. (:doc:`The page on
+# static arguments </tutorials/transformations/static_arguments>` measures what compiling costs, and
+# has other ways to avoid it.)
 #
 # One method, three optimisers
 # ----------------------------
@@ -238,10 +243,10 @@ for dtype in ("float64", "float32"):
 
 # %%
 # In 64 bits, a search stops when the gradient is small enough, and the first number says how far
-# from the optimum that is. In 32 bits, a difference between two errors needs a larger step to the
-# side, so it is nearer to the gradient half a step away than to the one here. Where it is zero is
-# beside the optimum, and the narrow valley magnifies the gap. Rounding, which affects all three
-# optimisers, comes on top.
+# from the optimum that is. A forward difference approximates the gradient half a step away, and in
+# 32 bits the step has to be larger. So the estimate is zero a little to one side of the optimum,
+# and the narrow valley magnifies that shift. Rounding, which affects all three optimisers, comes on
+# top.
 #
 # What do these numbers describe? On the left are the readings and the fit, and on the right the
 # same with the true law subtracted, which magnifies what is left:
@@ -335,8 +340,8 @@ _ = figure.legend(*names, loc="outside lower center", ncols=2)
 # What a whole fit costs
 # ----------------------
 # The three optimisers take turns in fresh processes, in 64 bits, and JAX has compiled its functions
-# before the clock starts. You have seen how many evaluations each optimiser makes, and what an
-# evaluation costs. What would you predict for the whole fit?
+# before the clock starts. You have seen how many evaluations each optimiser makes, and what one
+# costs in 32 bits, without its gradient. What would you predict for the whole fit?
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
@@ -356,7 +361,8 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# If your prediction was off, you may have left out what happens *between* evaluations. SciPy's loop
+# If your prediction was off, there are three things to add: 64 bits take longer than 32, two of the
+# optimisers compute gradients as well, and something happens *between* evaluations. SciPy's loop
 # runs in Python and JAX's doesn't, which matters as long as evaluations are short. And with more
 # parameters, differences cost more: a hundred parameters take a hundred more evaluations for each
 # gradient, where :func:`jax.grad` still needs a single pass backwards. The price of JAX's loop is
@@ -376,15 +382,12 @@ with_gradient = times.speedup(
 print("evaluation:", evaluation)
 
 # %%
-# Which optimiser should you take? Begin with SciPy and JAX's gradient, which is exact but for
-# rounding, and needs no further evaluations, however many parameters you have. (Fewer evaluations
-# needn't take less time, because each is a call of JAX, which computes a gradient as well. With two
-# parameters and ten thousand readings, the whole fit was
-# :measured:`with_gradient than with differences`.) If you make many fits of one shape, time a whole
-# fit inside JAX, too: with two parameters and ten thousand readings in 64 bits, it was
-# :measured:`whole_fit than SciPy's with differences`, once it was compiled. It has to be compiled
-# for each shape of the parameters and the data. (JAX no longer develops its own optimiser, and the
-# next page names a successor.)
+# Begin with SciPy and JAX's gradient, which is exact but for rounding, and needs no further
+# evaluations, however many parameters you have. Fewer evaluations don't always save time, because
+# each of them calls JAX and computes a gradient too: with two parameters and ten thousand readings,
+# the whole fit was :measured:`with_gradient than with differences`. If you make many fits of one
+# shape, time a whole fit inside JAX as well. Once it was compiled, it was
+# :measured:`whole_fit than SciPy's with differences`.
 #
 # The cost of one evaluation doesn't tell you that of a fit. On ten thousand readings in 32 bits, a
 # compiled one was :measured:`evaluation than NumPy's`. What a fit costs also depends on how many

@@ -155,15 +155,18 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 with jax.enable_x64(True):
     elsewhere = np.array([2.0, 2.0])
     lost = jax.device_get(fit_inside_jax(reference, reading, elsewhere))
+    by_scipy = calibration.fit_by_gradient(reference, reading, elsewhere)
     steepness = abs(jax.grad(rmse)(lost.x, reference, reading)).max()
 print("JAX", jax.__version__, "success" if lost.success else "failure")
 print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
+print("SciPy", "success" if by_scipy.success else "failure", "at", by_scipy.x)
 
 # %%
-# Versions of JAX with `a known fault <https://github.com/jax-ml/jax/issues/16236>`__ give up here,
-# although there is a way down. They use the same word as for the harmless failures. What tells the
-# two apart is the gradient where the search ended, which would be zero at an optimum. Compute it in
-# 64 bits, for comparison, where the hundred searches in 32 bits ended:
+# `A known fault <https://github.com/jax-ml/jax/issues/16236>`__ in its line search can make JAX
+# give up here, although there is a way down: SciPy finds it from the same start. The report of that
+# failure would be the same as before. What tells the two apart is the gradient where the search
+# ended, which would be zero at an optimum. Compute it in 64 bits, for comparison, where the hundred
+# searches in 32 bits ended:
 with jax.enable_x64(True):
     ends = found.x.astype("float64")
     gradient_of_each = jax.vmap(jax.grad(rmse))
@@ -215,11 +218,10 @@ steepest_of_hundred = f"{steepest:.1g}"
 # differences were lost in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
-# the word. Compute it by :func:`jax.grad`, and in 64 bits: near the optimum, so little of the
-# gradient is left that a difference quotient in 32 bits can be off by more than that. Where the
-# hundred searches ended, it was at most :measured:`steepest_of_hundred`, and where the last search
-# of this page ended, :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you
-# can.
+# the word. Compute it with :func:`jax.grad` in 64 bits. Near the optimum the gradient is so small
+# that the error of a difference quotient in 32 bits can exceed it. Where the hundred searches
+# ended, it was at most :measured:`steepest_of_hundred`, and where the last search of this page
+# ended, :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you can.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

@@ -3,10 +3,10 @@ How fast can a convolution be?
 ==============================
 
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
-network for others that compute the same, and timed whole training steps. Here we look inside a
-step. Where does its time go? How can a convolution become a product of matrices, and how can it do
-with half as many multiplications? We check how exact each way is and what it gained, list what
-else we tried, and ask what sets the limit.
+network for others with the same result, and timed whole training steps. Here we look inside a step.
+Where does its time go? How can a convolution become a product of matrices, and how can it do with
+half as many multiplications? We check how exact each way is and what it gained, list what else we
+tried, and ask what sets the limit.
 """
 
 # %%
@@ -50,8 +50,8 @@ by_layer_ms = {
     for layer in layers
 }
 batch = LAYERS.points[0]["batch"]
-least = min(sums, key=sums.get)
-finding = f"The least time in all: {least}, {sums[least]:.1f} ms"
+finding = ", ".join(f"{way} {sum_ms:.0f}" for way, sum_ms in sums.items())
+finding = f"Milliseconds in all: {finding}"
 
 # %%
 import matplotlib.pyplot as plt
@@ -90,9 +90,10 @@ its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
 # With XLA's own convolutions, the longest part here was :measured:`longest_part`, with
 # :measured:`its_share` of the sum.
 #
-# These are medians of a few processes, so compare only numbers that are far apart. And don't expect
-# the sum to be the time of a whole step. Inside one program, XLA can fuse what belongs to two
-# layers. A whole step also fetches its images and computes the loss.
+# These are medians of a few processes, so compare only numbers that are far apart. (The claims
+# below compare calls within a process, so their ratios may differ from those of two numbers in the
+# table.) And don't expect the sum to be the time of a whole step. Inside one program, XLA can fuse
+# what belongs to two layers. A whole step also fetches its images and computes the loss.
 #
 # A convolution as a product of matrices
 # --------------------------------------
@@ -119,9 +120,9 @@ patches_pay = claim(
 patches_pay
 
 # %%
-# If that isn't what you expected, remember what surrounds the products. The forward pass has kept
-# the whole matrix of patches for the backward pass to read. And the gradients of the patches have
-# to be added up, pixel by pixel.
+# The products aren't all of the work. The forward pass has kept the whole matrix of patches, which
+# the backward pass has to read. And the gradients of the patches have to be added up, pixel by
+# pixel.
 
 
 # %%
@@ -207,6 +208,8 @@ def by_tiles(images, kernel):
     """Convolve, by Winograd's algorithm, images of 4 * tiles + 2 rows."""
     n, height, width, _ = images.shape
     tiles, columns = height // 4, width - 2
+    # i: row in a tile, p: product, n: image, t: tile, x: column,
+    # c: channel, j: column of the kernel, f: feature
     rows = jnp.stack([images[:, i::4][:, :tiles] for i in range(6)])
     rows = jnp.einsum("pi,intxc->pntxc", convolution.OF_IMAGE, rows)
     rows = jnp.stack([rows[..., j : j + columns, :] for j in range(3)])
@@ -271,10 +274,10 @@ winograd_pays
 # %%
 # What else did we try?
 # ---------------------
-# Most ideas that should save time don't, and most write-ups leave those out. Here are ours for
-# a CPU. Each row is the training with Winograd's algorithm, in a scan, with one change. Compiling
-# so many programs takes minutes, so these numbers don't come from this build. They were recorded on
-# the machine and on the day that the table names:
+# Most ideas that should save time don't, and most write-ups leave out the ideas that failed. Here
+# are ours for a CPU. Each row is the training with Winograd's algorithm, in a scan, with one
+# change. Compiling so many programs takes minutes, so these numbers don't come from this build.
+# They were recorded on the machine and on the day that the table names:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
@@ -287,7 +290,7 @@ rows = [
     for change, ratio in search.paired_speedups(BEST)
 ]
 title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
-headers = "change", "of", "times as fast", "95% interval"
+headers = "change", "group", "times as fast", "95% interval"
 Table(title, headers, rows)
 
 # %%
@@ -326,10 +329,10 @@ for name, speed in speeds.items():
 
 # %%
 # The first two are the best of a hundred single calls. Winograd's algorithm halves the
-# multiplications, so where its products run at less than half of the limit, a direct convolution at
-# the limit would need no more time. A library can come close to it if it
-# `makes code for each shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__,
-# as oneDNN does, which PyTorch calls for its convolutions on many CPUs.
+# multiplications. But where its products run at less than half of the limit, a direct convolution
+# at the limit would take no longer. A library can come close to it if it `makes code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
+# PyTorch calls for its convolutions on many CPUs.
 #
 # Takeaway
 # --------

@@ -79,7 +79,8 @@ Source(model.CNN)
 Source(model_torch.CNN)
 
 # %%
-# The two classes look alike, which proves nothing. Do they have the same parameters?
+# Behind the options, which later pages use, the two classes have the same layers. That proves
+# nothing yet. Do they have the same parameters?
 from jaxcap.mnist.train_flax import initial_weights
 
 in_flax = initial_weights(seed=0)
@@ -246,8 +247,8 @@ for name, accuracy in final.items():
 
 # %%
 # Now compare the frameworks seed by seed, since a seed gives both the same start. If the sign of
-# the difference changes from one seed to the next, so few seeds can't name a winner. Even if it
-# doesn't, they may have agreed by chance.
+# the difference changes from one seed to the next, so few seeds can't name a winner. Even if the
+# same framework is ahead for every seed, so few seeds can agree by chance.
 #
 # Which digits it gets wrong
 # --------------------------

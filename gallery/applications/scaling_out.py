@@ -126,7 +126,7 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # It should. A batch has as many images as before, and their mean doesn't depend on which device
 # computes which part. Nor do the random numbers for dropout, because they are made from a key. To
 # check, we train three times with the same batches, for a few steps in each of two short epochs.
-# The first two runs use this command, with smaller batches, on one device and on eight:
+# The first two runs use this command, with other batch sizes, on one device and on eight:
 #
 # .. code-block:: console
 #
@@ -228,8 +228,8 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# Before you draw a conclusion, look at the device in the title of the table. Eight devices on one
-# CPU can show that a program is right, but not how fast it would be on eight real devices.
+# The title of the table names the devices. Eight devices on one CPU can show that a program is
+# right, but not how fast it would be on eight real ones.
 #
 # On a cluster, the scheduler makes the introductions
 # ---------------------------------------------------
@@ -266,8 +266,8 @@ at_most = scaling.speedup(several, over="1 device")
 # adds the messages. As long as the whole batch stays the same, so does the training, but for
 # rounding: after two short epochs, the losses on this page differed by :measured:`difference` of
 # their value at most. Speed is another matter. On this page's machine, :measured:`several` were
-# :measured:`at_most than one`. If they were parts of one CPU, that says nothing about the speed of
-# real ones. So before you pay for eight devices, time a step on one and on two.
+# :measured:`at_most than one`. Parts of one CPU say nothing about the speed of eight real devices.
+# So before you pay for those, time a step on one and on two.
 #
 # What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
 # send </tutorials/applications/sharding>`.

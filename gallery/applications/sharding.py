@@ -244,13 +244,12 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # first row holds. Compare their messages. With types, the program has :measured:`with_types`, and a
 # device sends :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a device
 # sends :measured:`hand_sent`. If there is an all-reduce of gradients, our types ask for it. The
-# function needs copies of the weights, and the gradient of a copy
-# `has the type of a copy <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device
-# gets the sum for all weights and keeps the part for its own, where a reduce-scatter would have
-# sent half as much. But even where types ask for partial sums instead, the messages are up to XLA.
-# For GPUs, XLA has
-# `a pass that replaces one by the other <https://github.com/openxla/xla/pull/31030>`__, and we
-# haven't run this page on several GPUs yet.
+# function needs copies of the weights, and the gradient of a copy `has the type of a copy
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device gets the sum for all
+# weights and keeps the part for its own, where a reduce-scatter would have sent half as much. But
+# even where types ask for partial sums instead, the messages are up to XLA. For GPUs, XLA has `a
+# pass <https://github.com/openxla/xla/pull/31030>`__ that can turn such an all-reduce into a
+# reduce-scatter. We haven't run this page on several GPUs yet.
 #
 # A device may have no room for all weights of a large model at once. Then it collects them layer by
 # layer, drops them after use, and collects them again for the backward pass. That is a third
@@ -384,13 +383,13 @@ by_units = step_times.speedup(
 # have to split them in any case. Explicit types make you choose how a result is split, wherever JAX
 # has no rule for it.
 #
-# Where you don't write the messages yourself, only the compiled program tells how much is sent.
+# Where you don't write the messages yourself, only the compiled program shows how much is sent.
 # With the same split of the weights, each device had to send :measured:`types_sent` when we left
 # the messages to JAX and XLA, and :measured:`hand_sent` when we wrote them.
 #
-# Bytes are only a part of the time. On this page's machine, with the largest batch, for which split
-# units send more, the step with a split batch was :measured:`by_batch than with split units`. With
-# the smallest batch, split units were :measured:`by_units than a split batch`.
+# Bytes are only a part of the time. On this page's machine, a step that split the largest batch,
+# and so sent less, was :measured:`by_batch than with split units`. For the smallest batch, split
+# units send less, and were :measured:`by_units than a split batch`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

@@ -40,23 +40,37 @@ Source(train_flax.steps)
 
 # %%
 # *Patches.* What is left is the work within a step, and most of that is convolution, which can be
-# written as a product of matrices. (This way to train also takes another pool than XLA's, so the
-# times of *patches* below are those of both changes together.)
+# written as a product of matrices.
 #
 # *Winograd.* Shmuel Winograd found how a convolution can do with fewer multiplications, and with
-# more additions instead. (This way to train also takes a few images at a time, and computes the
-# first convolution and dropout by other means.)
+# more additions instead.
 #
 # :doc:`The next page </tutorials/applications/convolutions>` has the code of patches, and explains
-# Winograd's algorithm. Here, we only want to know whether they pay.
+# Winograd's algorithm. Here, we only want to know whether they pay. No idea comes alone, though, so
+# what we measure below also contains this:
 #
+from jaxcap.results.tables import Table
+
+changes = {
+    "data on the device": "normalising, reading losses, donation",
+    "scan": "no more than the scan itself",
+    "patches": "our own pool",
+    "Winograd": "fewer images at a time; first layer; dropout",
+}
+Table(
+    "What changes with each idea",
+    ("idea", "it changes"),
+    list(changes.items()),
+)
+
+# %%
 # Which idea pays on this device?
 # -------------------------------
-# We time whole training steps. All ways to train take turns, in fresh processes. (There are four
-# processes instead of six, because each has to compile all programs first.) On a CPU, we scan only
-# with Winograd's algorithm, because the gradients of XLA's own convolutions don't belong in a loop
-# there, as the next page shows. PyTorch takes part with its own loop over a ``DataLoader``, and
-# with all data on the device. Which of the four ideas do you think will matter?
+# We time whole training steps, of :measured:`batch_size` images each. All ways to train take turns,
+# in fresh processes. On a CPU, we scan only with Winograd's algorithm, because the gradients of
+# XLA's own convolutions don't belong in a loop there, as the next page shows. PyTorch takes part
+# with its own loop over a ``DataLoader``, and with all data on the device. Which of the four ideas
+# do you think will matter?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -82,6 +96,7 @@ def fastest(framework):
 
 
 fastest_of_flax, fastest_of_torch = fastest("Flax"), fastest("PyTorch")
+batch_size, scan_steps = point["batch"], point["steps"]
 
 # %%
 _ = figures.bars(
@@ -97,9 +112,10 @@ _ = figures.bars(
 speeds.speedups(over=NAIVE)
 
 # %%
-# Which idea did what? The figure goes from the naive loop to the best way in float32, one idea
-# at a time. A bar begins at the time before a change and ends at the time after it, so a bar that
-# runs to the right is a change that cost time, unless it is grey: then the measurements can't tell:
+# Which idea did what? The figure goes from the naive loop to the best way in float32, one idea at a
+# time. (An idea that the best way does without has no bar.) Each bar runs from the time before a
+# change to the time after it. A bar to the right means that the change cost time. Grey means that
+# the measurements can't tell.
 _ = figures.waterfall(
     speeds,
     changes={
@@ -141,21 +157,19 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# The fastest way to train in Flax was :measured:`fastest_of_flax`, though a narrow lead may be
-# chance. The four ideas attack different costs. Data on the device and scan are meant to save time
-# *between* steps, so look for them to matter where a step is short. The other two change the time
-# *within* a step. They can save some of it where XLA's convolutions or its pool are slow, as they
-# may be on a CPU. So before you choose a remedy, find out where your time goes, for instance with
-# :func:`jax.profiler.trace`.
+# The fastest way to train in Flax, by its median time, was :measured:`fastest_of_flax`. A narrow
+# lead may be chance, so compare it with its neighbours in the table. The four ideas attack
+# different costs. Data on the device and scan are meant to save time *between* steps, so look for
+# them to matter where a step is short. The other two change the time *within* a step. They can save
+# some of it where XLA's convolutions or its pool are slow, as they may be on a CPU. So before you
+# choose a remedy, find out where your time goes, for instance with :func:`jax.profiler.trace`.
 #
-# The first idea changes several things at once: where the images are and where they are normalised,
-# when losses are read, how the step is written, and that it donates its state. These measurements
-# can't tell which of them did it. (The last two ideas change several things, too. The next page
-# takes them apart as far as they lie in different layers.)
+# Since the first idea changes several things, these measurements can't tell which of them did it.
+# The next page takes the last two ideas apart, as far as their changes lie in different layers.
 #
 # We have run this page on CPUs only so far, and there it measures something small, so that it
-# builds sooner: few images in a batch, a scan of only a few steps, and PyTorch without
-# ``torch.compile``, whose first call takes long. A longer run, with the command
+# builds sooner: :measured:`batch_size` images in a batch, :measured:`scan_steps` steps in a scan,
+# and PyTorch without ``torch.compile``, whose first call takes long. A longer run, with the command
 # ``nox -s bench -- mnist``, has larger batches and the compiled PyTorch as well.
 #
 # How much of the machine is that?
@@ -169,7 +183,6 @@ from jaxcap.mnist import model
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results import Cost
 from jaxcap.results.ceilings import Ceilings
-from jaxcap.results.tables import Table
 
 limits = CEILINGS.run(budget_s=0.05)
 ceilings = Ceilings.from_results(limits, speeds[0].device)
@@ -216,9 +229,8 @@ by_scan = speeds.speedup(SCAN_WINOGRAD, over=WINOGRAD)
 # with Winograd's algorithm :measured:`by_winograd than with patches`. A scan of those steps was
 # :measured:`by_scan than a call for each`.
 #
-# Each idea saves a different cost: sending images, starting steps, slow convolutions,
-# multiplications. So an idea that pays on one device may not pay on another. Which of these costs
-# most depends on the device, so measure before you optimise.
+# Each idea aims at a different cost: sending images, starting steps, slow convolutions,
+# multiplications. Which of these costs most depends on the device, so measure before you optimise.
 #
 # Next: what happens within the step, and :doc:`how fast a convolution can be
 # </tutorials/applications/convolutions>`.

@@ -64,7 +64,7 @@ figures.label_ends(axes)
 
 # %%
 # XLA may replace subnormal numbers by 0. Half of the smallest number in the table would be
-# subnormal. What is left of it in each format?
+# subnormal. What is left of it in the three shorter formats?
 for name in ("float32", "float16", "bfloat16"):
     smallest = jnp.asarray(jnp.finfo(name).smallest_normal, name)
     print(f"{name:8} {smallest / 2}")
@@ -121,8 +121,8 @@ print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 # -------------------------------
 # Multiply two matrices in bfloat16, and digits are lost twice: when the matrices are rounded, and
 # when the result is. An argument, ``preferred_element_type``, avoids the second loss. But in which
-# format does the device add up? In bfloat16, one number after another, a row of ten thousand ones
-# times a column of as many would be 256:
+# format does the device add up? Added one by one in bfloat16, the products of a row and a column of
+# ten thousand ones would come to only 256:
 from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
 
 matrices = experiments.inputs("product", 500)
@@ -157,12 +157,13 @@ title = "Largest error, over the largest exact number"
 Table(title, ("format", *exact), rows)
 
 # %%
-# Rounded inputs do limit the accuracy: if this device multiplies float32 in full, the product's
-# error stays far above float32's, even with a longer result. But they do less harm than you might
-# fear. Of a million inputs, some are rounded up and others down, and in a sum most of these errors
-# cancel. When the result is rounded, there is a single error and nothing to cancel it. So compare
-# *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the rounding
-# of the result. (The sum in float16 is infinite, for the reason that you saw above.)
+# Rounded inputs do limit the accuracy. Even with a longer result, the product's error stays far
+# above that of float32, provided that this device multiplies float32 in full. But they do less harm
+# than you might fear. Of a million inputs, some are rounded up and others down, and in a sum most
+# of these errors cancel. When the result is rounded, there is a single error and nothing to cancel
+# it. So compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs
+# is the rounding of the result. (The sum in float16 is infinite, for the reason that you saw
+# above.)
 #
 # Products in float32 have `a setting <https://docs.jax.dev/en/latest/201/precision.html>`__, too,
 # which lets a device multiply with fewer bits than you asked for. Does this device do so? If not,

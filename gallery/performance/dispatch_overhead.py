@@ -41,8 +41,8 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # - ``jit in each call``, which wraps the function in :func:`jax.jit` anew for each call. This is
 #   how the notebook did it.
 #
-# All five use 32 bits here. (In half of the notebook's tables, NumPy had 64 and JAX 32.) How long
-# do you think each of them takes for five numbers? Guess before you look:
+# All five use 32 bits here. How long do you think each of them takes for five numbers? Guess before
+# you look:
 from jaxcap.experiments import dispatch as experiments
 
 results = experiments.DISPATCH.run(budget_s=0.012)
@@ -91,7 +91,7 @@ _ = figures.scaling(
 # %%
 # A thousand numbers are still next to nothing. So if JAX's lines jump before they get there,
 # arithmetic isn't the reason. What is? For the compiled ``dot``, compare when the call returned
-# with when the result was ready, beside the operations that XLA counts in the program:
+# with when the result was ready, beside the operations that XLA counts in the compiled program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -109,13 +109,13 @@ headers = ("size", "operations", "until it returns", "until it is ready")
 Table("A compiled dot, from call to result", headers, rows)
 
 # %%
-# On a CPU, a program in which XLA counts fewer than a thousand operations runs in the thread that
-# called it, if its inputs are ready, so the result is ready when the call returns. (The two times
-# differ a little even then, since asking whether a result is ready takes time, too.) A larger
-# program is handed to another thread, which lets Python run ahead, but waking a thread takes time.
-# If this is what happened here, the times jump where the operations pass a thousand, and from there
-# on the two columns drift apart as the work grows. On a GPU there is no such step, because every
-# call is handed over.
+# On a CPU, a program in which XLA counts fewer than a thousand floating-point operations runs in
+# the thread that called it, if its inputs are ready, so the result is ready when the call returns.
+# (XLA counts sines and the like separately.) (The two times differ a little even then, since asking
+# whether a result is ready takes time, too.) A larger program is handed to another thread, which
+# lets Python run ahead, but waking a thread takes time. If so, the times should jump where the
+# count passes a thousand, and from there the gap between the two columns should widen with the
+# work. On a GPU there is no such step, because every call is handed over.
 #
 # (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
@@ -217,8 +217,8 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and one more sine hardly matters. In between, a part of the price is paid once,
-# such as calling the function around the chain, and the rest for each sine.
+# for a single call, and one more sine hardly matters. In between, some costs, such as the call of
+# the function around the chain, are paid once, and the rest for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,

@@ -94,11 +94,11 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 # %%
 # On a CPU, each line is a thread. The line named after the program that you started belongs to
 # Python: it has our notes, calls of functions, and the waiting. Other threads run the operations of
-# compiled programs, and may share the ten steps between them. Still others may help with a large
-# operation, but don't note which one. (On a GPU, there are lines for the device as well, and the
-# code below reads them. So far, we have run it on CPUs only. Operations that XLA submits together,
-# as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__ from
-# those.)
+# compiled programs, and may share the ten steps between them. Yet others may help with a large
+# operation, but the profile doesn't say with which. (On a GPU, there are lines for the device as
+# well, and the code below reads them. So far, we have run it on CPUs only. Operations that XLA
+# submits together, as a *command buffer*, `may be missing
+# <https://github.com/openxla/xprof/issues/3070>`__ from those.)
 #
 # Names lead back to the code
 # ---------------------------
@@ -147,7 +147,7 @@ def timeline(step):
 
 # %%
 # The limit only has to say how large an error usually is. The mean says that, too. Is it quicker to
-# compute than the median? The table adds up the operations of each part, each by its median over
+# compute than the median? For each part, the table adds up the median times of its operations over
 # ten steps:
 timelines = {
     "median": timeline(step),
@@ -264,9 +264,11 @@ blame(infinities=True)
 
 
 # %%
-# This is the line to fix. Each point is at a distance of zero from itself. The derivative of a
-# square root divides by the root, so it is infinite there, and JAX computes it in the forward pass
-# already. In the backward pass, it is multiplied by zero, and infinity times zero is NaN.
+# This is the line to fix. (JAX's message says *nan* for infinities, too.) Each point is at a
+# distance of zero from itself. The derivative of a square root divides by the root, so it is
+# infinite there, and JAX computes it in the forward pass already. In the backward pass, it is
+# multiplied by the slope of the loss, which is zero where the distance and the table agree, and
+# infinity times zero is NaN.
 #
 # ``where`` selects too late
 # --------------------------
@@ -452,9 +454,9 @@ printing_costs
 
 # %%
 # The two ways to look for NaN differ in what they look at. ``debug_nans`` adds nothing to the
-# program (though what is traced meanwhile donates no arguments), waits for each result and looks at
-# that. ``checkify`` makes another program, with a check for each operation. Here is a function that
-# computes a NaN and then selects another value. Which of the two will notice?
+# program: it waits for each result and inspects it. (Functions traced while it is on donate no
+# arguments, though.) ``checkify`` makes another program, with a check for each operation. Here is a
+# function that computes a NaN and then selects another value. Which of the two will notice?
 from jax.experimental import checkify
 
 
@@ -470,7 +472,7 @@ print("with checkify:", value, "and the error:", error.get())
 
 # %%
 # ``debug_nans`` sees what the function returns, and there the NaN is gone. ``checkify`` saw it
-# where it arose. In return, a program with so many checks may take longer to compile: compare the
+# where it arose. The price: a program with so many checks may take longer to compile. Compare the
 # first calls in the table. Which of the two is cheaper in each step?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "

@@ -139,7 +139,9 @@ print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
 
 # %%
 # The dtype is complex even if all eigenvalues turn out to be real, because a compiled program has
-# to fix its dtypes before it has seen a number. NumPy looks at the result first, and then decides.
+# to fix its dtypes before it has seen a number. NumPy looked at the result first and returned real
+# numbers where it could, until `release 2.5
+# <https://numpy.org/doc/stable/release/2.5.0-notes.html>`__ made it return complex ones as well.
 # Now for the times:
 experiments.tabulate(results, "eig")
 
@@ -192,9 +194,10 @@ four_times_quicker = claim(
 four_times_quicker
 
 # %%
-# Whatever the verdict here, it proves nothing about the notebook. Its sentence names neither device
-# nor size, and may have been right for others than ours. A sentence without its table can't be
-# checked, only measured again.
+# (Each ratio is the median of the ratios within rounds of turns, so it may differ from that of two
+# times in the table.) Whatever the verdict here, it proves nothing about the notebook. Its sentence
+# names neither device nor size, and may have been right for others than ours. A sentence without
+# its table can't be checked, only measured again.
 #
 # Is ``solve`` slower when it is compiled?
 # ----------------------------------------
@@ -237,12 +240,12 @@ headers = ("moved to", "faster", "slower", "neither")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
-# Counting each size separately, the row of ``jit`` compares :measured:`compared` operations. After
-# the move, :measured:`gained` of them would take measurably less time, and :measured:`lost`
-# measurably more. Wherever one takes more, the authors were right to hesitate, because the library
-# would pay for dispatch in every operation. But a single operation is the worst case for JAX, with
-# nothing to fuse. Algorithms are chains of operations, and if a whole chain is compiled, there is
-# one call to pay for.
+# Counting each size separately, the row of ``jit`` compares :measured:`compared` cases. After the
+# move, :measured:`gained` of them would take measurably less time, and :measured:`lost` measurably
+# more. Wherever one takes more, the authors were right to hesitate, because the library would pay
+# for dispatch in every operation. But a single operation is the worst case for JAX, with nothing to
+# fuse. Algorithms are chains of operations, and if a whole chain is compiled, there is one call to
+# pay for.
 #
 # Gradients need a test of their own
 # ----------------------------------
@@ -288,9 +291,9 @@ print(nearest.shape, f"off by {float(abs(off).max()):.1e} at most")
 
 # %%
 # All thousand matrices took one call. But if your users call one function on one small matrix at a
-# time, the price of a call is all that they will notice. Then let the tables above decide, by the
-# rows for matrices of that size. And if you can't tell which users you have, keep NumPy's interface
-# in between, so that the same code runs on either.
+# time, the price of a call is all that they will notice. Then look up your operation and size in
+# the tables above. And if you can't tell which users you have, keep NumPy's interface in between,
+# so that the same code runs on either.
 #
 # Takeaway
 # --------
@@ -302,11 +305,11 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Of the :measured:`compared` operations that this page compares on each library's own arrays,
-# :measured:`gained` would take measurably less time after the move, and :measured:`lost` measurably
-# more. But don't judge JAX by single operations if your program chains them: time the longest
-# function that you can compile as a whole, and test its gradients where your data lie. And ask for
-# the table behind a promise. The notebook gave a factor of four without one; on this page's
+# Moved from autograd to ``jit``, :measured:`gained` of this page's :measured:`compared` cases (four
+# operations, each at several sizes) would take measurably less time, and :measured:`lost`
+# measurably more. But don't judge JAX by single operations if your program chains them: time the
+# longest function that you can compile as a whole, and test its gradients where your data lie. And
+# ask for the table behind a promise. The notebook gave a factor of four without one; on this page's
 # machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that

@@ -101,9 +101,9 @@ one_sum_pays
 # The device says how much is left to gain
 # ----------------------------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
-# fetch from memory. Data sheets state both, but for a clock speed and a cooling that may not be
-# yours. So we measure them, with calls that should run into one limit only: a large product for the
-# arithmetic, and a large copy or sum for the memory.
+# fetch from memory. Data sheets state both, but for a clock speed that your machine may not reach
+# or sustain. So we measure them, with calls that should run into one limit only: a large product
+# for the arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
@@ -347,11 +347,13 @@ figures.headline(figure, finding, "A product in several formats")
 # %%
 # A product forgives rounding. An inverse may not, because it can multiply a rounding error by as
 # much as the condition number of the matrix. So let our matrix take the test with the identity
-# again, inverted in 32 bits and in 64. How far off is the product of the matrix and its inverse?
+# again, inverted in 32 bits and in 64. How far off is the product of the matrix and its inverse,
+# and what is the condition number?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 off_32 = abs(as_numpy(identity) - np.eye(size)).max()
 print(f"float32 {off_32:.1e}, float64 {offsets['JAX'].max():.1e}")
+print(f"condition number {np.linalg.cond(matrix):.1e}")
 
 # %%
 # Takeaway
@@ -361,11 +363,12 @@ reached = share_of_limit(product)
 
 # %%
 # On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the
-# limit, and was :measured:`against_numpy than NumPy's`. Only the first of these numbers says how
-# much is missing. Fewer bits may be faster where the device has instructions for them, but they
-# cost accuracy everywhere: rounding the input to TF32 multiplied the error of float32 by
-# :measured:`tf32_error`. So check both halves of a benchmark. Compare the time with the device's
-# limit, and test the answer, at its worst element, against a property that it must have.
+# limit, and was :measured:`against_numpy than NumPy's`. The comparison with NumPy doesn't show how
+# much speed is left to gain. The comparison with the limit does. Fewer bits may be faster where the
+# device has instructions for them, but they cost accuracy everywhere: rounding the input to TF32
+# multiplied the error of float32 by :measured:`tf32_error`. So check both halves of a benchmark.
+# Compare the time with the device's limit. Then test the answer against a property that it must
+# have, and look at the worst element, not at the mean.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -54,8 +54,8 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
 
 # %%
 # *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number is called ``peak_memory_in_bytes``. But if it is the sum of the arguments and the results,
-# it leaves the temporaries out, and you have to add up all three.
+# number is called ``peak_memory_in_bytes``. Don't trust the name: where it is just arguments plus
+# results, it omits the temporaries. To get the total, add all three.
 #
 # A gradient remembers
 # --------------------
@@ -247,9 +247,9 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# If a call has about as many megabytes of new pages as of temporaries, it gets all this memory from
-# the operating system, and gives it back at the end. On Linux, that is what ``malloc`` does with
-# blocks above a threshold, which `adapts to a program but stays below a maximum
+# Where new pages and temporaries come to about the same size, each call gets all its temporaries
+# from the operating system and gives them back at the end. On Linux, that is what ``malloc`` does
+# with blocks above a threshold, which `adapts to a program but stays below a maximum
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. ``malloc`` usually keeps smaller blocks
 # for the next call. So a gradient that remembers less may save the page faults as well, and whether
 # it comes out ahead depends on the size. (:doc:`Mistake 9 of timing

@@ -2,16 +2,16 @@
 How far to trust these numbers
 ==============================
 
-This site puts an interval beside its timings and a verdict beside its comparisons. Are they right?
-We can test that by asking questions whose answer we know. How often does a verdict raise a false
-alarm, and how often does an interval miss the next measurement? Do the usual tools do better in the
-same time? (You will learn little about JAX here. If you take our intervals on trust, read the
-takeaway and go on to the next page.)
+This site puts an interval and a verdict beside its comparisons. Are they right? We can test that by
+asking questions whose answer we know. How often does a verdict raise a false alarm, and how often
+does an interval miss the next measurement? Do the usual tools do better in the same time? (You will
+learn little about JAX here. If you take our intervals on trust, read the takeaway and go on to the
+next page.)
 """
 
 # %%
-# What is the verdict on a call and the same call?
-# ------------------------------------------------
+# Can we tell that a call is as fast as itself?
+# ---------------------------------------------
 # Normally you compare two functions because you don't know which is faster, so you can't tell
 # whether the verdict is right. But one comparison has a known answer: a call against itself. We
 # take kernels of all kinds, from a scalar product to a system of equations, give each of them two
@@ -23,10 +23,8 @@ twice.speedups(over="A")
 
 # %%
 # Two verdicts are right. *Undecided* says that the interval is too wide to tell. *About as fast*
-# says more: the whole interval rules out a difference of more than a quarter. (In code, ``verdict``
-# is
-# ``"undecided"`` for both.) If the verdict is *faster* or *slower*, that is a false alarm. How many
-# are there?
+# says more: the whole interval rules out a difference of more than a quarter. If the verdict is
+# *faster* or *slower*, that is a false alarm. How many are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = len(verdicts) - verdicts.count("undecided")
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
@@ -69,15 +67,16 @@ audit = recorded()
 reliability.table_of_verdicts(audit)
 
 # %%
-# In a *false alarm*, a tool finds a difference between a call and the same call. (Two of the tools
-# give no verdict. We count a difference where their ranges, or their quartiles, don't overlap.) The
-# next column is about a difference that does exist. We time ``wave``, the function from :doc:`how
-# to time JAX </tutorials/performance/timing>`, op by op and compiled, and count the runs in which
-# the tool found that they differ. Read the two columns together, because a tool can buy a good
-# number in one of them with a bad one in the other. The *spread* says how much the speed-up of the
-# wave varied from run to run: it is the standard deviation of its logarithm.
+# In a *false alarm*, a tool finds a difference between a call and itself. (Two of the tools give no
+# verdict. We count a difference where their ranges, or their quartiles, don't overlap.) The next
+# column is about a difference that does exist. We time ``wave``, the function from :doc:`how to
+# time JAX </tutorials/performance/timing>`, op by op and compiled, and count the runs in which the
+# tool found that they differ. Read the two columns together, because a tool can buy a good number
+# in one of them with a bad one in the other. The *spread* says how much the speed-up of the wave
+# varied from run to run: it is the standard deviation of its logarithm.
 #
-# The dashed line in the figure marks how many false alarms the confidence of our intervals allows:
+# The dashed line in the figure is at the share of false alarms that the confidence of our intervals
+# allows, one in twenty:
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -134,9 +133,9 @@ reliability.table_of_intervals(audit, "speed-up")
 # On the quiet machine, this site's interval contained the next run's time in :measured:`next_time`
 # of the cases, and the next run's ratio in :measured:`next_ratio`.
 #
-# In fairness, the other tools never promised this, and two of them had longer to wait for their
-# next run. But a range, quartiles or a standard deviation is all they give you to decide whether
-# two numbers differ.
+# In fairness, the other tools never promised this, and all three had longer to wait for their next
+# run. But a range, quartiles or a standard deviation is all they give you to decide whether two
+# numbers differ.
 #
 # The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
 # a panel, and see whether each interval contains the dot of the next run:
@@ -182,9 +181,10 @@ reliability.table_of_deviations(audit)
 # However many processes a run has, it can't see how much it differs from other runs. So each
 # interval of a time on this site also allows for the amount in the column *intervals allow for*,
 # and each interval of a ratio for half as much. If the runs on your machine differ by more than
-# that, times will miss their intervals more often. Speed-ups should miss theirs less often, because
-# what slows down one side usually slows down the other. (The last column tests another promise,
-# about a single process of the next run.)
+# that, times may miss their intervals more often, unless its processes differ more as well, which
+# makes the intervals wider. Speed-ups should miss theirs less often, because what slows down one
+# side usually slows down the other. (The last column tests another promise, about a single process
+# of the next run.)
 #
 # Nor does an interval say anything about another machine, another version of a library, or another
 # size. That is why each page tells you what it was measured on.
@@ -216,7 +216,7 @@ next_ratio = str(reliability.next_inside(speedups))
 # of the cases without a difference, and found the difference in :measured:`found` of the runs that
 # had one. Read these two shares together, because a rule that never decides raises no false alarm.
 # The table of verdicts has both for the other tools. The time of the next run lay inside its
-# interval in :measured:`next_time` of cases. In this build, a matrix product was
+# interval in :measured:`next_time` of cases. On this page's machine, a matrix product was
 # :measured:`as_itself than itself`. All this holds for minutes, on one machine. If a decision
 # depends on a number, measure it again on another day.
 #

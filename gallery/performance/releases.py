@@ -77,9 +77,8 @@ figures.headline(figure, finding, "A release, measured twice")
 _ = axes.legend(loc="upper left")
 
 # %%
-# If you reported every difference of more than ten per cent, each point outside the band would be
-# in your report, about a release that didn't change at all, and the points at either end would look
-# the most convincing.
+# Suppose you reported every difference above ten per cent. Each point outside the band would be a
+# false report, and the most extreme ones would look the most convincing.
 #
 # A test, and what it promises
 # ----------------------------

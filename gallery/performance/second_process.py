@@ -18,8 +18,8 @@ Source(network.loss)
 
 # %%
 # A fresh process computes this gradient once. It notes the time when Python runs, when JAX has been
-# imported, and when JAX has found its devices. Then it traces, lowers and compiles the gradient, in
-# the stages that :doc:`the page on loops </tutorials/transformations/loops>` explains, and runs it:
+# imported, and when JAX has found its devices. Then JAX *traces* the gradient, *lowers* the record
+# to the language of its compiler, XLA, and lets XLA *compile* that. Last, the program runs:
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)
@@ -66,9 +66,14 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 # %%
 # If the first process left no program in the folder, its gradient compiled in less time than that.
 # A script may consist of many such small programs, and find none of them in the cache. So set the
-# threshold to 0, as the second process did. (Processes run what they find in the folder. That is
-# why the page linked above warns you not to share a cache with anybody whom you don't trust. The
-# `same warning
+# threshold to 0, as the second process did. In a script of your own, these two lines do it, if they
+# come before the first compilation::
+#
+#     jax.config.update("jax_compilation_cache_dir", "folder/of/your/choice")
+#     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+#
+# (Processes run what they find in the folder. That is why the page linked above warns you not to
+# share a cache with anybody whom you don't trust. The `same warning
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
 # goes for the file below.)
 #
@@ -187,24 +192,8 @@ Table("Medians by stage", ("stage", *starts), rows)
 # for either. If the import takes most of the time that is left, start fewer processes, and let each
 # do more.
 #
-# The start under other releases
-# ------------------------------
-# Has the start itself become shorter over the years? Our :doc:`recordings of JAX's releases
-# </releases/index>` time a process that imports JAX and adds two arrays, from its start to its end:
-from jaxcap.releases.figures import course, finding
-from jaxcap.releases.recorded import recorded
-
-releases = recorded()
-FIRST = "import of JAX, and a first result"
-(start,) = [s for s in releases.of_jax() if s.benchmark == FIRST]
-changes = [change for change in releases.changes if change.series is start]
-slower = [step for step in releases.regressions if step.series is start]
-now = slower[0] if slower else None
-_ = course(start, changes, releases.names, regression=now)
-
-# %%
-# The verdict on this start: :measured:`by_releases`. A small change may be hidden here, because
-# starts scatter: each reads many files, and the machine may or may not still have them in memory.
+# Has the start itself become shorter over the years? :doc:`/releases/topics/start-up` shows it under
+# dozens of releases.
 #
 # Takeaway
 # --------
@@ -219,16 +208,15 @@ cached = Speedup.from_runs(nothing / in_cache)
 loaded = Speedup.from_runs(nothing / in_file)
 imports = [[stages["import"]] for each in starts.values() for stages in each]
 imported = Estimate.from_runs(imports, unit="s")
-by_releases = finding(start, changes, now)
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
 # :measured:`imported` of that for the import. With the program in the cache, a start was
 # :measured:`cached than with nothing saved`. With the program in a file, it was
 # :measured:`loaded than with nothing saved`. A cache can save compilation, and a file tracing and
-# lowering as well, but neither saves the import. How much of the wait is left depends on how long
-# your program takes to compile. Ours compiles quickly. If yours consists of many such programs, set
-# the cache's threshold to 0.
+# lowering as well, but neither saves the import. The longer your program takes to compile, the
+# larger the share of the wait that they save. Ours compiles quickly. If yours consists of many such
+# programs, set the cache's threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
 # After that, :doc:`exercise 10 </exercises/10_second_process>` is about both pages.

@@ -31,11 +31,10 @@ def stopwatch(function, *args):
 # %%
 # To see how far off a timing is, you need another that you can trust. Ours come from an experiment
 # that runs in several fresh processes, which take turns. Mistake 6 shows what a single process
-# can't see. (Ignore ``pairs`` and ``in_turns``: they collect numbers for the last section.)
+# can't see.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.03)
-pairs, in_turns = {}, {}
 
 # %%
 # Mistake 1: stopping the clock too early
@@ -57,13 +56,13 @@ print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 # table, *time* includes the waiting, and *until it returns* is what an impatient clock shows:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
-pairs["stopping too early"] = awaited.dispatch.value, awaited.time.value
+too_early = awaited.dispatch.value, awaited.time.value
 products
 
 # %%
 # Could you have spotted the mistake without knowing the right time? Yes, with a little arithmetic.
 # The product of two square matrices takes 2n³ operations, so every time is also a speed:
-for name, seconds in zip(("wrong", "right"), pairs["stopping too early"]):
+for name, seconds in zip(("wrong", "right"), too_early):
     print(f"{name}: {2 * n**3 / seconds / 1e9:,.0f} GFLOP/s")
 
 # %%
@@ -94,8 +93,6 @@ print(f"ten calls, on average: {ten_calls_s / 10:.2g} s")
 # %%
 # Compare that average with what the experiment measured, for the first call and for the later ones:
 waves = results.select(question=mistakes.COMPILING)
-right_s = waves.only(mistakes.COMPILED).time.value
-pairs["averaging the compiler in"] = ten_calls_s / 10, right_s
 waves
 
 # %%
@@ -115,12 +112,6 @@ waves
 # can read it in place. (Ours begins elsewhere.) What does it cost to send a million numbers each
 # time?
 sending = results.select(question=mistakes.SENDING)
-sent_s = sending.only(mistakes.SENT).time.value
-already_there_s = sending.only(mistakes.ON_DEVICE).time.value
-pairs["sending the data"] = sent_s, already_there_s
-in_turns["sending the data"] = sending.speedup(
-    mistakes.ON_DEVICE, over=mistakes.SENT
-)
 sending
 
 # %%
@@ -153,14 +144,6 @@ different = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_64)
 alike = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_32)
 print("different dtypes:", different)
 print("the same dtype:  ", alike)
-numpy_64, numpy_32 = (
-    products.only(variant).time.value
-    for variant in (mistakes.NUMPY_64, mistakes.NUMPY_32)
-)
-pairs["an opponent of 64 bits"] = numpy_64, numpy_32
-in_turns["an opponent of 64 bits"] = products.speedup(
-    mistakes.NUMPY_32, over=mistakes.NUMPY_64
-)
 
 # %%
 # Only the second line compares the libraries. Where the two lines disagree about who wins, the
@@ -173,16 +156,9 @@ in_turns["an opponent of 64 bits"] = products.speedup(
 # well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
 # compiles again. How much faster is a call without these habits? Guess before you look.
 wrapping = results.select(question=mistakes.WRAPPING)
-right_s = wrapping.only(mistakes.WRAPPED_ONCE).time.value
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
 over_wrapper = wrapping.speedup(ONCE, over=NEW)
 over_lambda = wrapping.speedup(ONCE, over=mistakes.NEW_LAMBDA)
-for variant, ratio in (
-    (mistakes.NEW_LAMBDA, over_lambda),
-    (NEW, over_wrapper),
-):
-    pairs[f"{variant} each time"] = wrapping.only(variant).time.value, right_s
-    in_turns[f"{variant} each time"] = ratio
 wrapping
 
 # %%
@@ -210,8 +186,8 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 # %%
 # The figure has a column for each process, with its rounds as dots. The square is their median,
 # with the interval that the process would report if it were alone. The grey band is the first one's
-# interval. In 95 cases of a hundred, the median of as many new processes should lie between the
-# dashed lines:
+# interval. Measure again with as many new processes, and their median should fall between the
+# dashed lines 95 times out of 100:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -259,9 +235,9 @@ print("all processes:", all_processes)
 # %%
 # If none of them lie outside, these processes happened to agree, and any of them would have told
 # you the same. But you know that only because there were several. The middle line is the range of
-# what a single round could have told you. The last line is what this site prints: the median over
-# several fresh processes, with the interval in which the number should lie if as many processes
-# measure it again.
+# what a single round could have told you. The last line is what this site prints: the median of the
+# ratios within rounds, over several fresh processes, with the interval in which the number should
+# lie if as many processes measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
@@ -278,14 +254,6 @@ against_weak = opponents.speedup(mistakes.COMPILED, over=mistakes.LOOP)
 against_strong = opponents.speedup(mistakes.COMPILED, over=mistakes.NUMPY)
 print("against the loop:   ", against_weak)
 print("against NumPy:      ", against_strong)
-in_loop, in_numpy = (
-    opponents.only(variant).time.value
-    for variant in (mistakes.LOOP, mistakes.NUMPY)
-)
-pairs["a weak opponent"] = in_loop, in_numpy
-in_turns["a weak opponent"] = opponents.speedup(
-    mistakes.NUMPY, over=mistakes.LOOP
-)
 
 # %%
 # JAX did the same thing both times, so only the opponents differ. Don't make a headline of the
@@ -336,9 +304,8 @@ by_default
 
 # %%
 # Each time that a call touches a page which the operating system has to hand out again, the system
-# counts a *page fault*. Here they are, beside those of the same two variants with the memory kept.
-# (Don't compare the times here with those of mistake 2. The functions are the same, but not their
-# inputs.)
+# counts a *page fault*. Here are the counts, by default and with the memory kept. (Don't compare
+# the times here with those of mistake 2. The functions are the same, but not their inputs.)
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
 kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):
@@ -348,12 +315,8 @@ for label, some in ("memory kept", kept), ("the default", by_default):
 
 # %%
 # A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
-# has few, part of what you would credit to ``jit`` belongs to the allocator:
-wrong_s = by_default.only(mistakes.OP_BY_OP).time.value
-right_s = kept.only(mistakes.OP_BY_OP).time.value
-pairs["timing the allocator"] = wrong_s, right_s
-
-# %%
+# has few, part of what you would credit to ``jit`` belongs to the allocator.
+#
 # Your own program lives with the default, so neither number is a lie. But before you quote one,
 # count page faults with Python's `resource.getrusage
 # <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two
@@ -362,12 +325,39 @@ pairs["timing the allocator"] = wrong_s, right_s
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
-# mistake makes the code look too fast; if to the right, too slow. In the two rows of opponents, the
-# code is NumPy's or the loop's: if its time is too long, JAX looks too good. (For the sent data and
-# the allocator, which time is wrong depends on your question. We asked how long JAX's computation
-# takes.) Two mistakes have no row, because a single run (mistake 6) is wrong by a different factor
-# each time, and a false label (mistake 8) isn't a time. The title says how far off the worst of the
-# others is:
+# mistake makes the code look too fast; if to the right, too slow. The row about the weak opponent
+# and the one about 64 bits time the opponent: if that time is too long, JAX looks too good. (For
+# the sent data and the allocator, which time is wrong depends on your question. We asked how long
+# JAX's computation takes.) Two mistakes have no row: a single run (mistake 6) is wrong by a
+# different factor each time, and a false label (mistake 8) isn't a time.
+compared = {
+    "sending the data": (sending, mistakes.SENT, mistakes.ON_DEVICE),
+    "an opponent of 64 bits": (
+        products,
+        mistakes.NUMPY_64,
+        mistakes.NUMPY_32,
+    ),
+    "a new lambda each time": (wrapping, mistakes.NEW_LAMBDA, ONCE),
+    "a new wrapper each time": (wrapping, NEW, ONCE),
+    "a weak opponent": (opponents, mistakes.LOOP, mistakes.NUMPY),
+}
+
+# %%
+right_s = waves.only(mistakes.COMPILED).time.value
+pairs = {
+    "stopping too early": too_early,
+    "averaging the compiler in": (ten_calls_s / 10, right_s),
+}
+in_turns = {}
+for mistake, (part, *both) in compared.items():
+    pairs[mistake] = tuple(part.only(variant).time.value for variant in both)
+    wrong, right = both
+    in_turns[mistake] = part.speedup(right, over=wrong)
+
+# %%
+pairs["timing the allocator"] = tuple(
+    some.only(mistakes.OP_BY_OP).time.value for some in (by_default, kept)
+)
 over_right = {
     mistake: in_turns.get(mistake, Estimate.from_runs([[wrong_s / right_s]]))
     for mistake, (wrong_s, right_s) in pairs.items()
@@ -376,6 +366,8 @@ factors = {
     mistake: ratio if ratio.value >= 1 else ratio.ratio_of(1)
     for mistake, ratio in over_right.items()
 }
+
+# %%
 worst = max(factors, key=lambda mistake: factors[mistake].value)
 off_by = factors[worst].short
 

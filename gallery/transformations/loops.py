@@ -260,6 +260,7 @@ for name, way in experiments.compiled(experiments.WAYS, 100).items():
     whole = "in one kernel" if "small_call" in program else ""
     print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
 
+
 # %%
 # So the unrolled program starts many kernels and counts nothing, while a scan may count within a
 # single one. A scan with ten steps in its body counts only a tenth as often. At a hundred steps, it

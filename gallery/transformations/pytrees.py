@@ -305,7 +305,9 @@ for leaves in (10, 30, 100):
     steps = {"apart": (descend, tree), "packed": (packed, flat)}
     for form, (function, arg) in steps.items():
         seconds, kernels = compilation(function, arg, arg)
-        print(f"{leaves:3} leaves, {form:6} {seconds:.2f} s, {kernels} kernels")
+        print(
+            f"{leaves:3} leaves, {form:6} {seconds:.2f} s, {kernels} kernels"
+        )
 
 # %%
 # If there is still a kernel for each leaf, packing saved the device nothing. One kernel more is the

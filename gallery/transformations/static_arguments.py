@@ -6,7 +6,8 @@ Some arguments are numbers to compute with. Others decide *what* is computed: ho
 which branch is taken, how large an array is. If Python code depends on such an argument, Python has
 to know it while JAX traces the function. This page shows the errors that tell you so, and then your
 choice: make the argument static and pay with compilations, or leave it traced, and let the program
-itself count and branch. Only the sizes of arrays have to be known beforehand. """
+itself count and branch. Only the sizes of arrays have to be known beforehand.
+"""
 
 
 # %%

@@ -6,7 +6,8 @@ What does vmap replace?
 you can forget about batches while you write. What does it replace: a loop, or the batching that you
 would otherwise do by hand? And does the convenience cost anything? This page shows how to say what
 is batched, what happens if you get that wrong, and what mapping costs. At the end, ``vmap`` does
-what ``grad`` alone can't: it finds a gradient for each example. """
+what ``grad`` alone can't: it finds a gradient for each example.
+"""
 
 # %%
 # A loss that knows nothing of batches

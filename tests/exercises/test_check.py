@@ -36,6 +36,9 @@ FIFTH = jnp.hstack([FOURTH, jnp.ones((4, 1), int)])
 CHANGED = jnp.array([[4, 4, 4], [2, 7, 3]])
 
 
+GENERATOR = np.random.default_rng(0)
+
+
 def augment(key: Any, image: Any, *, noise: float = 0.1, chance: float = 0.5) -> Any:
     mirror_key, noise_key = jax.random.split(key)
     return _augmented(mirror_key, noise_key, image, noise, chance)
@@ -44,9 +47,21 @@ def augment(key: Any, image: Any, *, noise: float = 0.1, chance: float = 0.5) ->
 def _augmented(
     mirror_key: Any, noise_key: Any, image: Any, noise: float = 0.1, chance: float = 0.5
 ) -> Any:
-    mirror = jax.random.bernoulli(mirror_key, chance)
-    image = jnp.where(mirror, image[:, ::-1], image)
-    return image + noise * jax.random.normal(noise_key, image.shape)
+    return _mirrored(mirror_key, image, chance) + noise * jax.random.normal(noise_key, image.shape)
+
+
+def _mirrored(key: Any, image: Any, chance: float = 0.5) -> Any:
+    return jnp.where(jax.random.bernoulli(key, chance), image[:, ::-1], image)
+
+
+def augment_alike(key: Any, image: Any) -> Any:
+    """Add the same number to all pixels."""
+    mirror_key, noise_key = jax.random.split(key)
+    return _mirrored(mirror_key, image) + 0.1 * jax.random.normal(noise_key)
+
+
+def augment_by_numpy(key: Any, image: Any) -> Any:
+    return _mirrored(key, image) + 0.1 * GENERATOR.standard_normal(image.shape)
 
 
 def augment_from_parent(key: Any, image: Any) -> Any:
@@ -86,6 +101,19 @@ def careless_walk(state: Any, steps: int) -> Any:
         position += jax.random.normal(key)
         key, _ = jax.random.split(key)
     return key, position
+
+
+def climbing_walk(state: Any, steps: int) -> Any:
+    """Draw numbers that are never negative."""
+    key, position = state
+    for _ in range(steps):
+        key, step_key = jax.random.split(key)
+        position += jax.random.uniform(step_key)
+    return key, position
+
+
+def draw_uniform(key: Any, walker: int, step: int) -> Any:
+    return jax.random.uniform(jax.random.fold_in(jax.random.fold_in(key, walker), step))
 
 
 def draw(key: Any, walker: int, step: int) -> Any:
@@ -371,7 +399,10 @@ def standardise(x: Any) -> Any:
 
 
 shape: Any = jax.ShapeDtypeStruct
-TEN, ANY_LENGTH = shape((10,), "float32"), shape(export.symbolic_shape("n"), "float32")
+TEN, ANY_LENGTH, EVEN_LENGTH = (
+    shape(size, "float32")
+    for size in ((10,), export.symbolic_shape("n"), export.symbolic_shape("2*n"))
+)
 
 
 def exported(function: Callable[..., Any], *shapes: jax.ShapeDtypeStruct) -> export.Exported:
@@ -608,10 +639,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("2.2", lambda _, image: augment(jax.random.key(0), image), "of 32 images, it mirrors"),
     ("2.2", partial(augment, chance=0.0), "of 32 images, it mirrors 0"),
     ("2.2", partial(augment, noise=0), "a deviation of 0 instead of 0.1"),
+    ("2.2", augment_alike, "some pixels of an image get the same noise"),
+    ("2.2", augment_by_numpy, "the same key gives a different image"),
     ("2.2", lambda key, image: augment(key, image)[0], r"an image of the shape \(2, 3\)"),
     ("2.3", lame_walk, "Make a new key for each"),
     ("2.3", forgetful_walk, "repeats the steps of the last"),
     ("2.3", walk_by_batch, "lead to the same place as five"),
+    ("2.3", climbing_walk, "never goes down"),
     ("2.3", careless_walk, "it uses a key twice"),
     ("2.3", lambda *args: walk(*args)[1], "expected the new state"),
     ("2.4", (4, 4, 1, 4), "4 is not the number for list 1. The same key"),
@@ -624,6 +658,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("2.5", lambda key, w, s: draw(key, 100 * w + s, 0), "walker 0 in step 100 and walker 1"),
     ("2.5", lambda *_: next(COUNT), "a different number the next time"),
     ("2.5", lambda _, w, s: draw(jax.random.key(0), w, s), "a different key gives the same"),
+    ("2.5", draw_uniform, "it never draws a number below zero"),
+    ("2.5", lambda *args: draw(*args)[None], r"expected a number, got an array of shape \(1,\)"),
     ("2.5", draw(jax.random.key(0), 0, 0), "expected a function"),
     ("3.1", 4 * np.sin(np.deg2rad(2)), "The angle is in radians"),
     ("3.2", hill(2.0), "the function's value"),
@@ -655,6 +691,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("4.3", lambda f, x: [f(x), cold_stopwatch(f, x)][1], "the call before may still be"),
     ("4.3", lambda f, x: float(f(x) is f(x)), "doesn't wait for the result"),
     ("4.3", total_stopwatch, "it is the time of 10 calls"),
+    ("4.3", lambda f, x: stopwatch(jax.jit(f), x), "compiled already"),
     ("4.3", impatient_stopwatch, "stops before the result is ready"),
     ("4.3", inclusive_stopwatch, "includes the first call"),
     ("4.3", partial(stopwatch, unit=1e3), "all of it took less. Return seconds"),
@@ -663,6 +700,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("4.4", partial(summary, largest=max), "asks which of two losses is larger"),
     ("4.4", partial(summary, number=lambda x: x.block_until_ready()), "with block_until_ready"),
     ("4.4", partial(summary, number=lambda x: jax.block_until_ready(x)), "with block_until_ready"),  # type: ignore[no-untyped-call]
+    (
+        "4.4",
+        partial(summary, number=lambda x: jax.device_get(x)),
+        "waits for a loss with device_get",
+    ),
     ("4.4", lambda *args: summary(*args)[0], "expected the mean and the largest loss"),
     ("4.4", partial(summary, largest=jnp.minimum), "the largest loss is 9"),
     ("4.4", lambda step, batches: (sum(map(step, batches)), 9.0), "the mean is 4.67"),
@@ -791,6 +833,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("10.4", jax.jit(standardise), "compiled where it is called. Export it"),
     ("10.4", exported(standardise, TEN), "it takes 10 numbers, and no other length"),
     ("10.4", exported(jnp.add, TEN, TEN), "expected a function of one vector"),
+    ("10.4", exported(standardise, EVEN_LENGTH), "it raised ValueError"),
     ("10.4", exported(jnp.cumsum, ANY_LENGTH), "it returned other values"),
     ("10.4", export.export(jax.jit(standardise)), "expected what jax.export.export makes, got"),
     ("10.5", (True, True, True), "look again at 'XLA_FLAGS'. XLA ends the process"),
@@ -864,6 +907,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("13.3", lambda x: jnp.sum(x.astype("float32") ** 2), "the square of the length"),
     ("13.3", lambda x: jnp.linalg.norm(x.astype("float32")), "Convert it to float16"),
     ("13.3", lambda x: length(x / 100, "float16") * 100, "Their squares are too small"),
+    ("13.3", partial(length, dtype="bfloat16"), "should be about"),
     ("13.3", jnp.max, "should be about 5, not 4"),
     ("13.4", partial(scaled_slope, scale=1.0), "it is still 0"),
     ("13.4", partial(scaled_slope, dtype="float16"), "it is still 0"),
@@ -894,6 +938,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("14.4", lambda *args: jnp.linalg.norm(each_slope(*args).sum(0)), "added up before"),
     ("14.4", pulls_in_python, "Python loops: dot_general"),
     ("14.5", lambda features: features / features.sum(), "an example's own features"),
+    ("14.5", jax.vmap(share, axis_name="examples"), "The check maps the function itself"),
     ("14.5", partial(share, total=jax.lax.pmean), "the mean over the batch"),
     ("14.5", partial(share, total=sum_of_all), "the sum of all features"),
     ("14.5", partial(share, total=sum_over_unknown_axis), "it raised NameError"),

@@ -52,6 +52,10 @@ def next_part() -> nodes.comment:
         ("# a comment alone", [], None),
         ("first = 1\nelsewhere = 3", [], None),
         ("third = 3", [], None),
+        ("tabulated = 3", [], "numbers"),
+        ("def tabulated(x):\n    return x", [], "numbers"),
+        ("tabulated = experiment.run()", [], None),
+        ("tabulated = elsewhere = 3", [], None),
         ("third = {}\nfor n in [1]:\n    third[n] = n\nfirst = third[1]", [], "numbers"),
         ("for n in [1]:\n    print(n)", [], None),
         ("first = 1\nprint(first)", [PRINTED], None),
@@ -63,8 +67,9 @@ def test_code_is_folded_by_what_it_shows_or_does(
     code: str, output: list[nodes.Node], summary: str | None
 ) -> None:
     shown = [node.deepcopy() for node in output]
-    other = cell("x = elsewhere")
-    page = document(cell(code), *shown, next_part(), other, TABLE.deepcopy())
+    lesson, table = cell("print(elsewhere)"), cell("Table(tabulated)")
+    rest = next_part(), lesson, next_part(), table, TABLE.deepcopy()
+    page = document(cell(code), *shown, *rest)
     fold_cells(page, {"first", "second"})
     first, *_ = page.findall(nodes.literal_block)
     assert first.astext() == code

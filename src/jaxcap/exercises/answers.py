@@ -104,17 +104,22 @@ class Number:
 def augmentation(answer: Any) -> str:
     """Grade a function that mirrors an image at random, and adds noise that doesn't depend on it."""
     image = jnp.tile(jnp.arange(3.0) * 100, (2, 1))
-    mirrored, noises = [], []
+    images, mirrored, noises = [], [], []
     for seed in range(32):
         augmented = _call(answer, jax.random.key(seed), image)
         if not isinstance(augmented, jax.Array) or augmented.shape != image.shape:
             raise WrongError(f"expected an image of the shape {image.shape}.")
+        images.append(augmented)
         mirrored.append(bool(augmented[0, 0] > 100))
         noises.append(np.asarray(augmented - (image[:, ::-1] if mirrored[-1] else image)))
     if not 0 < sum(mirrored) < len(mirrored):
         raise WrongError(f"of {len(mirrored)} images, it mirrors {sum(mirrored)}. Draw for each.")
     if not 0.08 < np.std(noises) < 0.12:
         raise WrongError(f"the noise has a deviation of {np.std(noises):.2g} instead of 0.1.")
+    if len(set(noises[0].ravel().tolist())) < image.size:
+        raise WrongError("some pixels of an image get the same noise. Draw a number for each.")
+    if not np.array_equal(_call(answer, jax.random.key(0), image), images[0]):
+        raise WrongError("the same key gives a different image the next time. Draw from the key.")
     if mirrored == [bool(noise[0, 0] < 0) for noise in noises]:
         raise WrongError("the noise at the top left still tells which images are mirrored.")
     _require_unused_keys(answer, jax.random.key(0), image)
@@ -127,7 +132,7 @@ def _require_unused_keys(function: Any, *args: Any) -> None:
             _call(function, *args)
         except jax.errors.KeyReuseError:
             raise WrongError(
-                "it uses a key twice. A key that is split must not draw, and none draws twice."
+                "it uses a key twice. Don't draw from a key that you split, or twice from any."
             ) from None
 
 
@@ -151,6 +156,9 @@ def walk(answer: Any) -> str:
         raise WrongError("the next call repeats the steps of the last. Return the new key, too.")
     if not isclose(place(3, 2), place(5), rel_tol=1e-4):
         raise WrongError("three steps, and then two more, should lead to the same place as five.")
+    others = [(jax.random.key(seed), 0.0) for seed in range(20)]
+    if all(_float(_call(answer, other, 1)[1]) > 0 for other in others):
+        raise WrongError("its first step never goes down. Draw from the normal distribution.")
     _require_unused_keys(answer, start, 3)
     return ""
 
@@ -175,6 +183,8 @@ def steps_of_walkers(answer: Any) -> str:
         raise WrongError(
             "a different key gives the same number. Make each key from the one you get."
         )
+    if min(seen) >= 0:
+        raise WrongError("it never draws a number below zero. Use the normal distribution.")
     return ""
 
 
@@ -238,7 +248,9 @@ def stopwatch(answer: Any) -> str:
     """Grade a function that times a call, with a function that records when it is called."""
     calls: list[_Timed] = []
 
-    def function(_: Any) -> _Timed:
+    def function(x: Any) -> _Timed:
+        if isinstance(x, jax.core.Tracer):
+            raise WrongError("the function that it gets is compiled already. Only call it.")
         if not calls:
             time.sleep(0.02)  # as if it compiled
         calls.append(_Timed())
@@ -263,7 +275,7 @@ def stopwatch(answer: Any) -> str:
         raise WrongError("the clock stops before the result is ready. Wait, then read it.")
     timed = len(calls) - 1
     if timed > 1 and seconds >= 0.9 * timed * _WAIT_S:
-        raise WrongError(f"it is the time of {timed} calls. Time a single one, or divide.")
+        raise WrongError(f"it is the time of {timed} calls. Time a single one.")
     return ""
 
 
@@ -281,10 +293,14 @@ def patient_summary(answer: Any) -> str:
         if not isclose(_float(value), right, rel_tol=1e-5):
             raise WrongError(f"for losses of 1, 9 and 4, the {name} is {right:.3g}.")
     try:
-        with patch.object(jax, "block_until_ready", wraps=jax.block_until_ready) as wait:
+        with (
+            patch.object(jax, "block_until_ready", wraps=jax.block_until_ready) as wait,
+            patch.object(jax, "device_get", wraps=jax.device_get) as get,
+        ):
             jax.make_jaxpr(summarised)(*batches)
-        if wait.called:
-            raise WrongError("it waits for a loss with block_until_ready.")
+        for waiting, name in (wait, "block_until_ready"), (get, "device_get"):
+            if waiting.called:
+                raise WrongError(f"it waits for a loss with {name}.")
     except jax.errors.TracerBoolConversionError:
         raise WrongError(
             "it asks which of two losses is larger, and so waits for them. Python's if and max need an "
@@ -816,14 +832,17 @@ def exported(answer: Any) -> str:
         raise WrongError(f"expected a function of one vector, but its arguments are {shapes}.")
     if not export.is_symbolic_dim(shapes[0][0]):
         raise WrongError(f"it takes {shapes[0][0]} numbers, and no other length. Use a letter.")
-    for x in (np.arange(10, dtype=np.float32), np.array([1, 3], np.float32)):
+    for x in (np.arange(10, dtype=np.float32), np.array([1, 3, 8], np.float32)):
         _require_values(_call(answer.call, x), (x - x.mean()) / x.std())
     return ""
 
 
 def length(answer: Any) -> str:
     """Grade the length of a float16 vector whose squares are too large for float16."""
-    for x, expected in ([3, 4], 5.0), ([300] * 10, 948.68), ([0.001] * 4, 0.002):
+    for x, expected in (
+        *(([3, 4], 5.0), ([300] * 10, 948.68), ([0.001] * 4, 0.002)),
+        ([301, 407, 555], 751.18),  # whose squares lose digits in bfloat16
+    ):
         found = _call(answer, jnp.array(x, jnp.float16))
         value = _float(found)
         if not np.isfinite(value):
@@ -836,7 +855,7 @@ def length(answer: Any) -> str:
             raise WrongError(
                 f"elements of {x[0]} have no length. Their squares are too small, too."
             )
-        if not isclose(value, expected, rel_tol=2e-3):
+        if not isclose(value, expected, rel_tol=1e-3):
             raise WrongError(f"the length of {x} should be about {expected:g}, not {value:g}.")
         if getattr(found, "dtype", None) != jnp.float16:
             raise WrongError("the length is right. Convert it to float16 at the end.")
@@ -958,7 +977,10 @@ def share(answer: Any) -> str:
     batch = np.array([[1, 10, 5], [3, 30, 1]], np.float32)
     found = jax.vmap(partial(_call, answer), axis_name="examples")(jnp.asarray(batch))
     for mistake, total in (
-        ("this divides by the sum of an example's own features", batch.sum(axis=1, keepdims=True)),
+        (
+            "this divides by the sum of an example's own features. (The check maps the function itself)",
+            batch.sum(axis=1, keepdims=True),
+        ),
         ("this divides by the mean over the batch. Add up", batch.mean(axis=0)),
         ("this divides by the sum of all features. Each has a sum of its own", batch.sum()),
     ):
@@ -1012,7 +1034,8 @@ def _float(answer: Any) -> float:
     try:
         return float(answered(answer))
     except (TypeError, ValueError):
-        raise WrongError(f"expected a number, got {_kind(answer)}.") from None
+        kind = f"an array of shape {np.shape(answer)}" if np.shape(answer) else _kind(answer)
+        raise WrongError(f"expected a number, got {kind}.") from None
 
 
 def _kind(answer: Any) -> str:

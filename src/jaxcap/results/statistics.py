@@ -355,7 +355,9 @@ class Speedup(Estimate):
 
     def _range_places(self) -> int:
         places = self._places()
-        while any(_side_of_1(round(end, places)) != _side_of_1(end) for end in (self.low, self.high)):
+        while any(
+            _side_of_1(round(end, places)) != _side_of_1(end) for end in (self.low, self.high)
+        ):
             places += 1  # readers must see whether the interval includes 1
         return places
 

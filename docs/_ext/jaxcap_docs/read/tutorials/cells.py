@@ -6,7 +6,7 @@ Scripts and notebooks stay whole. `CONTRIBUTING.md` has the rule for authors.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from docutils import nodes
@@ -17,6 +17,7 @@ from jaxcap_docs.read.elements import Folded
 OUTPUTS = {"claim": "jaxcap-claim", "table": "jaxcap-table"}
 # What the functions that draw are called on.
 DRAWING = ("axes.", "figures.", "plt.")
+PREPARATION = (ast.Assign, ast.For, ast.FunctionDef, ast.With)
 
 
 def cells_of(part: nodes.Element) -> list[nodes.literal_block]:
@@ -34,7 +35,7 @@ def output_of(cell: nodes.Element) -> Sequence[nodes.Node]:
 
 
 def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
-    """Fold the code of cells that plot, tabulate, claim, or only prepare numbers for the prose.
+    """Fold the code of cells that plot, tabulate, claim, or only prepare for that or for the prose.
 
     Parameters
     ----------
@@ -43,18 +44,22 @@ def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
     quoted
         The variables that its prose quotes.
     """
-    cells = {cell: ast.parse(cell.astext()) for cell in cells_of(doctree)}
-    for cell, code in cells.items():
-        others = (other for other in cells.values() if other is not code)
-        used = {name for other in others for name in _used(other)}
-        if not isinstance(cell.parent, Folded) and (result := _result(cell, code, quoted, used)):
+    used_by: dict[bool, set[str]] = {
+        True: set(quoted),
+        False: set(),
+    }  # folded cells, and visible ones
+    for cell in reversed(cells_of(doctree)):
+        code = ast.parse(cell.astext())
+        result = _result(cell, code, quoted, used_by)
+        used_by[bool(result)].update(_used(code))
+        if result:
             folded = Folded(summary=f"Code of the {result}")
             cell.replace_self(folded)
             folded += cell
 
 
 def _result(
-    cell: nodes.Element, code: ast.Module, quoted: Collection[str], used: Collection[str]
+    cell: nodes.Element, code: ast.Module, quoted: Collection[str], used_by: Mapping[bool, set[str]]
 ) -> str | None:
     """Name what a cell is for, or return None if its code is part of the lesson."""
     output = output_of(cell)
@@ -64,7 +69,9 @@ def _result(
             return result
     if any(True for node in output for _ in node.findall(nodes.image)) or _draws(code):
         return "plot"
-    return "numbers" if _only_prepares(code, quoted, used) else None
+    names = _prepared(code)
+    needed, seen = names & used_by[True], (names - set(quoted)) & used_by[False]
+    return "numbers" if needed and not seen else None
 
 
 def _draws(code: ast.Module) -> bool:
@@ -72,12 +79,17 @@ def _draws(code: ast.Module) -> bool:
     return any(ast.unparse(call.func).startswith(DRAWING) for call in calls)
 
 
-def _only_prepares(code: ast.Module, quoted: Collection[str], used: Collection[str]) -> bool:
-    """Whether a cell only assigns what the prose quotes, and on the way what no other cell uses."""
-    if not all(isinstance(part, ast.Assign | ast.For) for part in code.body):
-        return False
-    names = {name for node in ast.walk(code) for name in _assigned(node)}
-    return bool(names & set(quoted)) and not (names - set(quoted)) & set(used)
+def _prepared(code: ast.Module) -> set[str]:
+    """Return the variables and functions that a cell makes, or none if it does something else, too.
+
+    To measure is something else.
+    """
+    is_preparation = all(isinstance(part, PREPARATION) for part in code.body)
+    nodes = list(ast.walk(code))
+    if not is_preparation or any(isinstance(n, ast.Attribute) and n.attr == "run" for n in nodes):
+        return set()
+    functions = {part.name for part in code.body if isinstance(part, ast.FunctionDef)}
+    return functions | {name for node in nodes for name in _assigned(node)}
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
