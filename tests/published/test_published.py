@@ -284,7 +284,7 @@ def test_the_library_differs_only_where_the_reference_is_near(ratio: float, is_n
 def test_a_reference_that_we_lack_is_told_from_one_that_was_never_published() -> None:
     slower = result(SIMPLE, times(SIMPLE, 10))
     for value, lacks in (
-        (SIMPLE, "we haven't measured what NumPy takes here"),
+        (SIMPLE, "but we have none of our own"),
         (replaced(SIMPLE.number, reference_number=""), "no reference time from that computer"),
     ):
         assert lacks in assess(value, [recording(slower)]).reason

@@ -39,8 +39,8 @@ def finding(releases: Releases, benchmark: str) -> str:
 
 def test_titles_state_what_was_found(releases: Releases) -> None:
     assert finding(releases, REGRESSES) == "3.0 times slower since 0.4.33"
-    assert finding(releases, UNCHANGED) == "no certain change"
-    assert finding(releases, MODES) == "no certain change, but much scatter"
+    assert finding(releases, UNCHANGED) == "no certain change in any release"
+    assert finding(releases, MODES) == "no certain change in any release, but much scatter"
 
 
 def test_a_title_names_a_regression_that_its_changes_do_not_explain(releases: Releases) -> None:
@@ -55,7 +55,7 @@ def test_a_title_names_a_regression_that_its_changes_do_not_explain(releases: Re
     small_step = replace(change, ratio=1.5)
     title = figures.finding(measured, [small_step], regression)
     assert title == f"50% slower since 0.4.33; now {slower}"
-    figure = figures.course(measured, [], NAMES, regression=regression)
+    figure = figures.course(measured, [], NAMES, so_far=regression)
     assert any(slower in text.get_text() for text in figure.findobj(Text))
 
 
@@ -95,5 +95,5 @@ def test_course_has_a_dot_for_each_process(releases: Releases) -> None:
 def test_course_of_memory_has_no_processes(releases: Releases) -> None:
     memory, *_ = releases.of_jax("temporary memory")
     figure = figures.course(memory, [], NAMES)
-    assert figure.get_suptitle() == "No certain change"
+    assert figure.get_suptitle() == "No certain change in any release"
     assert figure.axes[0].get_title(loc="left") == memory.benchmark

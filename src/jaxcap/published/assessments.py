@@ -49,14 +49,14 @@ MEANINGS: Mapping[Conclusion, str] = {
         "The reverse: we are slower, even with the document's mistakes, although NumPy is not."
     ),
     Conclusion.OTHER_DEVICE: (
-        "The times differ, and no mistake explains it. Either NumPy's times differ too, or no "
+        "The times differ, and by these rules no mistake explains it. Either NumPy's times differ too, or no "
         "value from the same computer separates the library's part from the device's, or the "
         "published device is known to need that long."
     ),
     Conclusion.MISTAKE: (
-        "The document made a mistake, and repeating it clearly moves our time towards the "
-        f"published one, by {EXPLAINED_SHARE[0]:g} to {EXPLAINED_SHARE[1]:g} times the distance "
-        "between the two on a logarithmic scale. Or the published device would have to be more "
+        "The document made a mistake. If we repeat it, our time moves towards the published one, by "
+        f"{EXPLAINED_SHARE[0]:g} to {EXPLAINED_SHARE[1]:g} times the distance between the two on a "
+        "logarithmic scale. Or the published device would have to be more "
         f"than {FACTOR:g} times better than its data sheet says. Or a computation of ours shows "
         "the mistake."
     ),
@@ -201,7 +201,7 @@ def _assess_by_reference(
     if ratio is None:
         lacks = "no reference time from that computer was published"
         if published.reference_number:
-            lacks = "we haven't measured what NumPy takes here, as was published for that computer"
+            lacks = "a time of NumPy was published for that computer, but we have none of our own"
         return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {lacks}.")
     reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours"
     if not _is_near(ratio):

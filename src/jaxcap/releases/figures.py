@@ -158,7 +158,7 @@ def course(
     changes: Sequence[ReleaseChange],
     names: Sequence[str],
     *,
-    regression: ReleaseChange | None = None,
+    so_far: ReleaseChange | None = None,
 ) -> Figure:
     """Draw a benchmark under all releases: the median, and a dot for what each process measured.
 
@@ -170,7 +170,7 @@ def course(
         Those of this series, which the title names.
     names
         All releases, oldest first, so that all figures have the same axis.
-    regression
+    so_far
         See `finding`.
     """
     places = {name: place for place, name in enumerate(names)}
@@ -204,7 +204,7 @@ def course(
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
         axes.hlines(last, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
-        found = finding(series, changes, regression)
+        found = finding(series, changes, so_far)
         words = (
             f"{estimates[0].short} under {measured[0]}, {estimates[-1].short} under {measured[-1]}"
         )
@@ -234,7 +234,7 @@ def _choose_scale(axes: Axes, least: float, most: float) -> None:
 
 
 def finding(
-    series: Series, changes: Sequence[ReleaseChange], regression: ReleaseChange | None = None
+    series: Series, changes: Sequence[ReleaseChange], so_far: ReleaseChange | None = None
 ) -> str:
     """State what became of a benchmark, such as ``"3.1 times slower since 0.4.33"``.
 
@@ -244,16 +244,20 @@ def finding(
         The benchmark.
     changes
         Its changes, in any order.
-    regression
-        The newest release beside the best earlier one, if it is slower. Small steps may add up to it,
-        none of which is certain by itself.
+    so_far
+        The newest release beside an earlier one, if they differ. Small steps may add up to that, none
+        of which is certain by itself.
     """
-    if not regression:
+    if not so_far:
         return _course_of(series, changes)
-    now = f"{regression.words} than in {regression.before}"
+    now = f"{so_far.words} than in {so_far.before}"
     if not changes:
         return now
-    is_told = len(changes) == 1 and regression.ratio < MODE_FACTOR * changes[0].ratio
+    is_told = (
+        len(changes) == 1
+        and (so_far.ratio > 1) == (changes[0].ratio > 1)
+        and so_far.factor < MODE_FACTOR * changes[0].factor
+    )
     return _course_of(series, changes) + ("" if is_told else f"; now {now}")
 
 
@@ -265,10 +269,13 @@ def _course_of(series: Series, changes: Sequence[ReleaseChange]) -> str:
     if not changes and not series.is_exact and series.processes < FEW_PROCESSES:
         return "too few processes to be certain of a change"
     if not changes:
-        return "no certain change" + (", but much scatter" if series.has_modes else "")
+        scatter = ", but much scatter" if series.has_modes else ""
+        return f"no certain change in any release{scatter}"
     ordered = sorted(changes, key=lambda c: series.releases.index(c.after))
     if len(ordered) == 1:
-        return f"{ordered[0].words} since {ordered[0].after}"
+        # Of two speeds under one release, the faster one may come back at any time.
+        since = "in" if series.has_modes else "since"
+        return f"{ordered[0].words} {since} {ordered[0].after}"
     if len(ordered) == 2:
         return "; ".join(f"{change.words} in {change.after}" for change in ordered)
     largest = max(changes, key=lambda c: c.factor)

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     "--text",
     metavar="FILE",
     type=FILE_TO_WRITE,
-    help="Save it as text for an issue. By default, that goes to standard output, which - means for "
-    "all files, unless another one goes there.",
+    help="Save it as text for an issue. Default: standard output, unless another option writes there "
+    "by -.",
 )
 @click.option(
     "--results",

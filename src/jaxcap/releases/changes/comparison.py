@@ -229,7 +229,7 @@ class Releases:
 
     @cached_property
     def regressions(self) -> list[ReleaseChange]:
-        """The newest release beside the best earlier one, where it is slower; the worst first."""
+        """The newest release beside the earlier one that it trails by most; the worst first."""
         changes = adjust(
             series.compare(release, self.newest)
             for series in self.of_jax()

@@ -148,7 +148,7 @@ def failures(_: SphinxDirective, releases: Releases) -> list[nodes.Node]:
         for benchmark, reason in failures.items()
     ]
     if not rows:
-        return [nodes.paragraph(text="All benchmarks ran under all releases.")]
+        return [nodes.paragraph(text="No benchmark failed under any release.")]
     headers = ("release", "benchmark", "why")
     return [table_node(Table("What couldn't be measured", headers, rows, text_columns=[1, 2]))]
 

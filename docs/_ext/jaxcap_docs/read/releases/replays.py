@@ -52,7 +52,8 @@ def _item(
     """Describe an issue: what was reported, the marks of all releases, and what they say."""
     benchmark = link_to_benchmark(replay.benchmark, TOPICS[replay.benchmark], env)
     finding = summary(verdicts)
-    opponent = f", compared with {escape(replay.alternative)}" if replay.alternative else ""
+    other = escape(replay.alternative)
+    opponent = f", compared with the variant <em>{other}</em>" if other else ""
     return (
         '<div class="jaxcap-replay">'
         f'<p><a href="{escape(replay.url)}">{escape(replay.thread)}</a> {escape(replay.report)}</p>'

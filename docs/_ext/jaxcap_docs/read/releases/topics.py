@@ -33,7 +33,8 @@ STRESSES = {
     "otherwise each of them reads and writes the whole array.",
     "gradients": "Programs that JAX derives from others: gradients, a Hessian, and a training step.",
     "indexing": "Reads and writes at many places of an array, which jump about in memory.",
-    "issues": "Programs from issues in which somebody reported that an update had made JAX slower. "
+    "issues": "Programs from issues in which somebody reported that something was slow, or slower than "
+    "before. "
     "{doc}`/releases/issues` compares them with the reports.",
     "linear algebra": "Products, decompositions, a Fourier transform and convolutions, most of whose "
     "time is spent in a few long kernels.",
@@ -46,9 +47,8 @@ STRESSES = {
     "reductions": "Sums and the like read much and write little, so they depend on memory, and on "
     "how many threads share the reading.",
     "sorting": "Sorts of random numbers, and a search for the largest, which needs no full sort.",
-    "start-up": "What does a process pay before its first result? The two programs ran in different "
-    "processes, so where these differ much, an import may seem to take longer than an import with a "
-    "result.",
+    "start-up": "What does a process pay before its first result? Each program has processes of its "
+    "own, and starts scatter. So an import alone may come out slower than an import with a result.",
 }
 
 
@@ -85,7 +85,8 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
     of_topic = [change for change in releases.changes if change.series.topic == topic]
     for change in of_topic:
         changes.setdefault(change.series.benchmark, []).append(change)
-    regressions = {change.series.benchmark: change for change in releases.regressions}
+    gains = (c for c in releases.then_and_now if c.ratio < 1 and releases.is_own_change(c))
+    so_far = {change.series.benchmark: change for change in (*gains, *releases.regressions)}
     table = Table(
         f"Oldest, best and newest release, on {releases.device}",
         ("benchmark", "oldest", "best", "newest", "newest over best"),
@@ -103,7 +104,7 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
                 directive,
                 series,
                 changes.get(series.benchmark, []),
-                regressions.get(series.benchmark),
+                so_far.get(series.benchmark),
                 releases.names,
             )
             for series in all_series
@@ -116,11 +117,11 @@ def _section(
     directive: SphinxDirective,
     series: Series,
     changes: Sequence[ReleaseChange],
-    regression: ReleaseChange | None,
+    so_far: ReleaseChange | None,
     names: Sequence[str],
 ) -> nodes.section:
     name = series.benchmark
-    draw = partial(figures.course, series, changes, names, regression=regression)
+    draw = partial(figures.course, series, changes, names, so_far=so_far)
     return nodes.section(
         "",
         nodes.title(text=name),

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from importlib import import_module
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -87,19 +87,15 @@ def on_builder_inited(app: Sphinx) -> None:
 
 
 def _pages() -> dict[str, str]:
-    """Return for each experiment its title, what it asks, and the directive that shows it."""
+    """Return for each experiment its title, what it measures, and the directive that shows it."""
     return {
         slug(name): (
-            f"# {experiment.title}\n\n{_subject(experiment)} It measures {_work(experiment)}\n\n"
-            f"```{{experiment}} {name}\n```\n"
+            f"# {experiment.title}\n\nThis experiment times {_work(experiment)}\n\n"
+            f"```{{experiment}} {name}\n```\n\n"
+            f":::{{dropdown}} The code that is measured\n```python\n{getsource(experiment.prepare)}```\n:::\n"
         )
         for name, experiment in catalogue().items()
     }
-
-
-def _subject(experiment: Experiment) -> str:
-    """Return the line that says what an experiment's module is about."""
-    return (import_module(experiment.prepare.__module__).__doc__ or "").partition("\n")[0]
 
 
 def _work(experiment: Experiment) -> str:
