@@ -47,6 +47,18 @@ def test_each_tutorial_answers_its_question_by_what_it_measured() -> None:
     assert answered == set(TUTORIALS)
 
 
+def test_cards_say_in_short_what_the_landing_page_answers(read: Read) -> None:
+    answers = {
+        urlsplit(row.p.a["href"]).path: " ".join(row.get_text(" ").split())
+        for row in read("index").select(ROWS)
+    }
+    cards = read("tutorials/index").select(".sphx-glr-thumbcontainer")
+    assert len(cards) == len(TUTORIALS)
+    for card in cards:
+        words = " ".join(card.select_one(".jaxcap-card").get_text().split())
+        assert words.removesuffix(".") in answers[f"tutorials/{card.a['href']}"]
+
+
 def test_landing_page_quotes_no_weak_number(html: Path, read: Read) -> None:
     page = read("index")
     numbers = page.select(".jaxcap-measured")

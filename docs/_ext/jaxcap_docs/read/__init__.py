@@ -3,6 +3,7 @@
 Roles and directives for any page, and what completes some pages:
 
 - ``quotes``: measured numbers, the machine, and all topics.
+- ``cards``: what the cards of tutorials say.
 - ``commands``: the page of the command line.
 - ``exercises``: the pages of exercises.
 - ``landing``: the landing page.
@@ -30,6 +31,7 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 
 from jaxcap_docs.read import (
+    cards,
     commands,
     dependencies,
     elements,
@@ -47,5 +49,15 @@ from jaxcap_docs.read import (
 def setup(app: Sphinx) -> None:
     """Register roles and directives, and complete pages when they have been read."""
     shared = (elements, dependencies, quotes, reference)
-    for part in (*shared, commands, exercises, landing, summaries, tutorials, results, releases):
+    for part in (
+        *shared,
+        cards,
+        commands,
+        exercises,
+        landing,
+        summaries,
+        tutorials,
+        results,
+        releases,
+    ):
         part.setup(app)

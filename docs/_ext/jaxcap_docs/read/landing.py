@@ -18,6 +18,7 @@ from jaxcap.results.files import slug
 from jaxcap.results.statistics import Estimate
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER, reading_minutes
+from jaxcap_docs.read import cards
 from jaxcap_docs.read.dependencies import note_all_records, note_files
 from jaxcap_docs.read.elements import plot, reference
 
@@ -155,4 +156,6 @@ class TutorialPath(SphinxDirective):
         time = f"{reading_minutes(GALLERY / f'{page}.py')} min"
         minutes = nodes.inline(text=time, classes=["jaxcap-minutes"])
         shown = answer if page_records.load(page) else []
+        if answer:
+            cards.note_answer(self.env, page, answer[0].astext())
         return nodes.list_item("", nodes.paragraph("", "", title, minutes), *shown)
