@@ -44,7 +44,7 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
             page = node["reftarget"].removeprefix(f"/{TUTORIALS_FOLDER}")
         elif isinstance(node, nodes.raw) and _TITLE in node.astext() and page in answers:
             card, end, _ = node.astext().rpartition("</div>")
-            answer = f'<p class="jaxcap-card">{escape(answers[page])}</p>'
+            answer = f'<div class="jaxcap-card">{escape(answers[page])}</div>'
             node.children = [nodes.Text(f"{card}{answer}{end}")]
 
 

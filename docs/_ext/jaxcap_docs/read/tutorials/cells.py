@@ -18,6 +18,7 @@ OUTPUTS = {"claim": "jaxcap-claim", "table": "jaxcap-table"}
 # What the functions that draw are called on.
 DRAWING = ("axes.", "figures.", "plt.")
 PREPARATION = (ast.Assign, ast.For, ast.FunctionDef, ast.With)
+MEASURING = {"call", "run"}  # methods and functions that measure
 
 
 def cells_of(part: nodes.Element) -> list[nodes.literal_block]:
@@ -69,7 +70,7 @@ def _result(
             return result
     if any(True for node in output for _ in node.findall(nodes.image)) or _draws(code):
         return "plot"
-    names = _prepared(code)
+    names = set() if output else _prepared(code)
     needed, seen = names & used_by[True], (names - set(quoted)) & used_by[False]
     return "numbers" if needed and not seen else None
 
@@ -82,14 +83,18 @@ def _draws(code: ast.Module) -> bool:
 def _prepared(code: ast.Module) -> set[str]:
     """Return the variables and functions that a cell makes, or none if it does something else, too.
 
-    To measure is something else.
+    To measure is something else, and so is to define a function that the prose explains, which has
+    no docstring.
     """
-    is_preparation = all(isinstance(part, PREPARATION) for part in code.body)
-    nodes = list(ast.walk(code))
-    if not is_preparation or any(isinstance(n, ast.Attribute) and n.attr == "run" for n in nodes):
+    parts = list(ast.walk(code))
+    functions = [part for part in code.body if isinstance(part, ast.FunctionDef)]
+    if (
+        not all(isinstance(part, PREPARATION) for part in code.body)
+        or any(isinstance(part, ast.Attribute) and part.attr in MEASURING for part in parts)
+        or not all(map(ast.get_docstring, functions))
+    ):
         return set()
-    functions = {part.name for part in code.body if isinstance(part, ast.FunctionDef)}
-    return functions | {name for node in nodes for name in _assigned(node)}
+    return {function.name for function in functions}.union(*map(_assigned, parts))
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
