@@ -2,9 +2,9 @@
 What is JAX?
 ============
 
-JAX looks like NumPy, but it runs on a GPU if there is one, and it does three things with your
-functions that NumPy can't: it differentiates them, maps them over arrays, and compiles them. To see
-what that is like, follow one short function through this page, and decide whether to read on.
+JAX looks like NumPy, but it can run on a GPU, and it does three things with your functions that
+NumPy can't: it differentiates them, maps them over arrays, and compiles them. To see what that is
+like, follow one short function through this page, and decide whether to read on.
 """
 
 # %%
@@ -93,9 +93,9 @@ slope(3.0)
 # operation, and applied the chain rule to each. (Both slopes are of a :term:`weak type`, because
 # they come from a plain Python number.)
 #
-# ``jax.grad`` needs a function that returns a single number. Since ``wave`` does so only if it gets
-# a single number, ``slope`` takes one number at a time, but a curve needs a thousand.
-# :func:`jax.vmap` turns ``slope`` into a function of whole arrays, so you needn't write a loop:
+# ``jax.grad`` needs a function that returns a single number. ``wave`` returns one only if it gets
+# one, so ``slope`` takes a single number, but our curve needs a thousand. :func:`jax.vmap` turns
+# ``slope`` into a function of whole arrays, so you needn't write a loop:
 slopes = jax.vmap(slope)(x)
 print(slopes.shape)
 

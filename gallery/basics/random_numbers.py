@@ -269,7 +269,7 @@ print("all equal:", bool((weights == biases).all()))
 # %%
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# Our first example, ``foo1`` and ``foo2``, comes from the exercises of a 2023 course, which promise
+# The functions ``foo1`` and ``foo2`` come from the exercises of a 2023 course, which promise
 # another number for the same seed. In between, JAX 0.5 changed the default of a setting called
 # ``jax_threefry_partitionable``. You can still run the example both ways:
 
@@ -321,8 +321,8 @@ for count in (2, 4, 6):
 #
 # Count the calls to JAX. Splitting takes two for each key: one to split, and one to take the result
 # apart. A stream takes one for each key, because its ``fold_in`` is compiled, and a batch takes one
-# in all, however many keys it has. If nothing but calls took time, a stream would need half as long
-# as splitting, and a batch of a hundred a two-hundredth.
+# in all, however many keys it has. If calls were all that took time, a stream would take half as
+# long as splitting, and a batch of a hundred keys one two-hundredth of that time.
 from jaxcap.experiments.keys import (
     KEYS,
     NEXT_EACH,
@@ -368,12 +368,12 @@ single = results.speedup(NEXT_EACH, over=SPLIT_EACH, keys=1)
 batch_pays
 
 # %%
-# For a hundred keys, the stream was :measured:`drawn than splitting one by one`, and the batch
-# :measured:`batch than a hundred splits`, where the count of calls predicts factors of two and two
-# hundred. But the count treats all calls alike, and they aren't. For a single key, a draw from the
-# stream was :measured:`single than a split` that is then taken apart. And of the two batches, which
-# make one call each, the stream's was :measured:`stream_batch than the split`. The stream's call is
-# compiled as a whole, while :func:`jax.random.split` has Python code around it.
+# The count predicts factors of two and two hundred. For a hundred keys, the stream was
+# :measured:`drawn than splitting one by one`, and the batch was :measured:`batch than that`. The
+# count treats all calls alike, and they aren't. For a single key, a draw from the stream was
+# :measured:`single than a split` that is then taken apart. And of the two batches, which make one
+# call each, the stream's was :measured:`stream_batch than the split`. The stream's call is compiled
+# as a whole, while :func:`jax.random.split` has Python code around it.
 #
 # The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
 # way that is easiest to get right.

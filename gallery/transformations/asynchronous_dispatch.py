@@ -203,11 +203,11 @@ pairs = len(orders["Wait, then read"].calls)
 at_most = f"{2 * pairs / (pairs + 1):.2g} times"
 
 # %%
-# A single pair of equal times could gain a factor of two. This chain could become at most
-# :measured:`at_most` as fast, because its first read and its last computation have nothing to
-# overlap with. In fresh processes, reading meanwhile was :measured:`lead than waiting first`. Don't
-# count on as much from a real disk: a sleep leaves the processor alone, while reading and decoding
-# need it.
+# A single pair of equal times could gain a factor of two; in fresh processes, reading meanwhile was
+# :measured:`lead than waiting first`. A chain of equal times gains less, because its first read and
+# its last computation have nothing to overlap with: this one could become at most
+# :measured:`at_most` as fast. (The figure shows a single run of each order.) Don't count on as much
+# from a real disk: a sleep leaves the processor alone, while reading and decoding need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------
@@ -234,8 +234,8 @@ product_early, cosine_early = (
 
 # %%
 # Where the two lines meet, the result was there when the call returned. Where they part, the call
-# returned early, so a clock that stops at the lower line says nothing about the computation. A call
-# returned in less than half of the time that its result took at these numbers of rows:
+# returned early, so a clock that stops at the lower line says nothing about the computation. At
+# these numbers of rows, a call returned before half of the time had passed:
 # :measured:`product_early` for the product, and :measured:`cosine_early` for the cosine. On a GPU,
 # expect at least the larger sizes, for both.
 #
@@ -327,7 +327,7 @@ _ = figures.bars(
     loops_of_calls,
     over=awaiting.COMPILED,
     about=awaiting.SCAN,
-    title="Two hundred evaluations of a small model",
+    title="Many evaluations of a small model",
     label="time of all iterations (lower is better)",
 )
 

@@ -152,8 +152,8 @@ print(f"largest difference {abs(slopes - slopes_then).max():.1g}")
 # %%
 # Numbers of 32 bits have about seven digits, so a difference from the seventh on is rounding.
 #
-# Now draw our slopes as short tangents. They should touch the curve without crossing it, except
-# where it turns from bending one way to bending the other:
+# Now draw our slopes as short tangents. They should touch the curve without crossing it, except at
+# inflection points:
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -233,7 +233,7 @@ figures.label_ends(plt.gca())
 # difference goes forward, and with its square if it is central. To the left, rounding takes over.
 # So even the best step costs digits, and because there are few to spare in 32 bits, gradients are
 # checked in 64. Here are the lowest points of two of these Vs, and below them a rule of thumb for
-# the central step: the cube root of the gap between 1 and the next number.
+# the central step: the cube root of *machine epsilon*, the gap between 1 and the next number.
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"
@@ -297,7 +297,7 @@ def rounded_by_rule(x):
     return jnp.round(x)
 
 
-rounded_by_rule.defjvps(lambda tangent, *_: tangent)
+rounded_by_rule.defjvps(lambda tangent, answer, x: tangent)  # noqa: ARG005
 print(jax.grad(rounded)(0.5), jax.grad(rounded_by_rule)(0.5))
 
 # %%
@@ -331,10 +331,14 @@ def safe_root_or_zero(x):
 print("slope", jax.grad(safe_root_or_zero)(0.0))
 
 # %%
+# A value that overflows on the way does the same: the slope of ``1 / (1 + jnp.exp(-x))`` at -100 is
+# NaN, because the exponential is infinite. :func:`jax.nn.sigmoid` has a rule of its own against
+# that.
+#
 # Lengths and distances are square roots, so such a NaN turns up in practice, for example in the
-# gradient of the distance of a point from itself. JAX's documentation
-# `explains it as well <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
-# To find out where a NaN comes from, set ``jax_debug_nans`` to true.
+# gradient of the distance of a point from itself. JAX's documentation `explains it as well
+# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__. To find out
+# where a NaN comes from, set ``jax_debug_nans`` to true.
 #
 # PyTorch goes backwards from a sum
 # ---------------------------------
@@ -450,9 +454,10 @@ _ = figures.bars(
 # about either library: a loop pays for each of its calls in JAX, too, as the next page shows.
 #
 # A fair comparison takes the fastest way that we measured in each library. For JAX that is ``jit``
-# around everything, and for PyTorch the backward pass of the sum. It isn't the best that PyTorch
-# can do: ``torch.compile``, which needs a C++ compiler on the machine, is left out here. So the
-# fair pair still sets a compiled program against an uncompiled one, and the table says so:
+# around everything, and for PyTorch the backward pass of the sum. It may not be the best that
+# PyTorch can do, because ``torch.compile``, which needs a C++ compiler on the machine, is left out
+# here. So the fair pair still sets a compiled program against an uncompiled one, and the table says
+# so:
 unfair = on_cpu.speedup(gradients.INNER_JIT, over=gradients.LOOP)
 fair = on_cpu.speedup(gradients.JIT, over=gradients.BACKWARD)
 loop_cost = on_cpu.speedup(gradients.BACKWARD, over=gradients.LOOP)
@@ -509,21 +514,23 @@ jax_is_faster
 # because it says something about both libraries.
 #
 # Don't expect a GPU to help with a thousand numbers: they can't keep it busy, and every operation
-# has to be launched. Where this page finds one, it measures ten million points as well:
+# has to be launched. Where this page finds one, it measures ten million points as well. Here is
+# every way on the best device of this machine, compared with JAX op by op:
 on_best = results.select(device=results.environment.device.platform)
 on_best.speedups(over=gradients.OP_BY_OP)
 
 # %%
 # Takeaway
 # --------
-# ``grad`` applies the chain rule to the operations that your function performs, so where all of
-# these are smooth, it is exact up to rounding. Mind the places where one of them isn't: a kink, a
-# jump, or an infinite slope. Use difference quotients as a check, in 64 bits, with a central step
-# near the cube root of the gap between a number and the next: :measured:`rule_of_thumb` near 1.
+# ``grad`` applies the chain rule to the operations that your function performs, so it adds no error
+# of its own: where all of these are smooth, what remains is rounding. Mind the places where one of
+# them isn't, at a kink, a jump or an infinite slope, and intermediate results that overflow or
+# underflow. To check a gradient, use central differences in 64 bits, with a step near the cube root
+# of machine epsilon: about :measured:`rule_of_thumb` for x near 1.
 #
 # For many gradients, write ``jit(vmap(grad(f)))``. For a thousand of them on this page's CPU, that
 # was :measured:`inner_jit than with jit inside`. And before you believe a comparison of libraries,
-# ask whether each was used in the fastest way it has.
+# ask whether each was used in the fastest way you could measure.
 #
 # Practise in :doc:`exercise 3 </exercises/3_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

@@ -12,9 +12,9 @@ Before we measure, you should know what happens if an index comes up twice.
 # %%
 # Add at the same place twice
 # ---------------------------
-# NumPy's ``+=`` reads all elements, adds, and writes them back. It writes twice to a place that is
-# named twice, but each time the *old* number plus one addend, so only the last addition counts.
-# :meth:`np.add.at <numpy.ufunc.at>` adds for each index:
+# NumPy's ``+=`` reads the elements at all indices, adds, and then writes. A repeated index is
+# written repeatedly, each time as the *old* number plus one addend, so only the last addition
+# survives. :meth:`np.add.at <numpy.ufunc.at>` adds for each index:
 import numpy as np
 
 places = np.array([0, 0, 2])
@@ -106,7 +106,7 @@ scatter_pays
 # ----------------------------------
 # The same matrix turns a gather into a product: in each row, it multiplies the table's entry for
 # the group by one, and all others by zero. (Zero times infinity is NaN, so a single infinite number
-# in the table would spoil every result of the product.)
+# in the table would turn every result that reads another entry into NaN.)
 Source(updates.read, updates.read_by_product)
 
 # %%
@@ -151,8 +151,8 @@ gather_pays
 #     x.index_put_((places,), values)
 #     torch.zeros(count).index_add_(0, places, values)
 #
-# All indices are in random order, and each library sets elements of an array of its own, which JAX
-# gets as a donation:
+# All indices are in random order. To *set*, each library writes into an array of its own; JAX's is
+# donated, so that JAX needn't copy it:
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -192,13 +192,13 @@ furthest = max(
 
 # %%
 # JAX and NumPy were furthest apart in :measured:`furthest`. JAX's sort was
-# :measured:`sort_in_jax than NumPy's`. By default, JAX's sorts are
-# `stable <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers
-# keep their order. In sorted numbers, that hardly ever shows, and NumPy's default doesn't promise
-# it. For ``argsort``, which returns indices, we asked the other two to do the same, for which NumPy
-# may have to take a slower algorithm. (PyTorch's ``sort`` returns the indices in any case, and so
-# has more to do than the others'.) Before you sort in JAX, ask whether you have to: sums by group
-# don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
+# :measured:`sort_in_jax than NumPy's`. By default, JAX's sorts are `stable
+# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers keep their
+# order. In sorted numbers, that hardly ever shows, and NumPy's default doesn't promise it. For
+# ``argsort``, where ties do show, we asked NumPy and PyTorch for a stable sort as well, which may
+# force NumPy to take a slower algorithm. (PyTorch's ``sort`` returns the indices in any case, and
+# so has more to do than the others'.) Before you sort in JAX, ask whether you have to: sums by
+# group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
 #
 # Takeaway
 # --------
@@ -217,9 +217,10 @@ gather_ten = reads.speedup(
 by_gather = gather_pays.estimate
 
 # %%
-# With many groups, index; with few, try a product as well. For each value, indexing touches one
-# place, and a product touches as many as there are groups. With ten groups, adding at indices was
-# :measured:`with_ten than a product`, and with a thousand :measured:`by_scatter than a product`.
+# Index, and try a product only where multiplying is far cheaper than indexing. For each value,
+# indexing touches one place, and a product touches as many as there are groups. With ten groups,
+# adding at indices was :measured:`with_ten than a product`, and with a thousand
+# :measured:`by_scatter than a product`.
 #
 # Which library is fastest depends on the function. JAX and NumPy were furthest apart in
 # :measured:`furthest`, and JAX's sort was :measured:`sort_in_jax than NumPy's`.

@@ -111,7 +111,7 @@ for name, (function, arity) in FUNCTIONS.items():
 _ = figures.dumbbell(
     kernels,
     ("op by op", "compiled"),
-    label="kernels, each a trip through memory (lower is better)",
+    label="kernels (lower is better)",
     finding=f"wave is {kernels['wave'][0]} kernels op by op, "
     f"and {kernels['wave'][1]} compiled",
     unit="",
@@ -122,9 +122,9 @@ before, after = kernels["wave"]
 by_kernels = f"{before / after:g}"
 
 # %%
-# For ``wave``, :measured:`before` trips through memory became :measured:`after`. Two costs shrink
-# with that count: memory traffic, which should matter most for large arrays, and the calls from
-# Python, which should matter most for small ones.
+# For ``wave``, :measured:`before` kernels became :measured:`after`. Two costs shrink with that:
+# memory traffic, which should matter most for large arrays, and the calls from Python, which should
+# matter most for small ones.
 #
 # Does the time shrink with the number of kernels?
 # ------------------------------------------------
@@ -281,8 +281,9 @@ first_call_in_calls = int(
 
 # %%
 # You can also read the bill in calls: the first call took as long as
-# :measured:`first_call_in_calls` later ones. You pay it again for every new shape or type of the
-# arguments, and to JAX, the Python number ``2.0`` is of another type than ``jnp.float32(2.0)``.
+# :measured:`first_call_in_calls` later ones. You pay that again for every new shape or type of the
+# arguments. The Python number ``2.0`` and ``jnp.float32(2.0)`` are of different types, so passing
+# first one and then the other compiles twice.
 #
 # Compiling may change the last digit
 # -----------------------------------

@@ -145,9 +145,8 @@ for steps in (10, 100):
 
 # %%
 # The unrolled program has the same operations again for each step, and the scan is one operation,
-# whatever its length. Everything that JAX and XLA do before the first call ends, they do for each of
-# these operations: trace it, `lower it to XLA's language, and compile it
-# <https://docs.jax.dev/en/latest/201/aot.html>`__.
+# whatever its length. During the first call, JAX and XLA have to trace, `lower and compile
+# <https://docs.jax.dev/en/latest/201/aot.html>`__ every one of these operations.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
@@ -235,11 +234,12 @@ python_returned, python_ready = in_python.dispatch, in_python.time
 # :measured:`scan_returned` and was ready after :measured:`scan_ready`, while the unrolled steps
 # returned after :measured:`python_returned` and were ready after :measured:`python_ready`.
 #
-# Where a program is ready long after it returned, the call has crossed a border that
-# :doc:`the page on dispatch </tutorials/transformations/asynchronous_dispatch>` found. On a CPU,
-# small computations run inside the call, and larger ones are handed over to another thread, which
-# takes time. What decides is how many floating-point operations XLA counted in the program. And it
-# counts the body of a loop once, however often it runs:
+# If a result is ready long after its call returned, the program was too large to run inside the
+# call: it crossed the border, at a thousand operations, that :doc:`the page on dispatch
+# </tutorials/transformations/asynchronous_dispatch>` describes. On a CPU, small computations run
+# inside the call, and larger ones are handed over to another thread, which takes time. What decides
+# is how many floating-point operations XLA counted in the program. And it counts the body of a loop
+# once, however often it runs:
 for name in (PYTHON, SCAN):
     for steps in (100, longest):
         way = experiments.compiled(experiments.WAYS, steps)[name]
@@ -262,9 +262,9 @@ for name, way in experiments.compiled(experiments.WAYS, 100).items():
 
 
 # %%
-# So the unrolled program starts many kernels and counts nothing, while a scan may count within a
-# single one. A scan with ten steps in its body counts only a tenth as often. At a hundred steps, it
-# was :measured:`some_unrolled than a plain scan`.
+# So the unrolled program needs no counter but starts many kernels, whereas a scan, counter
+# included, may run as a single kernel. A scan with ten steps in its body counts only a tenth as
+# often. At a hundred steps, it was :measured:`some_unrolled than a plain scan`.
 #
 # How kernels are started is up to XLA, and XLA changes with each release. In 2024, JAX 0.4.32 gave
 # CPUs `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small

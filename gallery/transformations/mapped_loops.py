@@ -140,7 +140,9 @@ _ = figures.headline(figure, finding, "A mapped loop")
 # far less than a hundred steps of one. Which of the two will be ahead, in either set? A
 # ``batch_size`` is a compromise: it maps whole batches, and of ten batches only one has to wait for
 # the slowest pendulum:
-print(jax.lax.map(pendulum.steps_to_bottom, jnp.ones(3), batch_size=10))
+jax.lax.map(
+    pendulum.steps_to_bottom, jnp.linspace(0.5, 1.5, 20), batch_size=10
+)
 
 # %%
 results = experiments.MAPPED.run(budget_s=0.05)
@@ -173,8 +175,8 @@ in_batches = results.speedup(
 # ``vmap`` was :measured:`one_upright than lax.map`, and batches of ten were
 # :measured:`in_batches than lax.map`.
 #
-# Waiting isn't all that ``vmap`` pays for. On a CPU, it is also handed over to another thread, and
-# starts several kernels in each round, while ``lax.map`` may run inside the call, as a single
+# Waiting isn't all that ``vmap`` pays for. On a CPU, the mapped program also runs on another thread
+# and starts several kernels in each round, whereas ``lax.map`` may run inside the call, as a single
 # kernel.
 #
 # If you can guess which examples will take long, sort them by that guess, and only then cut them

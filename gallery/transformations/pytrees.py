@@ -310,9 +310,9 @@ for leaves in (10, 30, 100):
         )
 
 # %%
-# If there is still a kernel for each leaf, packing saved the device nothing. One kernel more is the
-# one that joins the results. What packing does save is JAX's own work for each leaf of a call, and
-# the price is a longer compilation.
+# Where there is still a kernel for each leaf, packing saved the device nothing; the extra kernel
+# joins the results. What packing does save is JAX's own work for each leaf of a call, and the price
+# is a longer compilation.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
 # has an axis for the layers, which a ``scan`` then goes through, as on

@@ -4,9 +4,9 @@ Which arguments must be static?
 
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
 which branch is taken, how large an array is. If Python code depends on such an argument, Python has
-to know it while JAX traces the function. This page shows the errors that tell you so, and then your
-choice: make the argument static and pay with compilations, or leave it traced, and let the program
-itself count and branch. Only the sizes of arrays have to be known beforehand.
+to know it while JAX traces the function. This page shows the errors that you get, and your two ways
+out: make the argument static, and compile again for each new value, or leave it traced, and move
+the loop or the branch into the program. Only shapes, axes and the like have to be known beforehand.
 """
 
 
@@ -307,8 +307,8 @@ _ = figures.scaling(
 )
 
 # %%
-# A static number of steps pays only if the unrolled loop is ahead in later calls, by enough to make
-# up for its first one, and if the number rarely changes. Is it ahead here, with the most steps?
+# Unrolling pays only if later calls are faster by enough to make up for the slow first one, and if
+# the number of steps rarely changes. Are they faster here, with the most steps?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 unrolling_pays = claim(
@@ -432,9 +432,9 @@ padding_costs
 #
 # Static arguments must be hashable
 # ---------------------------------
-# JAX can trace numbers, arrays, and nests of them. Anything else that a function takes, such as a
-# string, has to be static. Because JAX looks up the program for a static value in a dictionary, the
-# value needs a hash, and a list has none:
+# JAX can trace numbers, arrays, and nests of them. Anything else, such as a string, or an object of
+# a class that isn't registered as a pytree, has to be static. Because JAX looks up the program for
+# a static value in a dictionary, the value needs a hash, and a list has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:

@@ -205,8 +205,8 @@ for checker, report in reports["typed"].items():
             print(f"{checker}: {error.message}")
 
 # %%
-# At run time, nothing of the types remains
-# -----------------------------------------
+# At run time, the typed version is the same
+# ------------------------------------------
 # Does a call pay for its types? When the program runs,
 # :func:`~jaxcap.tools.transforms.typed_jit` calls ``jax.jit`` once, and hands back the object that
 # ``jax.jit`` made. Nothing of ours remains that could slow a call down:
@@ -251,10 +251,11 @@ types_cost_little
 
 
 # %%
-# ``typed_jit`` was :measured:`speedup than jax.jit`. (A ratio is the median of the ratios within
-# rounds of turns, so it may differ from that of the two times.) The control, which *is*
-# ``jax.jit``, was :measured:`control than the first jax.jit`. If ``typed_jit`` differs from the
-# first ``jax.jit`` no more than the control does, the types cost nothing that we could measure.
+# ``typed_jit`` was :measured:`speedup than jax.jit`. (The calls take turns. Each round has a ratio,
+# and we report the median of these, which needn't equal the ratio of the two times.) The control,
+# which *is* ``jax.jit``, was :measured:`control than the first jax.jit`. If ``typed_jit`` differs
+# from the first ``jax.jit`` no more than the control does, the types cost nothing that we could
+# measure.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
@@ -378,7 +379,7 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 # %%
 # A type checker sees only what annotations tell it: of the :measured:`made` mistakes on this page,
 # the checkers found :measured:`found_in_jax` with JAX's own transformations, and
-# :measured:`found_typed` with the typed ones. When the program runs, the types are gone, so they
+# :measured:`found_typed` with the typed ones. When the program runs, JAX ignores the types, so they
 # can't slow a call down. But they say nothing about shapes and number types, so test those on small
 # arrays or with ``eval_shape``. And keep settings in a class that checks them, so that a slip ends
 # the program before it has trained for an hour.

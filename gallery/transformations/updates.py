@@ -54,8 +54,8 @@ print(f"{new_bytes(compiled, x, 1, 7.0):,}")
 # %%
 # All bytes of the result are new. The guarantee is about what happens *inside* the function, where
 # the compiler sees who uses an array. The arguments come from outside: you might look at ``x``
-# after the call, so its memory is off limits. If you don't need the old array any more,
-# `donate it <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__:
+# after the call, so JAX must not overwrite it. If you don't need the old array any more, `donate it
+# <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__:
 donating = jax.jit(change, donate_argnums=0)
 print(f"{new_bytes(donating, x, 1, 7.0):,}")
 
@@ -69,10 +69,9 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# JAX also has *refs*, arrays that a compiled function `changes in place
-# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__, without donation, and
-# even if they are neither an argument nor a result. :func:`jax.new_ref <jax.ref.new_ref>` makes
-# one:
+# JAX also has *refs*, arrays that a compiled function can `change in place
+# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation, even
+# if it reaches them only as a global variable. :func:`jax.new_ref <jax.ref.new_ref>` makes one:
 total = jax.new_ref(jnp.zeros(()))
 
 

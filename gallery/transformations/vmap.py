@@ -5,8 +5,8 @@ What does vmap replace?
 :func:`jax.vmap` takes a function of one example and returns a function of a whole batch, so that
 you can forget about batches while you write. What does it replace: a loop, or the batching that you
 would otherwise do by hand? And does the convenience cost anything? This page shows how to say what
-is batched, what happens if you get that wrong, and what mapping costs. At the end, ``vmap`` does
-what ``grad`` alone can't: it finds a gradient for each example.
+is batched, what happens if you get that wrong, and what mapping costs. Towards the end, ``vmap``
+does what ``grad`` alone can't: it finds a gradient for each example.
 """
 
 # %%
@@ -153,8 +153,8 @@ print(jax.eval_shape(gradients, weights, features, labels).shape)
 
 # %%
 # A result that depends on nothing mapped is the same for all examples, and ``out_axes=None``
-# returns it once. JAX decides by how the result was computed, whatever its value, so it refuses
-# even zero times a mapped label:
+# returns it once. What counts is how the result was computed, and not its value: JAX refuses even
+# ``0 * label``, because ``label`` is mapped:
 def length_and_zero(weights, label):
     return jnp.linalg.norm(weights), 0 * label
 
@@ -333,11 +333,11 @@ vmap_costs_little
 # With a thousand examples, the loop inside the program was
 # :measured:`to_compiled than the loop in Python`, and what separates these two loops is calls.
 # ``vmap`` was :measured:`to_batched than the compiled loop`, and
-# :measured:`against_hand than batching by hand`. (On a CPU, ``vmap`` was measured at a
-# disadvantage. When XLA estimates the work of a call, it counts the body of a loop only once, so
-# the loop :doc:`runs inside the call </tutorials/transformations/asynchronous_dispatch>`, while a
-# batch of this size is handed over to another thread.) So when somebody tells you how much faster
-# ``vmap`` is, ask: faster than what?
+# :measured:`against_hand than batching by hand`. (On a CPU, the compiled loop has an advantage. XLA
+# counts the body of a loop only once, so it :doc:`runs the loop inside the call
+# </tutorials/transformations/asynchronous_dispatch>`, and hands a batch of this size to another
+# thread, which takes time.) So when somebody tells you how much faster ``vmap`` is, ask: faster
+# than what?
 #
 # Each example can have its own gradient
 # --------------------------------------

@@ -148,6 +148,14 @@ class TestReleases:
         recorded = in_releases(**{"0_4_31": [MS] * 5, "0_4_33": [9 * MS] * 2})
         assert judge(IN_LOOP, recorded)["0.4.33"].outcome == "reproduced"
 
+    def test_releases_that_were_slower_still_are_left_out(self) -> None:
+        recorded = in_releases(
+            **{"0_4_31": [MS] * 3, "0_4_33": [9 * MS] * 3, "0_5_0": [20 * MS] * 3}
+        )
+        until = replace(IN_LOOP, until="0.4.33")
+        assert list(judge(until, recorded)) == ["0.4.31", "0.4.33"]
+        assert list(judge(IN_LOOP, recorded)) == ["0.4.31", "0.4.33", "0.5.0"]
+
     def test_twins_are_left_out(self) -> None:
         recorded = in_releases(**{"0_4_31": [MS] * 3, "0_4_31 twin": [MS] * 3})
         assert list(judge(IN_LOOP, recorded)) == ["0.4.31"]
@@ -237,7 +245,7 @@ R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
         ([N, R, S, N], "reproduced in 0.2, smaller than reported in 0.3, fixed in 0.4"),
         ([N, R, R, N, R, R], "reproduced from 0.2 to 0.3, fixed in 0.4, reproduced since 0.5"),
         ([N, N], "not seen here"),
-        ([N, N, U], "not seen in 2 of 3 releases, undecided in the others"),
+        ([N, N, U], "not seen in 2 of 3 releases, undecided in the other"),
         ([U, U], "undecided"),
     ],
 )

@@ -23,7 +23,7 @@ from jaxcap.results import Result, ResultSet
 from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Speedup
 
 # The columns of ``replays.csv`` that are texts; another one is a comment.
-_TEXTS = ("thread", "report", "benchmark", "good", "alternative")
+_TEXTS = ("thread", "report", "benchmark", "good", "alternative", "until")
 
 ReplayOutcome = Literal["reproduced", "smaller", "not seen", "undecided"]
 
@@ -50,6 +50,8 @@ class Replay:
         The last release that was reported to be fast.
     alternative
         The variant of the benchmark that was reported to be faster.
+    until
+        The last release that the report is about, if later ones were reported to be slower still.
     """
 
     thread: str
@@ -58,6 +60,7 @@ class Replay:
     factor: float
     good: str = ""
     alternative: str = ""
+    until: str = ""
 
     @property
     def url(self) -> str:
@@ -138,7 +141,12 @@ def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, Replay
         If the clock was too coarse for a variant.
     """
     releases = sorted((r for r in recorded if not r.endswith(TWIN)), key=version_key)
-    slow = [r for r in releases if _find(recorded[r], replay.benchmark, JAX)]
+    slow = [
+        r
+        for r in releases
+        if _find(recorded[r], replay.benchmark, JAX)
+        and not (replay.until and version_key(r) > version_key(replay.until))
+    ]
     if replay.alternative:
         fast = {release: release for release in slow}
     else:
@@ -221,7 +229,8 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
         phrases.append(f"undecided {name_span(later, releases)}")
     if phrases or len(decided) == len(releases):
         return ", ".join(phrases) or "not seen here"
-    return f"not seen in {len(decided)} of {len(releases)} releases, undecided in the others"
+    others = "other" if len(decided) == len(releases) - 1 else "others"
+    return f"not seen in {len(decided)} of {len(releases)} releases, undecided in the {others}"
 
 
 def _in_or_by(before: str, verdicts: Mapping[str, ReplayVerdict]) -> str:
