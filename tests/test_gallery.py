@@ -51,7 +51,7 @@ LONGER = {
     "scaling_out": 21,
     "second_process": 20,
     "sharding": 14,
-    "static_arguments": 16,
+    "static_arguments": 14,
     "timing": 17,
     "vmap": 16,
 }

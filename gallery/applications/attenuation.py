@@ -45,8 +45,9 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 # Statisticians say that noise *attenuates*, or weakens, the factor.
 #
 # More data won't help. Even with infinitely many readings, the fit would be too steep. The noisier
-# the readings are, compared with the spread of the truth, the steeper the fit. (The variance of the
-# noise is ``_reading_variance``.)
+# the readings are, compared with the spread of the truth, the steeper the fit.
+# (``_reading_variance`` is the variance of the noise: that of the readings themselves, and that of
+# the varying slope.)
 Source(calibration.least_squares_limit)
 
 # %%

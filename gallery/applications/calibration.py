@@ -99,10 +99,10 @@ jit_pays = claim(
 jit_pays
 
 # %%
-# Of the sizes that we tried, compiling measurably pays off at :measured:`break_even`. Was your
-# guess near? If ``jit`` is behind at few readings, that is the price of a call, which on a CPU
-# includes the time to wake another thread and hand it the work. And look at the loop: if somebody
-# tells you what JAX gained over a loop, ask how much NumPy would have gained.
+# Of the sizes that we tried, compiling measurably pays off at :measured:`break_even`. How close was
+# your guess? With few readings, the price of a call dominates. On a CPU, it includes handing the
+# work to another thread. And look at the loop: if somebody tells you what JAX gained over a loop,
+# ask how much NumPy would have gained.
 #
 # A longer parameter vector is another program
 # --------------------------------------------
@@ -383,10 +383,10 @@ print("evaluation:", evaluation)
 
 # %%
 # Begin with SciPy and JAX's gradient, which is exact but for rounding, and needs no further
-# evaluations, however many parameters you have. Fewer evaluations don't always save time, because
-# each of them calls JAX and computes a gradient too: with two parameters and ten thousand readings,
-# the whole fit was :measured:`with_gradient than with differences`. If you make many fits of one
-# shape, time a whole fit inside JAX as well. Once it was compiled, it was
+# evaluations, however many parameters you have. Fewer evaluations needn't save time, because each
+# one calls JAX and computes a gradient. With two parameters and ten thousand readings, this fit was
+# :measured:`with_gradient than with differences`. If you make many fits of one shape, time a whole
+# fit inside JAX as well. Once it was compiled, it was
 # :measured:`whole_fit than SciPy's with differences`.
 #
 # The cost of one evaluation doesn't tell you that of a fit. On ten thousand readings in 32 bits, a

@@ -219,9 +219,10 @@ steepest_of_hundred = f"{steepest:.1g}"
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
 # the word. Compute it with :func:`jax.grad` in 64 bits. Near the optimum the gradient is so small
-# that the error of a difference quotient in 32 bits can exceed it. Where the hundred searches
-# ended, it was at most :measured:`steepest_of_hundred`, and where the last search of this page
-# ended, :measured:`gradient_where_lost`. And run the search in 64 bits as well, if you can.
+# that the error of a difference quotient in 32 bits can exceed it. The gradient was at most
+# :measured:`steepest_of_hundred` where the hundred searches ended, and
+# :measured:`gradient_where_lost` where the last search of this page gave up. And run the search in
+# 64 bits as well, if you can.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

@@ -175,9 +175,9 @@ for convolve in (convolution.by_xla, convolution.by_patches):
     print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
 
 # %%
-# These are single runs, so look at orders of magnitude only. Both times of a pair are for the same
-# work. If they are far apart, XLA compiles the gradient differently inside a loop, so keep that
-# convolution's gradient out of a scan.
+# These are single runs, so look at orders of magnitude only. Each convolution does the same work at
+# once and in the loop. If its loop takes far longer, XLA compiled the gradient badly there, so keep
+# it out of a scan.
 #
 # Half the multiplications
 # ------------------------
@@ -201,15 +201,15 @@ print(
 # For a single kernel, that saves nothing, because the small matrices cost more than six
 # multiplications. It pays because they are shared. In our second convolution, a whole row of pixels
 # with all their channels takes the place of a pixel, and a matrix takes the place of a weight. Rows
-# are transformed once for all features, and weights once for all images:
+# are transformed once for all features, and weights once for all images. (In the sums below, ``n``
+# is an image, ``t`` a tile, ``i`` a row in it, ``x`` a column, ``p`` a product, ``c`` a channel,
+# ``f`` a feature, and ``j`` a column of the kernel.)
 
 
 def by_tiles(images, kernel):
     """Convolve, by Winograd's algorithm, images of 4 * tiles + 2 rows."""
     n, height, width, _ = images.shape
     tiles, columns = height // 4, width - 2
-    # i: row in a tile, p: product, n: image, t: tile, x: column,
-    # c: channel, j: column of the kernel, f: feature
     rows = jnp.stack([images[:, i::4][:, :tiles] for i in range(6)])
     rows = jnp.einsum("pi,intxc->pntxc", convolution.OF_IMAGE, rows)
     rows = jnp.stack([rows[..., j : j + columns, :] for j in range(3)])

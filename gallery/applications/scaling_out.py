@@ -126,7 +126,8 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # It should. A batch has as many images as before, and their mean doesn't depend on which device
 # computes which part. Nor do the random numbers for dropout, because they are made from a key. To
 # check, we train three times with the same batches, for a few steps in each of two short epochs.
-# The first two runs use this command, with other batch sizes, on one device and on eight:
+# The first two runs, on one device and on eight, use this command, with two more options for the
+# sizes of batches:
 #
 # .. code-block:: console
 #

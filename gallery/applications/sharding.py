@@ -243,8 +243,8 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # meet. The last two compute the same gradient and hold the same arrays, a fraction of what the
 # first row holds. Compare their messages. With types, the program has :measured:`with_types`, and a
 # device sends :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a device
-# sends :measured:`hand_sent`. If there is an all-reduce of gradients, our types ask for it. The
-# function needs copies of the weights, and the gradient of a copy `has the type of a copy
+# sends :measured:`hand_sent`. Where there is an all-reduce of gradients, it comes from our types.
+# The function needs copies of the weights, and the gradient of a copy `has the type of a copy
 # <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device gets the sum for all
 # weights and keeps the part for its own, where a reduce-scatter would have sent half as much. But
 # even where types ask for partial sums instead, the messages are up to XLA. For GPUs, XLA has `a
@@ -252,9 +252,8 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # reduce-scatter. We haven't run this page on several GPUs yet.
 #
 # A device may have no room for all weights of a large model at once. Then it collects them layer by
-# layer, drops them after use, and collects them again for the backward pass. That is a third
-# message of the same size beside the all-gather and the reduce-scatter, so it sends half as much
-# again.
+# layer, drops them after use, and collects them again for the backward pass. The second collection
+# is a third message of the same size, so each device sends one and a half times as much.
 with_types = by_way[sharded_step.WEIGHTS].words
 by_hand = by_way[sharded_step.BY_HAND].words
 types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"

@@ -113,7 +113,7 @@ speeds.speedups(over=NAIVE)
 
 # %%
 # Which idea did what? The figure goes from the naive loop to the best way in float32, one idea at a
-# time. (An idea that the best way does without has no bar.) Each bar runs from the time before a
+# time. (Ideas that the best way doesn't use have no bar.) Each bar runs from the time before a
 # change to the time after it. A bar to the right means that the change cost time. Grey means that
 # the measurements can't tell.
 _ = figures.waterfall(
@@ -157,12 +157,12 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# The fastest way to train in Flax, by its median time, was :measured:`fastest_of_flax`. A narrow
-# lead may be chance, so compare it with its neighbours in the table. The four ideas attack
-# different costs. Data on the device and scan are meant to save time *between* steps, so look for
-# them to matter where a step is short. The other two change the time *within* a step. They can save
-# some of it where XLA's convolutions or its pool are slow, as they may be on a CPU. So before you
-# choose a remedy, find out where your time goes, for instance with :func:`jax.profiler.trace`.
+# By its median time, the best way to train in Flax was :measured:`fastest_of_flax`. A narrow lead
+# may be chance, so compare it with its neighbours in the table. The four ideas attack different
+# costs. Data on the device and scan are meant to save time *between* steps, so look for them to
+# matter where a step is short. The other two change the time *within* a step. They can save some of
+# it where XLA's convolutions or its pool are slow, as they may be on a CPU. So before you choose a
+# remedy, find out where your time goes, for instance with :func:`jax.profiler.trace`.
 #
 # Since the first idea changes several things, these measurements can't tell which of them did it.
 # The next page takes the last two ideas apart, as far as their changes lie in different layers.
@@ -203,10 +203,10 @@ Table(title, ("way to train", "share"), rows)
 # large square product that set the limit. And a step does more than multiply: it fetches patches
 # and activations from memory, draws random numbers for dropout, and starts kernels.
 #
-# Two things raise them. With Winograd's algorithm, a step makes fewer multiplications than we
-# counted, so its share says how fast a direct computation would have to be to keep up. And on a
-# GPU, products and convolutions may use TF32 by default, or bfloat16 where a way is named after it,
-# which are faster than the float32 of the limit.
+# Two things raise them. Winograd's algorithm makes fewer multiplications than we counted. Its share
+# is therefore the speed that a direct convolution would need to keep up, and not that of its own
+# arithmetic. And on a GPU, products and convolutions may use TF32 by default, or bfloat16 where a
+# way is named after it, which are faster than the float32 of the limit.
 #
 # Takeaway
 # --------

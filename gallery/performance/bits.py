@@ -158,12 +158,12 @@ Table(title, ("format", *exact), rows)
 
 # %%
 # Rounded inputs do limit the accuracy. Even with a longer result, the product's error stays far
-# above that of float32, provided that this device multiplies float32 in full. But they do less harm
-# than you might fear. Of a million inputs, some are rounded up and others down, and in a sum most
-# of these errors cancel. When the result is rounded, there is a single error and nothing to cancel
-# it. So compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs
-# is the rounding of the result. (The sum in float16 is infinite, for the reason that you saw
-# above.)
+# above that of float32, provided that this device multiplies float32 in full. In the sum, rounded
+# inputs do less harm than you might fear: some of the million are rounded up and others down, and
+# most of these errors cancel. When the result is rounded, there is a single error and nothing to
+# cancel it. So compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what
+# differs is the rounding of the result. (The sum in float16 is infinite, for the reason that you
+# saw above.)
 #
 # Products in float32 have `a setting <https://docs.jax.dev/en/latest/201/precision.html>`__, too,
 # which lets a device multiply with fewer bits than you asked for. Does this device do so? If not,
@@ -271,7 +271,7 @@ figures.label_ends(axes)
 # %%
 # Where a line levels off early, the steps have become smaller than half the gap to the next number
 # of the format, and rounding undoes them. Master weights collect small steps until they show in the
-# short copy. And why may the gradient be rough, if the weights may not? Because each gradient is
+# short copy. And why can the gradient be rough, when the weights can't? Because each gradient is
 # computed afresh, from wherever the last step has led, so its errors don't pile up.
 #
 # Gradients that vanish

@@ -94,8 +94,8 @@ Table("Lines of the profile", ("line", "operations", "all events"), rows)
 # %%
 # On a CPU, each line is a thread. The line named after the program that you started belongs to
 # Python: it has our notes, calls of functions, and the waiting. Other threads run the operations of
-# compiled programs, and may share the ten steps between them. Yet others may help with a large
-# operation, but the profile doesn't say with which. (On a GPU, there are lines for the device as
+# compiled programs, and may share the ten steps between them. More threads may help with a large
+# operation, but the profile doesn't show with which. (On a GPU, there are lines for the device as
 # well, and the code below reads them. So far, we have run it on CPUs only. Operations that XLA
 # submits together, as a *command buffer*, `may be missing
 # <https://github.com/openxla/xprof/issues/3070>`__ from those.)

@@ -305,12 +305,13 @@ gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
 compared = f"{len(verdicts)}"
 
 # %%
-# Moved from autograd to ``jit``, :measured:`gained` of this page's :measured:`compared` cases (four
-# operations, each at several sizes) would take measurably less time, and :measured:`lost`
-# measurably more. But don't judge JAX by single operations if your program chains them: time the
-# longest function that you can compile as a whole, and test its gradients where your data lie. And
-# ask for the table behind a promise. The notebook gave a factor of four without one; on this page's
-# machine, ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`.
+# If the library moved from autograd to ``jit``, :measured:`gained` of this page's
+# :measured:`compared` cases (four operations, each at several sizes) would take measurably less
+# time, and :measured:`lost` would take measurably more. But don't judge JAX by single operations if
+# your program chains them: time the longest function that you can compile as a whole, and test its
+# gradients where your data lie. And ask for the table behind a promise. The notebook gave a factor
+# of four without one; on this page's machine, ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

@@ -165,11 +165,6 @@ print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
 print("and product:", remembered(with_product))
 
 # %%
-# (You may know policies such as ``dots_saveable``, which choose by operation. JAX's next
-# implementation, now behind the flag ``jax_remat3``, `chooses by name alone
-# <https://docs.jax.dev/en/latest/301/remat.html#policies-naming-what-s-saveable>`__. Names work
-# with both.)
-#
 # Here are four ways to the same gradient. The second looks like the easiest way to save memory,
 # with one checkpoint around everything:
 Source(experiments.losses)
@@ -247,9 +242,9 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# Where new pages and temporaries come to about the same size, each call gets all its temporaries
-# from the operating system and gives them back at the end. On Linux, that is what ``malloc`` does
-# with blocks above a threshold, which `adapts to a program but stays below a maximum
+# If a call's new pages add up to about its temporaries, it gets all that memory from the operating
+# system, and gives it back at the end. On Linux, that is what ``malloc`` does with blocks above a
+# threshold, which `adapts to a program but stays below a maximum
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. ``malloc`` usually keeps smaller blocks
 # for the next call. So a gradient that remembers less may save the page faults as well, and whether
 # it comes out ahead depends on the size. (:doc:`Mistake 9 of timing

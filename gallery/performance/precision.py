@@ -26,7 +26,7 @@ twice.speedups(over="A")
 # says more: the whole interval rules out a difference of more than a quarter. If the verdict is
 # *faster* or *slower*, that is a false alarm. How many are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
-alarms_here = len(verdicts) - verdicts.count("undecided")
+alarms_here = sum(verdict in ("faster", "slower") for verdict in verdicts)
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
@@ -55,8 +55,8 @@ as_fast
 # the standard deviation over several processes, and compares functions with a t-test. Because
 # pyperf starts new processes for every function, it had time for only one question in a run, and
 # for fewer processes than its default. The others answered all questions. (``timeit`` and the
-# ``Timer`` took part in every other run, so their next run came later. pyperf got either the wave
-# or one kernel.)
+# ``Timer`` took part in every second run, so they waited longer for their next one. In each run,
+# pyperf timed only one function.)
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name:
@@ -180,11 +180,10 @@ reliability.table_of_deviations(audit)
 # %%
 # However many processes a run has, it can't see how much it differs from other runs. So each
 # interval of a time on this site also allows for the amount in the column *intervals allow for*,
-# and each interval of a ratio for half as much. If the runs on your machine differ by more than
-# that, times may miss their intervals more often, unless its processes differ more as well, which
-# makes the intervals wider. Speed-ups should miss theirs less often, because what slows down one
-# side usually slows down the other. (The last column tests another promise, about a single process
-# of the next run.)
+# and each interval of a ratio for half as much. If runs on your machine differ by more than that,
+# expect more misses, unless its processes differ more as well, so that the intervals widen to
+# match. Speed-ups should miss theirs less often, because what slows down one side usually slows
+# down the other. (The last column tests another promise, about a single process of the next run.)
 #
 # Nor does an interval say anything about another machine, another version of a library, or another
 # size. That is why each page tells you what it was measured on.

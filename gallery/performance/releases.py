@@ -139,9 +139,9 @@ print(f"{alarms:,} false alarms in {len(by_chance):,} comparisons, {share}")
 # Now compare each release with the one before it, for every program. Something changed in some of
 # these pairs and nothing in others, and the p-values tell roughly how many there are of each kind.
 # Without a change, p-values are spread evenly between 0 and 1, which is another way to state the
-# promise of the test. With a change, they pile up near 0. (For the releases, we take the larger
-# p-value of two tests, as :doc:`the rules </releases/noise>` ask, so the even part of their line
-# rises a little to the right.)
+# promise of the test. With a change, they pile up near 0. (:doc:`Our rules </releases/noise>` take
+# the larger of two tests' p-values for each pair of releases. That pushes p-values up, so their
+# line rises a little to the right.)
 steps = [step for step in releases.steps if not step.series.is_exact]
 observed = [step.p for step in steps]
 p_values = np.nan_to_num(observed, nan=1.0)

@@ -51,12 +51,8 @@ used = {
     for name, (function, settings) in limits.items()
 }
 
+
 # %%
-import os
-
-from jaxcap.results.tables import Table
-
-
 def sharing(threads_at_work, cores):
     return f"{threads_at_work} on {cores:.1f} cores"
 
@@ -65,12 +61,20 @@ rows = []
 for name, found in used.items():
     columns = [sharing(*found[function]) for function in ("product", "tanh")]
     rows.append((name, f"{found['threads']}", *columns))
+
+# %%
 one_core = [
     name
     for name, found in used.items()
     if max(found["product"][1], found["tanh"][1]) < 1.2
 ]
 kept = ", ".join(one_core) or "none of them"
+
+# %%
+import os
+
+from jaxcap.results.tables import Table
+
 title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 

@@ -100,9 +100,9 @@ waves
 # from a single run, so it needn't follow from the table.)
 #
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
-# doesn't compile. JAX files each compiled program under the function it came from, whichever
-# wrapper compiled it, so to get a fresh first call, it isn't enough to wrap the function again.
-# Empty the caches with :func:`jax.clear_caches` instead.
+# doesn't compile. Wrapping the function again won't give you a fresh first call, because JAX finds
+# the compiled program by the function itself, whichever wrapper compiled it. Empty the caches with
+# :func:`jax.clear_caches` instead.
 #
 # Mistake 3: sending the data with every call
 # -------------------------------------------
@@ -126,9 +126,10 @@ sending_costs = claim(
 sending_costs
 
 # %%
-# Which of the two times is right depends on your program. If it sends its data once, call
-# :func:`jax.device_put` before the clock starts. If it has new data for each call, leave the
-# transfer in, and say so.
+# Which of the two times is right depends on your program. If it sends its data once, do that before
+# the clock starts, with ``jax.block_until_ready(jax.device_put(x))``, because
+# :func:`jax.device_put` returns early, too. If it has new data for each call, leave the transfer
+# in, and say so.
 #
 # Mistake 4: comparing different dtypes
 # -------------------------------------
@@ -303,7 +304,7 @@ by_default = ALLOCATOR.run(budget_s=0.05)
 by_default
 
 # %%
-# Each time that a call touches a page which the operating system has to hand out again, the system
+# When a call touches a page of memory that the operating system has to hand out first, the system
 # counts a *page fault*. Here are the counts, by default and with the memory kept. (Don't compare
 # the times here with those of mistake 2. The functions are the same, but not their inputs.)
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
@@ -325,11 +326,12 @@ for label, some in ("memory kept", kept), ("the default", by_default):
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
-# mistake makes the code look too fast; if to the right, too slow. The row about the weak opponent
-# and the one about 64 bits time the opponent: if that time is too long, JAX looks too good. (For
-# the sent data and the allocator, which time is wrong depends on your question. We asked how long
-# JAX's computation takes.) Two mistakes have no row: a single run (mistake 6) is wrong by a
-# different factor each time, and a false label (mistake 8) isn't a time.
+# mistake makes the code look too fast; if to the right, too slow. Two rows show the opponent's time
+# instead of JAX's, that of the weak opponent and that of 64 bits. There, a cross too far to the
+# right makes JAX look too good. (For the sent data and the allocator, which time is wrong depends
+# on your question. We asked how long JAX's computation takes.) Two mistakes have no row: a single
+# run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8) isn't a
+# time.
 compared = {
     "sending the data": (sending, mistakes.SENT, mistakes.ON_DEVICE),
     "an opponent of 64 bits": (

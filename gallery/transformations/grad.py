@@ -453,7 +453,7 @@ _ = figures.bars(
 # thousand times. PyTorch's loop against JAX's ``vmap`` would make a bold headline, and say little
 # about either library: a loop pays for each of its calls in JAX, too, as the next page shows.
 #
-# A fair comparison takes the fastest way that we measured in each library. For JAX that is ``jit``
+# A fair comparison takes the best way that we measured in each library. For JAX that is ``jit``
 # around everything, and for PyTorch the backward pass of the sum. It may not be the best that
 # PyTorch can do, because ``torch.compile``, which needs a C++ compiler on the machine, is left out
 # here. So the fair pair still sets a compiled program against an uncompiled one, and the table says

@@ -139,7 +139,7 @@ _ = figures.headline(figure, finding, "A mapped loop")
 # second set is hardly more work than the first. But a step of a hundred pendulums at once may cost
 # far less than a hundred steps of one. Which of the two will be ahead, in either set? A
 # ``batch_size`` is a compromise: it maps whole batches, and of ten batches only one has to wait for
-# the slowest pendulum:
+# the last pendulum:
 jax.lax.map(
     pendulum.steps_to_bottom, jnp.linspace(0.5, 1.5, 20), batch_size=10
 )

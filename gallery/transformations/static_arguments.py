@@ -308,7 +308,7 @@ _ = figures.scaling(
 
 # %%
 # Unrolling pays only if later calls are faster by enough to make up for the slow first one, and if
-# the number of steps rarely changes. Are they faster here, with the most steps?
+# the number of steps rarely changes. Is that so here, with the most steps?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 unrolling_pays = claim(

@@ -174,7 +174,7 @@ def test_headline_was_measured_in_fresh_processes(html: Path, name: str) -> None
 
 
 def test_reference_pages_list_tutorials_that_use_them(read: Read) -> None:
-    for page in ("timing", "experiment", "environment", "figures"):
+    for page in ("timing", "experiment", "figures"):
         assert read(f"reference/{page}").select(".sphx-glr-thumbcontainer"), page
 
 

@@ -372,7 +372,7 @@ def smoothing(answer: Any) -> str:
     means = _call(answer, jnp.asarray(numbers))
     if isinstance(means, tuple):
         raise WrongError(
-            "it returns a tuple. A scan returns the last state and an array: take that."
+            "it returns a tuple. A scan returns the last state and an array: return only the array."
         )
     if not isinstance(means, jax.Array):
         raise WrongError(f"expected a JAX array, got {_kind(means)}.")
@@ -717,7 +717,9 @@ def sent_bytes(answer: Any) -> str:
         mistakes = {
             numbers: "these are numbers. Each of them takes four bytes",
             4 * numbers * devices: "this is what all devices send together",
-            4 * numbers / devices: "each device has only a part of what is added up",
+            4
+            * numbers
+            / devices: "the shape is that of a device's part. What is added up is larger",
             4 * 48: "this is the size of the result, and not what each device sends",
             4 * numbers * devices / (devices - 1): "a device needn't send itself its own part",
         }

@@ -171,8 +171,8 @@ _GRADERS: dict[str, answers.Grader] = {
         {
             "argument 1": (True, "An integer can't change by a little."),
             "argument 2": (False, "A short float is still a float."),
-            "argument 3": (True, "The result has an axis, so it isn't a single number."),
-            "argument 4": (False, "An array without axes is a single number."),
+            "argument 3": (True, "The result has an axis, so it isn't a scalar."),
+            "argument 4": (False, "An array without axes is a scalar."),
         }
     ),
     "3.5": answers.newton,

@@ -62,8 +62,10 @@ def corrected(parameters: Vector, reading: Vector) -> Vector:
         Readings, of any shape, which the result has too.
     """
     slope, offset, *further = parameters
-    linear = (reading - offset) / slope
-    curved: Vector = linear + sum(c * linear**power for power, c in enumerate(further, start=2))
+    linear: Vector = (reading - offset) / slope
+    curved = linear
+    for power, coefficient in enumerate(further, start=2):
+        curved = curved + coefficient * linear**power
     return curved
 
 

@@ -26,7 +26,7 @@ def setup(app: Sphinx) -> None:
 def note_answer(env: BuildEnvironment, page: str, answer: str) -> None:
     """Note the first sentence of the landing page's answer to the question of a tutorial."""
     answers = _answers(env, env.docname)
-    sentence, end, _ = answer.partition(". ")
+    sentence, end, _ = answer.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}").partition(". ")
     answers[page] = f"{sentence}{end.strip()}"
     env.metadata[env.docname][_KEY] = json.dumps(answers)
 
