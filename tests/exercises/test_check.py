@@ -882,7 +882,11 @@ WRONG: list[tuple[str, Any, str]] = [
         lambda messages, n: sent(messages, n, reduces_as="all-gather"),
         "everybody needs the sum",
     ),
-    ("12.3", lambda messages, n: sent(messages, n, scatters_as="all-gather"), "that of a device.s part"),
+    (
+        "12.3",
+        lambda messages, n: sent(messages, n, scatters_as="all-gather"),
+        "that of a device.s part",
+    ),
     ("12.3", lambda messages, n: sent(messages, n) * n / (n - 1), "send itself its own part"),
     ("12.3", lambda messages, n: sent(messages[:1], n), "several don't add up"),
     ("12.3", lambda *_: 1.0, "1 bytes aren't right"),

@@ -66,6 +66,8 @@ def test_landing_page_quotes_no_weak_number(html: Path, read: Read) -> None:
     assert is_trial or len(numbers) > len(TUTORIALS) / 2
     for number in numbers:
         assert number.find_parent("ol", class_="jaxcap-path")
+        if number.get_text().startswith("somewhere from "):  # its side is sure
+            continue
         if not COUNTED.search(number["title"]):
             ((low, high, processes),) = [
                 map(float, numbers) for numbers in INTERVAL.findall(number["title"])

@@ -20,7 +20,7 @@ from jaxcap.report import figures
 from jaxcap.report.claims import claim, speedup_of
 from jaxcap.results import ResultTable
 from jaxcap.results.recordings import Recording
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import Estimate, Speedup
 
 PAGE, OTHER_PAGE, *_ = TUTORIALS
 PAIR = make_pair([1e-3] * 6, [2e-3] * 6)
@@ -81,6 +81,23 @@ def test_number_is_settled_if_several_processes_agree_on_it(
     numbers = saved({"time": time, "steps": 12}).numbers
     assert numbers["time"].is_settled == is_settled
     assert numbers["steps"].is_settled
+
+
+@pytest.mark.parametrize(
+    ("ratios", "is_settled"),
+    [
+        ((9.0, 30.0, 60.0, 12.0, 20.0, 40.0), True),
+        ((0.2, 30.0, 60.0, 0.5, 20.0, 40.0), False),
+        ((9.0,), False),
+    ],
+)
+def test_speedup_is_settled_if_its_side_is_sure(
+    ratios: tuple[float, ...], is_settled: bool
+) -> None:
+    speedup = Speedup.from_runs([[ratio] * 6 for ratio in ratios])
+    number = saved({"speedup": speedup}).numbers["speedup"]
+    assert number.is_settled == is_settled
+    assert number.text.startswith("somewhere from ") == is_settled
 
 
 def test_what_a_page_shows_is_kept_with_its_results_in_their_order() -> None:

@@ -27,7 +27,7 @@ from jaxcap.report.figures import Drawing
 from jaxcap.results import Environment, Result, ResultSet, ResultTable
 from jaxcap.results.base import FrozenModel
 from jaxcap.results.recordings import Recording, changes_since, load_all
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import Estimate, Speedup
 from jaxcap_docs.lessons import TUTORIALS
 from jaxcap_docs.sources import write_if_changed
 
@@ -66,7 +66,8 @@ class Interval(FrozenModel):
 class Number(FrozenModel):
     """A measured variable as prose quotes it, and its interval or where it comes from.
 
-    What is settled may stand in a headline, as `~jaxcap.results.statistics.Estimate.is_settled` says.
+    What is settled may stand in a headline, as `~jaxcap.results.statistics.Estimate.is_settled` says,
+    or at least has a sure side, and is quoted by its interval.
     """
 
     text: str
@@ -351,7 +352,7 @@ def _number(value: Any) -> Number | None:
             return Number(
                 text=value.words,
                 detail=str(value),
-                is_settled=value.is_settled,
+                is_settled=value.is_settled or _has_sure_side(value),
                 interval=Interval.of(value),
             )
         case bool():
@@ -363,6 +364,12 @@ def _number(value: Any) -> Number | None:
         case str():
             return Number(text=value, detail="found")
     return None
+
+
+def _has_sure_side(estimate: Estimate) -> bool:
+    """Whether processes agree on which of two is faster, if not by how much."""
+    is_decided = isinstance(estimate, Speedup) and estimate.verdict != "undecided"
+    return is_decided and estimate.kind == "prediction"
 
 
 def _results(variables: Mapping[str, Any]) -> tuple[Result, ...]:
