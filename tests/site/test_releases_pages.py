@@ -196,7 +196,7 @@ def test_map_holds_all_quantities(small_site: Path, read_small: Read) -> None:
 
 def test_claims_are_checked_under_each_release(read_small: Read) -> None:
     page = read_small("releases/claims")
-    ((claim, outcome, ratios),) = rows(page, "Claims of the tutorials by release")
+    ((claim, outcome, ratios),) = rows(page, "Claims by release")
     assert claim == "adding ten numbers takes longer in JAX than in NumPy"
     assert outcome == f"holds under all {len(NAMES)} releases"
     assert [float(ratio) for ratio in ratios.split(", ")] == pytest.approx([6, 6], rel=0.2)

@@ -24,6 +24,8 @@ from jaxcap_docs.read.releases.addresses import (
 from jaxcap_docs.read.releases.changes import value_text
 from jaxcap_docs.release_records import MAP, recorded
 
+BUSIEST = 3  # releases are named below the map
+
 
 def machine(_: SphinxDirective, releases: Releases) -> list[nodes.Node]:
     """Say where and how the releases were measured."""
@@ -65,7 +67,20 @@ def overview(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]
     content: list[nodes.Node] = [nodes.container("", button, still, classes=["jaxcap-releases"])]
     if finding := figures.then_and_now(releases):  # which would scroll with the picture on phones
         content.insert(0, nodes.paragraph("", "", nodes.strong(text=finding)))
+    if releases.changes:
+        content.append(nodes.paragraph(text=_busiest(releases)))
     return content
+
+
+def _busiest(releases: Releases) -> str:
+    """Name the releases with the most changes, and count those for the worse and for the better."""
+    worse = Counter(change.after for change in releases.changes if change.ratio > 1)
+    better = Counter(change.after for change in releases.changes if change.ratio < 1)
+    most = [
+        f"{name} ({worse[name]} for the worse, {better[name]} for the better)"
+        for name, _ in (worse + better).most_common(BUSIEST)
+    ]
+    return f"Most changes from one release to the next came with {', '.join(most)}."
 
 
 def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
@@ -84,9 +99,9 @@ def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
     text = (
         f"JAX {releases.newest} was compared with itself in {len(compared)} benchmarks. "
         f"{sum(change.is_change for change in compared)} of these comparisons would be called changes "
-        f"by the rules above. Without the correction for their number, {below} would have a p-value of "
-        f"at most {FALSE_SHARE:g}, where {FALSE_SHARE * len(compared):.1f} are "
-        f"expected by chance. Half of the ratios lie within {100 * (typical - 1):.1f}% of 1."
+        f"by the rules above. Before the correction for their number, p-values of at most "
+        f"{FALSE_SHARE:g} came up {below} times; chance alone would give about "
+        f"{FALSE_SHARE * len(compared):.1f}. Half of the ratios lie within {100 * (typical - 1):.1f}% of 1."
     )
     rows = [
         (
@@ -114,7 +129,7 @@ def checked_claims(directive: SphinxDirective, releases: Releases) -> list[nodes
         link = link_to_tutorial(claim.tutorial, claim.text, directive.env)
         rows.append((link, outcome.words, f"{ratios[0]:.2g}, {ratios[-1]:.2g}"))
     table = Table(
-        f"Claims of the tutorials by release, on {releases.device}",
+        f"Claims by release, on {releases.device}",
         ("claim", "outcome", "ratio, then and now"),
         rows,
         text_columns=[0, 1],
