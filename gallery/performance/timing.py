@@ -226,19 +226,17 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # %%
 # A process can judge itself only by how well its own rounds agree. But whatever was settled when
 # the process started, such as where in memory its code and its arrays lie, is the same in all of
-# them. So a square's interval may be narrow and still miss its neighbours. How many of the other
-# processes lie outside the first one's interval?
+# them. So a square's interval may be narrow and still miss its neighbours. Here is what single
+# rounds could have told you, and what all processes together say:
 single = np.concatenate(rounds)
-print(f"{outside} of {len(others)} {verb} outside")
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# If none of them lie outside, these processes happened to agree, and any of them would have told
-# you the same. But you know that only because there were several. The middle line is the range of
-# what a single round could have told you. The last line is what this site prints: the median of the
-# ratios within rounds, over several fresh processes, with the interval in which the number should
-# lie if as many processes measure it again.
+# If no square lies outside the first one's interval, these processes happened to agree, and any of
+# them would have told you the same. But you know that only because there were several. The last
+# line is what this site prints: the median of the ratios within rounds, over several fresh
+# processes, with the interval in which the number should lie if as many processes measure it again.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------

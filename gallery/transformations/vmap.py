@@ -360,8 +360,33 @@ mean_of = each_gradient(weights, features, labels).mean(axis=0)
 float(abs(of_mean - mean_of).max())
 
 # %%
-# To put the gradients to use, make two clouds of points, and label each point with its cloud,
-# except that some labels are wrong:
+# What do a thousand gradients cost?
+# ----------------------------------
+# For this loss, the gradient can also be derived and batched by hand:
+Source(batching.logistic_gradients)
+
+# %%
+# The experiment above measured this formula, too, beside ``vmap`` and a loop in Python:
+gradients = results.select(of=rivals.GRADIENTS)
+gradients
+
+# %%
+gradient_speedup = gradients.speedup(
+    rivals.GRADIENT_VMAP, over=rivals.GRADIENT_LOOP
+)
+gradients_by_hand = gradients.speedup(
+    rivals.GRADIENT_VMAP, over=rivals.GRADIENT_BY_HAND
+)
+
+# %%
+# Mapping a thousand gradients was :measured:`gradient_speedup than a loop in Python`, and
+# :measured:`gradients_by_hand than the formula derived by hand`. Weigh the second number against
+# the work: somebody had to derive the formula, and has to derive it again when the loss changes.
+#
+# A wrong label pulls harder
+# --------------------------
+# What are gradients of single examples good for? Make two clouds of points, and label each point
+# with its cloud, except that some labels are wrong:
 n, wrong = 200, 12
 rng = np.random.default_rng(0)
 clouds = rng.integers(2, size=n)
@@ -375,16 +400,16 @@ points = np.column_stack([points, np.ones(n)]).astype(np.float32)
 
 
 # %%
-# Fit the weights by descending along the mean gradient, and look at the length of each example's
+# Fit the weights by gradient descent on the mean loss, and look at the length of each example's
 # gradient there. Which ones do you expect to be long?
 @jax.jit
-def step(weights):
-    return weights - 0.5 * jax.grad(mean_loss)(weights, points, seen)
+def step(weights, points, labels):
+    return weights - 0.5 * jax.grad(mean_loss)(weights, points, labels)
 
 
 fitted = jnp.zeros(3)
 for _ in range(200):
-    fitted = step(fitted)
+    fitted = step(fitted, points, seen)
 pulls = each_gradient(fitted, points, seen)
 norms = np.asarray(jnp.linalg.norm(pulls, axis=1))
 
@@ -426,35 +451,13 @@ figures.headline(plt.gcf(), finding)
 share_before = float(norms[flipped].sum() / norms.sum())
 share_after = float(clipped_norms[flipped].sum() / clipped_norms.sum())
 print(f"{share_before:.2f} before, {share_after:.2f} after")
+print(f"{wrong / n:.2f} of the labels are wrong")
 
 # %%
-# If every label pulled equally hard, the share would be that of the wrong labels in the data, 0.06.
+# If every label pulled equally hard, the shares would be that of the wrong labels in the data.
 # Because clipping limits what any single example can do to the weights, it is the first half of
 # `training with differential privacy <https://arxiv.org/abs/1607.00133>`__; the other half is to
 # add noise.
-#
-# What do a thousand gradients cost?
-# ----------------------------------
-# For this loss, the gradient can also be derived and batched by hand:
-Source(batching.logistic_gradients)
-
-# %%
-# The experiment above measured this formula, too, beside ``vmap`` and a loop in Python:
-gradients = results.select(of=rivals.GRADIENTS)
-gradients
-
-# %%
-gradient_speedup = gradients.speedup(
-    rivals.GRADIENT_VMAP, over=rivals.GRADIENT_LOOP
-)
-gradients_by_hand = gradients.speedup(
-    rivals.GRADIENT_VMAP, over=rivals.GRADIENT_BY_HAND
-)
-
-# %%
-# Mapping a thousand gradients was :measured:`gradient_speedup than a loop in Python`, and
-# :measured:`gradients_by_hand than the formula derived by hand`. Weigh the second number against
-# the work: somebody had to derive the formula, and has to derive it again when the loss changes.
 #
 # Takeaway
 # --------
