@@ -15,7 +15,7 @@ STEP, SCAN, VMAP = "jit with split", "scan", "vmap"
 
 
 def prepare(loops: int) -> Variants:
-    """Prepare all variants of ``loops`` iterations; each returns all of its values."""
+    """Prepare ``loops`` evaluations of a small model, in loops of calls and in a single call."""
     key = jax.random.key(0)
     compiled = jax.jit(my_model)
     in_one_call = partial(jax.jit, static_argnames="loops")

@@ -30,7 +30,7 @@ MAX_LOOPED = 1000  # for larger batches, a call of either loop would take second
 
 
 def prepare(batch: int, of: str = LOSSES) -> Variants:
-    """Prepare the losses or the gradients of a batch of random float32 features and labels.
+    """Prepare the losses of a random float32 batch, or its gradients, by loops, by `vmap` and by hand.
 
     The Python loop gets separate examples and returns separate results, so that neither slicing nor
     stacking is counted.

@@ -41,7 +41,7 @@ def inputs(task: str, size: int) -> Any:
 
 
 def prepare(task: str, size: int) -> Variants:
-    """Prepare a task in each format, and in a mixture of two.
+    """Prepare a sum, a product or a training step in each format, and in a mixture of two.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ DIFFERENCES, GRADIENT, INSIDE = "SciPy, differences", "SciPy, JAX gradient", "JA
 
 
 def prepare(size: int) -> Variants:
-    """Prepare the error at the true parameters on ``size`` pairs of float32 readings.
+    """Prepare the error of a calibration on ``size`` pairs of float32 readings, by NumPy and by JAX.
 
     The loop is left out for more than 10,000 pairs.
     """

@@ -41,7 +41,7 @@ def uncounted(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def prepare_steps(batch: int, width: int) -> Variants:
-    """Prepare a training step of two layers, on one device and in three ways on several."""
+    """Prepare a training step of two layers on one device, and on several that share it in three ways."""
     devices = several_devices()
     alone, together = map(sharded_step.explicit_mesh, (devices[:1], devices))
     ways = (sharded_step.BATCH, sharded_step.UNITS, sharded_step.BY_HAND)

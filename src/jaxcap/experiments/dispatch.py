@@ -32,7 +32,7 @@ SIZES = (*SMALL_SIZES, 100, 1000, 10_000)
 
 
 def prepare(operation: str, arrays: str, size: int, *, dtype: str = "float32") -> Variants:
-    """Prepare an operation on NumPy's arrays, on JAX's or on its own, by each library.
+    """Prepare a small operation by each library, on NumPy's arrays, on JAX's or on its own.
 
     Autograd's variant is left out where that library is not installed.
     """

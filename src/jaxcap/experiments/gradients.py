@@ -20,7 +20,7 @@ MAX_LOOPED = 1000  # for more points, a call of the loop would take seconds
 
 
 def prepare(points: int, device: str) -> Variants:
-    """Prepare all variants on ``points`` float32 numbers from 0 to ten pi.
+    """Prepare the slopes of ``wave`` at ``points`` float32 numbers, in three ways by JAX and by PyTorch.
 
     PyTorch's are left out on a GPU that it cannot use.
     """

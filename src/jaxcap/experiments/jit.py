@@ -17,7 +17,7 @@ OP_BY_OP, COMPILED = "op by op", "jit"
 
 
 def prepare(function: str, size: int, device: str) -> Variants:
-    """Prepare both variants of ``function`` on ``size`` float32 numbers from -10 to 10."""
+    """Prepare ``function`` on ``size`` float32 numbers from -10 to 10, op by op and compiled."""
     fn, arity = elementwise.FUNCTIONS[function]
     x = jax.device_put(jnp.linspace(-10.0, 10.0, size), jax.devices(device)[0])
     inputs = (x,) * arity

@@ -55,7 +55,7 @@ def prepare(size: int, of: str = ELEMENT) -> Variants:
 
 
 def prepare_groups(groups: int, of: str = SUM) -> Variants:
-    """Prepare sums of ten thousand float32 numbers by random group, or reading such a sum for each."""
+    """Prepare sums by group of ten thousand float32 numbers, or looking up each number's group."""
     rng = np.random.default_rng(0)
     values = rng.standard_normal(VALUES, dtype=np.float32)
     places = rng.integers(groups, size=VALUES, dtype=np.int32)
