@@ -104,53 +104,12 @@ jit_pays
 # work to another thread. And look at the loop: if somebody tells you what JAX gained over a loop,
 # ask how much NumPy would have gained.
 #
-# A longer parameter vector is another program
-# --------------------------------------------
-# If your sensor isn't quite linear, give ``rmse`` more parameters. They bend the corrected readings
-# by a square, a cube and so on, and if they are zero, they change nothing. But ``jit`` compiles for
-# *shapes*, and a vector of three numbers has another shape than a vector of two. Which of these
-# calls compile? The Python code of a compiled function runs only while it is traced, so a ``print``
-# in it will tell:
-
-
-@jax.jit
-def error(parameters, reference, reading):
-    print("  traced for", parameters.shape)
-    return rmse(parameters, reference, reading)
-
-
-four = jnp.float32([*TRUE, 0, 0])
-for vector in (four[:2], four[:3], four):
-    for call in (1, 2):
-        print(f"{len(vector)} parameters, call {call}")
-        error(vector, *data_32)
-
-# %%
-# Each new length is traced and compiled once, which takes far longer than an evaluation. Because a
-# parameter of zero changes nothing, this is easy to avoid: fill every vector with zeros up to one
-# length, and a single program serves them all:
-
-
-@jax.jit
-def padded_error(parameters, reference, reading):
-    print("  traced for", parameters.shape)
-    return rmse(parameters, reference, reading)
-
-
-for length in (2, 3, 4):
-    padded = jnp.zeros(4).at[:length].set(four[:length])
-    print(f"{length} parameters: {padded_error(padded, *data_32):.6f}")
-
-# %%
-# The function was traced once, and found the same error for all three lengths. The price is that
-# each evaluation computes with four parameters, even where two would do. And in a fit, the padding
-# doesn't stay zero by itself, because the error changes with it:
-print(jax.grad(rmse)(four, *data_32).round(2))
-
-# %%
-# So set the gradient of the padding to zero, or the optimiser will move it. (:doc:`The page on
-# static arguments </tutorials/transformations/static_arguments>` measures what compiling costs, and
-# has other ways to avoid it.)
+# If your sensor isn't quite linear, you can give ``rmse`` more parameters, which bend the corrected
+# readings by a square, a cube and so on. A longer vector is another shape, so JAX compiles each
+# length once more, which :doc:`the page on static arguments
+# </tutorials/transformations/static_arguments>` measures. Could you fill short vectors with zeros
+# instead? For the error, yes. But a fit would move the zeros, because the gradient there isn't
+# zero.
 #
 # One method, three optimisers
 # ----------------------------
