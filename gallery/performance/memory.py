@@ -367,29 +367,13 @@ print("deleted:", x.is_deleted())
 #
 # For the last three, the analysis says beforehand how much you gain.
 #
-# What other releases plan
-# ------------------------
-# A plan depends on the compiler that makes it, so it may change with a release. Our
-# :doc:`recordings of JAX's releases </releases/index>` include the temporaries of a gradient
-# through an attention layer:
-from jaxcap.releases.figures import course, finding
-from jaxcap.releases.recorded import recorded
-
-releases = recorded()
-ATTENTION = "memory of a gradient of attention"
-(attention,) = [s for s in releases.of_jax() if s.benchmark == ATTENTION]
-own = [change for change in releases.changes if change.series is attention]
-_ = course(attention, own, releases.names)
-
-# %%
-# The line begins with the first release that reported temporaries on that machine. What the line
-# shows, in short: :measured:`by_releases`. If a program of yours no longer fits after an update,
-# compare the analyses of both releases: unlike times, they don't scatter, and they need no large
-# machine.
+# A plan depends on the compiler that makes it, so it may change with a release:
+# :doc:`/releases/topics/memory` shows the temporaries of a gradient under many releases. If a
+# program of yours no longer fits after an update, compare the analyses of both releases. Unlike
+# times, they don't scatter, and they need no large machine.
 #
 # Takeaway
 # --------
-by_releases = finding(attention, own)
 plain, thrifty = results.only(EVERYTHING), results.only(INPUTS)
 size_plain = in_megabytes(plain.temporary_bytes)
 size_thrifty = in_megabytes(thrifty.temporary_bytes)

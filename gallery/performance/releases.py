@@ -209,9 +209,9 @@ _ = course(restless, own, releases.names)
 # A list of the *largest* changes has a bias of its own, which statisticians call the winner's
 # curse. To get to the top, a change has to be large, and a little luck helps. The cure is to
 # measure the top of the list a second time, and to believe the second number, because nobody picked
-# a winner by it. In the table, each row is a change from one release to the next. (A change that
-# the second recording contradicts is left out.) How far do the two recordings agree on the size of
-# the others?
+# a winner by it. In the table, each row is a change from one release to the next. How far do the
+# two recordings agree on its size? (Changes that the second recording contradicts aren't in the
+# table; their number is below.)
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
@@ -219,16 +219,18 @@ for change in changes[:10]:
     words = second.words if second else "not measured again"
     rows.append((change.series.benchmark, change.after, change.words, words))
 columns = ("program", "release", "first recording", "second recording")
+left_out = len(releases.contradicted)
+contradicted = f"{left_out} change{'' if left_out == 1 else 's'}"
 Table("The largest changes from one release to the next", columns, rows)
 
 # %%
-# If one release comes up again and again, its changes may share a cause. Two such causes are known.
-# On a CPU, in 0.11.1,
-# `loops that write single elements rewrote their whole array <https://github.com/jax-ml/jax/issues/40101>`__,
-# and 0.11.2 fixed that. And according to
-# `JAX's change log <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in
-# 0.4.32. That release was withdrawn, so its changes show up in 0.4.33. Here is the program at the
-# top of the table, under all releases:
+# The second recording contradicted :measured:`contradicted`. If one release comes up again and
+# again, its changes may share a cause. Two such causes are known. On a CPU, in 0.11.1, `loops that
+# write single elements rewrote their whole array <https://github.com/jax-ml/jax/issues/40101>`__,
+# and 0.11.2 fixed that. And according to `JAX's change log
+# <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in 0.4.32. That
+# release was withdrawn, so its changes show up in 0.4.33. Here is the program at the top of the
+# table, under all releases:
 largest = changes[0].series if changes else timed[0]
 own = [change for change in changes if change.series is largest]
 _ = course(largest, own, releases.names)
