@@ -83,6 +83,20 @@ def test_code_is_folded_by_what_it_shows_or_does(
     assert all(isinstance(node.parent, nodes.section) for node in shown), "output stays visible"
 
 
+def test_cells_that_prepare_are_folded_with_the_one_that_shows_what_they_prepared() -> None:
+    codes = ["rows = [1]", "rows = rows + [2]", "Table(rows)", "second = 2"]
+    first, second, table, last = (cell(code) for code in codes)
+    prepared = first, next_part(), second, next_part()
+    page = document(*prepared, table, TABLE.deepcopy(), next_part(), last)
+    fold_cells(page, {"second"})
+    folded = list(page.findall(Folded))
+    assert [fold["summary"] for fold in folded] == ["Code of the table", "Code of the numbers"]
+    assert [[block.astext() for block in fold.children] for fold in folded] == [
+        codes[:3],
+        codes[3:],
+    ]
+
+
 def number() -> nodes.raw:
     return raw_html('<span class="jaxcap-measured">2 times faster</span>')
 

@@ -54,9 +54,20 @@ def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
         result = _result(cell, code, quoted, used_by)
         used_by[bool(result)].update(_used(code))
         if result:
-            folded = Folded(summary=f"Code of the {result}")
-            cell.replace_self(folded)
-            folded += cell
+            _fold(cell, result)
+
+
+def _fold(cell: nodes.Element, result: str) -> None:
+    """Fold a cell, together with the folded one after it if it only prepares numbers for that."""
+    following = cell.parent.children[cell.parent.index(cell) + 1 :]
+    after = next((node for node in following if not isinstance(node, nodes.comment)), None)
+    if result == "numbers" and isinstance(after, Folded):
+        cell.parent.remove(cell)
+        after.insert(0, cell)
+    else:
+        folded = Folded(summary=f"Code of the {result}")
+        cell.replace_self(folded)
+        folded += cell
 
 
 def _result(
