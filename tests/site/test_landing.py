@@ -49,7 +49,7 @@ def test_each_tutorial_answers_its_question_by_what_it_measured() -> None:
 
 def test_cards_say_in_short_what_the_landing_page_answers(read: Read) -> None:
     answers = {
-        urlsplit(row.p.a["href"]).path: " ".join(row.get_text(" ").split())
+        urlsplit(row.p.a["href"]).path: " ".join(row.get_text().split())
         for row in read("index").select(ROWS)
     }
     cards = read("tutorials/index").select(".sphx-glr-thumbcontainer")
