@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 PAGE = Path(__file__).parents[1] / "gallery" / "basics" / "random_numbers.py"
-LATER = "# A loop can make its keys from its counter\n"
+LATER = "# What do a hundred keys cost?\n"
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Variables of the page after its cells on NumPy and on JAX's two settings."""
+    """Variables of the page after all of its cells that measure nothing."""
     start, heading, _ = PAGE.read_text(encoding="utf-8").partition(LATER)
     assert heading, f"{PAGE} has no such heading any more: {LATER}"
     script = tmp_path_factory.mktemp("page") / PAGE.name
