@@ -197,8 +197,6 @@ def test_a_conclusion_follows_from_what_was_measured(
 ) -> None:
     assessment = assess(value, [recording(*results)])
     assert assessment.conclusion is conclusion, assessment.reason
-    if conclusion not in (Conclusion.NOT_COMPARABLE, Conclusion.MISTAKE):
-        assert assessment.replications[0].correct_time.short in assessment.reason
     if conclusion is Conclusion.MISTAKE:
         assert assessment.label == f"mistake: {value.mistakes[0]}"
         assert assessment.replications[0].mistaken_time.short in assessment.reason
@@ -285,7 +283,7 @@ def test_a_reference_that_we_lack_is_told_from_one_that_was_never_published() ->
     slower = result(SIMPLE, times(SIMPLE, 10))
     for value, lacks in (
         (SIMPLE, "but we have none of our own"),
-        (replaced(SIMPLE.number, reference_number=""), "no reference time from that computer"),
+        (replaced(SIMPLE.number, reference_number=""), "No reference time from that computer"),
     ):
         assert lacks in assess(value, [recording(slower)]).reason
 

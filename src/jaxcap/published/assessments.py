@@ -78,7 +78,7 @@ class Assessment:
     conclusion
         How it compares with our measurements.
     reason
-        A sentence with the measurements that the conclusion follows from.
+        What the conclusion follows from, beyond the published time and ours, in one or two sentences.
     mistake
         The mistake that explains the value, if that is the conclusion; otherwise empty.
     replications
@@ -139,8 +139,8 @@ def _refute_by_data_sheet(published: PublishedValue) -> Assessment | None:
     if FACTOR * published_s >= least_s:
         return None
     reason = (
-        f"{MISTAKES[NOT_AWAITED]}: by its data sheet the {published.device} needs at least "
-        f"{format_time(least_s)}, and {format_time(published_s)} was published."
+        f"{MISTAKES[NOT_AWAITED]}. By its data sheet, the {published.device} needs at least "
+        f"{format_time(least_s)}."
     )
     return Assessment(published, Conclusion.MISTAKE, reason, NOT_AWAITED)
 
@@ -176,41 +176,40 @@ def _assess_time(
     published: PublishedValue, published_s: float, replication: Replication
 ) -> Assessment:
     ours, mistaken = replication.correct_time, replication.mistaken_time
-    times = f"{format_time(published_s)} was published, and we measured {ours.short}"
     if _is_near(published_s / ours.value):
-        repeated = f", or {mistaken.short} with its mistakes" if published.mistakes else ""
-        return Assessment(published, Conclusion.REPRODUCED, f"{times}{repeated}.")
+        repeated = f", and with the mistakes ours is {mistaken.short}" if published.mistakes else ""
+        reason = f"The times are within a factor of {FACTOR:g}{repeated}."
+        return Assessment(published, Conclusion.REPRODUCED, reason)
     least_s = least_time_s(published)
     if least_s and published_s < FACTOR * least_s:
-        needs = f"the {published.device} needs at least {format_time(least_s)} by its data sheet"
-        return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {needs}.")
+        reason = f"By its data sheet, the {published.device} needs at least {format_time(least_s)}."
+        return Assessment(published, Conclusion.OTHER_DEVICE, reason)
     if _mistakes_explain(replication, published_s):
         too_short = published_s < ours.value and NOT_AWAITED in published.mistakes
         mistake = NOT_AWAITED if too_short else published.mistakes[0]
-        both = f"repeating this, we measured {mistaken.short}, and {ours.short} without it"
-        reason = f"{MISTAKES[mistake]}: {both}; {format_time(published_s)} was published."
+        reason = f"{MISTAKES[mistake]}. With this mistake, our time is {mistaken.short}."
         return Assessment(published, Conclusion.MISTAKE, reason, mistake)
-    return _assess_by_reference(published, published_s, replication, times)
+    return _assess_by_reference(published, published_s, replication)
 
 
 def _assess_by_reference(
-    published: PublishedValue, published_s: float, replication: Replication, times: str
+    published: PublishedValue, published_s: float, replication: Replication
 ) -> Assessment:
     """Tell a different library from a different device by what NumPy took on both computers."""
     ratio, mistaken = replication.reference_ratio, replication.mistaken_time
     if ratio is None:
-        lacks = "no reference time from that computer was published"
+        lacks = "No reference time from that computer was published."
         if published.reference_number:
-            lacks = "a time of NumPy was published for that computer, but we have none of our own"
-        return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {lacks}.")
-    reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours"
+            lacks = "A time of NumPy was published for that computer, but we have none of our own."
+        return Assessment(published, Conclusion.OTHER_DEVICE, lacks)
+    reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours."
     if not _is_near(ratio):
-        return Assessment(published, Conclusion.OTHER_DEVICE, f"{times}; {reference}.")
+        return Assessment(published, Conclusion.OTHER_DEVICE, reference)
     if published_s > replication.correct_time.value:
-        return Assessment(published, Conclusion.FASTER_LIBRARY, f"{times}, though {reference}.")
+        return Assessment(published, Conclusion.FASTER_LIBRARY, reference)
     if mistaken.value > FACTOR * published_s:
-        return Assessment(published, Conclusion.SLOWER_LIBRARY, f"{times}, though {reference}.")
-    reason = f"{times}, or {mistaken.short} with its mistakes; {reference}."
+        return Assessment(published, Conclusion.SLOWER_LIBRARY, reference)
+    reason = f"With the mistakes, our time is {mistaken.short}. {reference}"
     return Assessment(published, Conclusion.OTHER_DEVICE, reason)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -12,7 +13,7 @@ from jaxcap.results.statistics import CONFIDENCE
 from jaxcap.results.tables import Table
 from jaxcap_docs.build_entry import FILE, HistoryRow, entry_of_build
 from jaxcap_docs.read.dependencies import note_all_records
-from jaxcap_docs.read.elements import note, raw_html, table_node
+from jaxcap_docs.read.elements import note, raw_html
 
 
 class History(SphinxDirective):
@@ -28,8 +29,12 @@ class History(SphinxDirective):
         caption = f"This build, on {entry.machine}"
         rows = [_row(finding) for finding in _shown(entry.findings)]
         table = Table(caption, headers, rows, text_columns=[0, 3, 4])
+        summary = (
+            f"<summary>{len(rows)} results of this build, on {escape(entry.machine)}</summary>"
+        )
         file = f'<p>The same <a download href="../{FILE}">as a file</a>.</p>'
-        return [nodes.container("", table_node(table), classes=["jaxcap-history"]), raw_html(file)]
+        shown = f'<div class="jaxcap-history">{table._repr_html_()}</div>'
+        return [raw_html(f'<details class="jaxcap-folded">{summary}{shown}</details>{file}')]
 
 
 def _shown(findings: Sequence[HistoryRow]) -> list[HistoryRow]:
