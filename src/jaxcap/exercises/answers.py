@@ -248,14 +248,18 @@ def stopwatch(answer: Any) -> str:
     """Grade a function that times a call, with a function that records when it is called."""
     calls: list[_Timed] = []
 
+    def only_call(*_: Any) -> None:
+        raise WrongError("the function that it gets is compiled already. Only call it.")
+
     def function(x: Any) -> _Timed:
         if isinstance(x, jax.core.Tracer):
-            raise WrongError("the function that it gets is compiled already. Only call it.")
+            only_call()
         if not calls:
             time.sleep(0.02)  # as if it compiled
         calls.append(_Timed())
         return calls[-1]
 
+    vars(function)["lower"] = only_call
     began_s = time.perf_counter()
     seconds = _float(_call(answer, function, jnp.ones(())))
     ended_s = time.perf_counter()
@@ -334,7 +338,15 @@ def static_blur(answer: Any) -> str:
     x = np.array([4, 0, 8, 4, 0, 2], np.float32)
     windows = np.stack([x, np.roll(x, 1)])
     for kind, level in ("mean", windows.mean(axis=0)), ("max", windows.max(axis=0)):
-        _require_values(_call(answer, jnp.asarray(x), 2, 0.5, kind), x + 0.5 * (level - x))
+        try:
+            blurred = _call(answer, jnp.asarray(x), 2, 0.5, kind)
+        except jax.errors.TracerIntegerConversionError:
+            raise WrongError("width is traced, and range needs its value.") from None
+        except TypeError as error:
+            if "'str'" not in str(error):
+                raise
+            raise WrongError("kind is a string, and JAX can't trace strings.") from None
+        _require_values(blurred, x + 0.5 * (level - x))
     _require_traced(lambda s: answer(jnp.asarray(x), 2, s, "mean"), 0.5, "strength")
     return ""
 
@@ -350,7 +362,8 @@ def peak(answer: Any) -> str:
         if found == x.max() != right:
             raise WrongError(f"this is the largest of all, not of the first {n}.")
         if found != right:
-            raise WrongError(f"of {x.tolist()}, the largest of the first {n} is {right}.")
+            numbers = ", ".join(f"{number:g}" for number in x)
+            raise WrongError(f"of {numbers}, the largest of the first {n} is {right:g}.")
     _require_traced(lambda n: answer(small, n), 2, "n")
     return ""
 
@@ -423,10 +436,10 @@ def numbers_of_calls(
 copies = numbers_of_calls(
     (1, 1, 0, 1),
     (
-        "Without compiling, the old array must stay as it was.",
-        "The caller may still look at the argument of a compiled function.",
-        "A donated argument's memory is free for the result.",
-        "A compiled loop writes in place, once it has an array of its own.",
+        "May the array that was there before change?",
+        "Who may still look at the array that was there before?",
+        "Who may still look at the array that was there before?",
+        "Which steps of the loop write into an array that you may still look at?",
     ),
 )
 
@@ -435,9 +448,17 @@ def donating(answer: Any) -> str:
     """Grade a compiled function of an array, an index and a value, which donates the array."""
     _require_compiled(answer)
     history = jnp.zeros(4)
-    _require_values(_call(answer, history, 2, 7.0), np.array([0, 0, 7, 0]))
+    _require_traced(lambda step: answer(history, step, 7.0), 2, "step")
+    with catch_warnings(action="ignore"):  # of a donation that isn't used
+        given = _call(answer.lower, history, 2, 7.0).args_info
+        _require_values(_call(answer, history, 2, 7.0), np.array([0, 0, 7, 0]))
     if not history.is_deleted():
         raise WrongError("it works, but history is still there afterwards. Donate it.")
+    if sum(argument.donated for argument in jax.tree.leaves(given)) > 1:
+        raise WrongError(
+            "it works, but you give up more than the history. The step and the value are too small for "
+            "the result, so JAX can't use their memory, and warns you."
+        )
     return ""
 
 
@@ -448,7 +469,10 @@ def bubbles(answer: Any) -> str:
     expected = x.copy()
     for i in range(len(x) - 1):
         expected[i : i + 2] = sorted(expected[i : i + 2])
-    _require_values(_call(answer, x), expected)
+    found = _call(answer, x)
+    if _same(found, np.sort(x)):
+        raise WrongError("this sorts the whole array. Make a single pass.")
+    _require_values(found, expected)
     # All that is compiled, up to the main part, is inside of the loop.
     inside, _, _ = (answer.lower(x).compile().as_text() or "").partition("ENTRY")
     if re.search(r"f32\[1000\]\S* copy\(", inside):
@@ -622,6 +646,8 @@ def sphere(answer: Any) -> str:
     if not isinstance(answer, type):
         raise WrongError(f"expected a class, got {_kind(answer)}.")
     metres, kilometres = answer(1.0, "m"), answer(1.0, "km")
+    if getattr(metres, "radius", None) != 1:
+        raise WrongError("its first field isn't the radius. Keep the names and the order.")
     leaves = jax.tree.leaves(metres)
     if leaves == [metres]:
         raise WrongError("JAX doesn't know the class, so an object of it is a leaf. Register it.")
@@ -650,6 +676,8 @@ def momentum(answer: Any) -> str:
     climbed = {k: params[k] + 0.1 * faster[k] for k in params}
     result = _call(answer, params, velocity, slopes)
     if not isinstance(result, tuple) or len(result) != 2:
+        if isinstance(result, dict) and all(isinstance(leaf, tuple) for leaf in result.values()):
+            raise WrongError("it is a tree of pairs. Map twice, to get two trees.")
         raise WrongError("expected two trees, the parameters and the velocities.")
     if _agree(result, (faster, moved)):
         raise WrongError("both trees are right, but the parameters come first.")
@@ -694,11 +722,12 @@ def product_by_rows(answer: Any) -> str:
             "each device has its rows, but first you collect what they are made of. Let jax.numpy.matmul "
             "add up the parts."
         )
-    if "= reshard" in program:
-        raise WrongError(
-            "each device has its rows, but first you make all of them for everybody. Let "
-            "jax.numpy.matmul split its result."
-        )
+    for whole in re.findall(r"= reshard (\w+)", program):
+        if f" {whole}:f32[512,64]{{U:devices}} =" not in program:  # not parts, still to be added up
+            raise WrongError(
+                "each device has its rows, but first you make all of them for everybody. Let "
+                "jax.numpy.matmul split its result."
+            )
     return ""
 
 
@@ -758,15 +787,17 @@ def centring(answer: Any) -> str:
         ("there is a mean for each position. Take one of all numbers", numbers.mean(axis=0)),
         ("the means of all devices are added up", 3 * numbers.mean()),
     ):
-        if isinstance(centred, jax.Array) and np.allclose(centred, numbers - mean):
+        if _same(centred, numbers - mean):
             raise WrongError(f"{mistake}.")
+    if _same(centred, np.full(3, numbers.mean())):
+        raise WrongError("this is the mean. Subtract it from a device's numbers.")
     _require_values(centred, numbers - numbers.mean())
     return ""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Grades a prediction of what is true of several things, with a reason for each."""
+    """Grades a prediction of what is true of several things, and asks about the first wrong one."""
 
     expected: Mapping[str, tuple[bool, str]]
 
@@ -818,6 +849,9 @@ def ahead_of_time(answer: Any) -> str:
             raise WrongError(problem)
     if not isinstance(answer, Compiled):
         raise WrongError(f"expected what compile() returns, got {_kind(answer)}.")
+    shapes = [f"{aval.dtype}{list(aval.shape)}" for aval in jax.tree.leaves(answer.in_avals)]
+    if shapes != ["float32[10]"]:
+        raise WrongError(f"it is compiled for {', '.join(shapes)} instead of float32[10].")
     x = np.arange(10, dtype=np.float32)
     _require_values(_call(answer, x), (x - 4.5) / 8.25**0.5)
     return ""
@@ -961,6 +995,7 @@ def pulls(answer: Any) -> str:
     for mistake, wrong in (
         ("these are the gradients. Return the length of each", slopes),
         ("these are gradients of the mean. Map a gradient of one loss", expected / 6),
+        ("these are the squares of the lengths. Take the root", expected**2),
         ("this is the length of the mean gradient", np.linalg.norm(slopes.mean(axis=0))),
         (
             "the gradients were added up before their length was taken",

@@ -71,6 +71,8 @@ def check(part: str, answer: Any) -> Grade:
         return Grade(False, f"Not yet: {wrong}")
     except Exception as error:  # noqa: BLE001 (a reader's function may raise anything)
         first_line = str(error).partition("\n")[0]
+        if first_line.startswith("Non-hashable static"):
+            return Grade(False, "Not yet: an array is static, and JAX can't look an array up.")
         return Grade(False, f"Not yet: it raised {type(error).__name__}: {first_line}")
     return Grade(True, f"Correct. {remark}".rstrip())
 
@@ -126,21 +128,18 @@ _GRADERS: dict[str, answers.Grader] = {
     ),
     "1.10": answers.Explained(
         {
-            "line 1": (True, "It assigns to an element."),
-            "line 2": (False, "It makes a new array, and gives the old name to it."),
-            "line 3": (True, "A row of the transposed array can't be written to either."),
+            "line 1": (True, "Does it change the array, or make a new one?"),
+            "line 2": (False, "Does it change the array, or give its name to another?"),
+            "line 3": (True, "The transposed array is a JAX array, too."),
             "line 4": (False, "What does JAX do with an update out of bounds?"),
         }
     ),
     "2.1": answers.Explained(
         {
-            "generator": (True, "Each draw takes the next number of a sequence."),
-            "chain": (True, "Each key is made from the one before it."),
-            "folded": (
-                False,
-                "The second number's key is made from the first key and the number 1.",
-            ),
-            "batch": (False, "Since JAX 0.5, a key of a batch depends only on its position."),
+            "generator": (True, "What does a draw leave behind for the next?"),
+            "chain": (True, "What is the last key made from?"),
+            "folded": (False, "What is the key of its last number made from?"),
+            "batch": (False, "Compare split(key, 2)[1] with split(key, 3)[1]."),
         }
     ),
     "2.2": answers.augmentation,
@@ -148,10 +147,10 @@ _GRADERS: dict[str, answers.Grader] = {
     "2.4": answers.numbers_of_calls(
         (1, 4, 1, 4),
         (
-            "The same key gives the same number.",
-            "One key can fill an array with different numbers.",
-            "NumPy draws when JAX traces the function, and at no other time.",
-            "split(key, 4)[1] is the same key as fold_in(key, 1).",
+            "Does the key change between the draws?",
+            "Does one key fill an array with one number?",
+            "How often does Python get to the line that calls NumPy?",
+            "Compare split(key, 4)[1] with fold_in(key, 1).",
         ),
         of="list",
     ),
@@ -169,20 +168,20 @@ _GRADERS: dict[str, answers.Grader] = {
     "3.3": answers.derivative,
     "3.4": answers.Explained(
         {
-            "argument 1": (True, "An integer can't change by a little."),
-            "argument 2": (False, "A short float is still a float."),
-            "argument 3": (True, "The result has an axis, so it isn't a scalar."),
-            "argument 4": (False, "An array without axes is a scalar."),
+            "argument 1": (True, "Can it change by a little?"),
+            "argument 2": (False, "Can it change by a little?"),
+            "argument 3": (True, "What shape has the result of my_function?"),
+            "argument 4": (False, "What shape has the result of my_function?"),
         }
     ),
     "3.5": answers.newton,
     "4.1": answers.numbers_of_calls(
         (4, 4, 12, 4),
         (
-            "The scale is 2, and the sum of the array is 2 as well.",
-            "The program of call 1 has its scale built in.",
-            "Another shape has to be traced, and what is the scale then?",
-            "The program of call 1 is still there, for arrays of this shape.",
+            "What is the scale, and what is the sum of the array?",
+            "Does this call trace the function again?",
+            "Does this call trace the function? And what is the scale then?",
+            "Which of the two programs runs, and when was it made?",
         ),
     ),
     "4.2": answers.running_mean,
@@ -191,35 +190,32 @@ _GRADERS: dict[str, answers.Grader] = {
     "4.5": answers.comparison,
     "5.1": answers.Explained(
         {
-            "function 1": (True, "range needs the value of n."),
-            "function 2": (False, "How many rows there are is part of the shape of x."),
-            "function 3": (True, "if needs the value of n."),
-            "function 4": (False, "The length of x is part of its shape."),
-            "function 5": (False, "n is a number to compute with."),
+            "function 1": (True, "What does range have to know of n?"),
+            "function 2": (False, "What does the loop have to know of x?"),
+            "function 3": (True, "What does this if have to know of n?"),
+            "function 4": (False, "What does len have to know of x?"),
+            "function 5": (False, "What does the product have to know of n?"),
         }
     ),
     "5.2": answers.static_blur,
     "5.3": answers.Explained(
         {
-            "call 1": (True, "Nothing has been compiled before."),
-            "call 2": (
-                False,
-                "x and strength are traced, so other values are no reason to compile.",
-            ),
-            "call 3": (True, "kind is static, so each value has a program of its own."),
-            "call 4": (True, "strength has a different type than before."),
+            "call 1": (True, "Is there a program yet?"),
+            "call 2": (False, "What is different from call 1, and is it static?"),
+            "call 3": (True, "What is different from call 2, and is it static?"),
+            "call 4": (True, "What is different from call 3: a value, or more than that?"),
             "call 5": (False, "Which earlier call had arguments of the same types, and this kind?"),
         }
     ),
     "5.4": answers.peak,
     "5.5": answers.Explained(
         {
-            "call 1": (True, "Nothing has been compiled before."),
-            "call 2": (False, "x is traced, and the function is as it was."),
-            "call 3": (True, "Nobody has passed this function before."),
-            "call 4": (True, "This is a new function, whose code happens to be the same."),
-            "call 5": (True, "Nobody has passed an object like this before."),
-            "call 6": (False, "A frozen dataclass is equal to another with the same values."),
+            "call 1": (True, "Is there a program yet?"),
+            "call 2": (False, "What is different from call 1, and is it static?"),
+            "call 3": (True, "Has an equal function been passed before?"),
+            "call 4": (True, "Does this lambda equal that of call 3?"),
+            "call 5": (True, "Has an equal object been passed before?"),
+            "call 6": (False, "Does this object equal that of call 5?"),
         }
     ),
     "6.1": answers.Number(
@@ -253,10 +249,10 @@ _GRADERS: dict[str, answers.Grader] = {
     "8.1": answers.temporaries,
     "8.2": answers.Explained(
         {
-            "2 * x": (True, "The result has the shape and the type of the argument."),
-            "x.sum()": (False, "A single number doesn't fill the place of a thousand."),
-            "x[::-1]": (True, "The result has the shape and the type of the argument."),
-            "x[:500]": (False, "Half of the numbers don't fill the place of all."),
+            "2 * x": (True, "Could its result be written in the place of the argument?"),
+            "x.sum()": (False, "Could its result be written in the place of the argument?"),
+            "x[::-1]": (True, "Could its result be written in the place of the argument?"),
+            "x[:500]": (False, "Could its result be written in the place of the argument?"),
         }
     ),
     "8.3": answers.move,
@@ -277,49 +273,49 @@ _GRADERS: dict[str, answers.Grader] = {
     "9.3": answers.numbers_of_calls(
         (0, 1, 1, 0),
         (
-            "JAX sorts the keys, and the numbers don't matter.",
-            "A list isn't a dict, although it has the same leaves.",
-            "None has no leaves, but it is part of the structure, and so is its key.",
-            "Has it seen a list of two arrays before?",
+            "In which order does JAX go through a dict?",
+            "Its leaves are those of the first dict. Is its structure?",
+            "None has no leaves. Is it in the structure all the same?",
+            "Has JAX seen a list of two arrays before?",
         ),
     ),
     "9.4": answers.sphere,
     "9.5": answers.momentum,
     "10.1": answers.Explained(
         {
-            "import": (True, "No process computes with JAX before it has imported JAX."),
-            "trace": (True, "JAX looks a program up by its text, which tracing begins."),
-            "lower": (True, "JAX looks a program up by its text, which lowering completes."),
-            "compile": (False, "This is what the cache saves."),
+            "import": (True, "Who reads the cache?"),
+            "trace": (True, "What does JAX look a program up by, and where does it come from?"),
+            "lower": (True, "What does JAX look a program up by, and where does it come from?"),
+            "compile": (False, "What is it that the cache saves?"),
         }
     ),
     "10.2": answers.Explained(
         {
-            "a comment": (True, "The program that XLA compiles has no comments."),
-            "a new value": (True, "Values of arguments aren't in the program."),
-            "a new length": (False, "The program has the shapes of its arguments."),
-            "a new constant": (False, "A number that Python reads becomes part of the program."),
-            "other options": (False, "They change what XLA makes of the same program."),
+            "a comment": (True, "Is it in the program that JAX gives to XLA?"),
+            "a new value": (True, "Is the array in the program, or passed to it?"),
+            "a new length": (False, "What does the program say of its argument?"),
+            "a new constant": (False, "When does Python read this number?"),
+            "other options": (False, "Would XLA make the same of this program?"),
         }
     ),
     "10.3": answers.ahead_of_time,
     "10.4": answers.exported,
     "10.5": answers.Explained(
         {
-            "XLA_FLAGS": (False, "XLA ends the process, and Python has no say."),
-            "compiler_options": (True, "XLA returns an error, and JAX raises it."),
-            "config.update": (True, "Python knows the names of JAX's own settings."),
+            "XLA_FLAGS": (False, "Who finds the mistake, and what can it do about it?"),
+            "compiler_options": (True, "Who finds the mistake, and whom can it tell?"),
+            "config.update": (True, "Who knows the names of JAX's own settings?"),
         }
     ),
     "11.1": answers.prints,
     "11.2": answers.Explained(
         {
-            "call 1": (True, "Nothing has been compiled before."),
-            "call 2": (False, "The program takes any number of this type."),
-            "call 3": (True, "An integer's type differs from a float's."),
-            "call 4": (True, "NumPy's number has a fixed type, and Python's a weak one."),
-            "call 5": (True, "An array with more axes has a different shape."),
-            "call 6": (False, "The shape and both types have come before."),
+            "call 1": (True, "Is there a program yet?"),
+            "call 2": (False, "What is different from call 1: a value, or more than that?"),
+            "call 3": (True, "What is different from call 2: a value, or more than that?"),
+            "call 4": (True, "Python's numbers have weak types. Has NumPy's?"),
+            "call 5": (True, "What shape has x here?"),
+            "call 6": (False, "Which call before had this shape and these types?"),
         }
     ),
     "11.3": answers.Number(
@@ -337,27 +333,18 @@ _GRADERS: dict[str, answers.Grader] = {
     "11.4": answers.entropy,
     "11.5": answers.Explained(
         {
-            "call 1": (True, "The logarithm of a negative number is NaN, and it is returned."),
-            "call 2": (False, "An infinity isn't NaN."),
-            "call 3": (
-                False,
-                "The NaN is there, but where selects the other side, and that is returned.",
-            ),
-            "call 4": (
-                True,
-                "The gradient divides zero by zero, although where selects the other side.",
-            ),
+            "call 1": (True, "What is the logarithm of -1?"),
+            "call 2": (False, "What is the logarithm of 0?"),
+            "call 3": (False, "There is a NaN inside. Is there one in the result?"),
+            "call 4": (True, "Going backwards, what does the logarithm divide by?"),
         }
     ),
     "12.1": answers.Explained(
         {
-            "x.T": (True, "Each device still has the examples that it had."),
-            "x.sum(axis=1)": (True, "Each device can add up its own examples' numbers."),
-            "x.sum(axis=0)": (
-                False,
-                "It adds up numbers of all devices. By JAX's rule, each gets it.",
-            ),
-            "x.T @ x": (True, "It sums over the split axis, and JAX asks how to split the result."),
+            "x.T": (True, "Where are an example's numbers now?"),
+            "x.sum(axis=1)": (True, "Which devices have the numbers of one sum?"),
+            "x.sum(axis=0)": (False, "Which devices have the numbers of one sum?"),
+            "x - x.mean(axis=0)": (True, "What does a device subtract the means from?"),
         }
     ),
     "12.2": answers.product_by_rows,
@@ -387,10 +374,10 @@ _GRADERS: dict[str, answers.Grader] = {
     ),
     "13.2": answers.Explained(
         {
-            "x.sum()": (False, "The sum is 100,000, which is too large to be stored."),
-            "x.mean()": (True, "It is added up and divided in float32, and the mean itself fits."),
-            "x @ x": (False, "The product is ten million, which is too large to be stored."),
-            "(x / 100) @ (x / 100)": (True, "A thousand products of 1 make 1,000, which fits."),
+            "x.sum()": (False, "How large is it?"),
+            "x.mean()": (True, "Which number becomes a float16: the sum, or the mean?"),
+            "x @ x": (False, "How large is it?"),
+            "(x / 100) @ (x / 100)": (True, "How large is it?"),
         }
     ),
     "13.3": answers.length,
@@ -398,11 +385,11 @@ _GRADERS: dict[str, answers.Grader] = {
     "13.5": answers.long_product,
     "14.1": answers.Explained(
         {
-            "call 1": (True, "Four rows of three numbers meet four others."),
-            "call 2": (False, "Axis 0 of x has four entries, and axis 0 of y has three."),
-            "call 3": (True, "Each row of x meets a column of y, and both have three numbers."),
-            "call 4": (True, "Each row of x meets all of y, as a vector times a matrix."),
-            "call 5": (False, "All of x meets a row of y, and has one number too few for it."),
+            "call 1": (True, "Can dot multiply a row of x by another one?"),
+            "call 2": (False, "How long is axis 0 of x, and how long that of y?"),
+            "call 3": (True, "What is left of y when axis 1 is removed?"),
+            "call 4": (True, "Can dot multiply a row of x by all of y?"),
+            "call 5": (False, "Can dot multiply all of x by a row of y?"),
         }
     ),
     "14.2": answers.mapped_predictions,
