@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from bs4 import BeautifulSoup
 from jaxcap_docs import page_records, release_records
-from jaxcap_docs.read.releases import topics
+from jaxcap_docs.read.releases import parts, replays, topics
 from jaxcap_docs.read.releases.changes import explanations, second_words, then_and_now
 from playwright.sync_api import Browser, expect
 from releases_made_up import CONTROL_MOVES, NAMES, REGRESSES, UNCHANGED, record
@@ -19,6 +19,7 @@ from sites import Read
 
 from jaxcap.releases.benchmarks import BENCHMARKS
 from jaxcap.releases.changes.comparison import OTHER
+from jaxcap.releases.changes.replays import REPLAYS, ReplayStanding
 from jaxcap.releases.recorded import TOPICS, load
 from jaxcap.results import ResultSet
 from jaxcap.results.files import slug
@@ -114,9 +115,41 @@ def test_plot_that_is_too_wide_for_a_phone_can_be_scrolled_where_its_letters_wou
     assert not read_small(LOOPS).select(".jaxcap-wide")
 
 
+def test_a_topic_says_what_changed_most(read_small: Read) -> None:
+    text = " ".join(read_small(LOOPS).get_text().split())
+    changed = f"Between JAX {NAMES[0]} and {NAMES[-1]}, 1 of 1 benchmark changed for the worse."
+    largest = f"The largest clear difference is that of {REGRESSES}, now 3.0 times slower."
+    step = "The only change from one release to the next came with 0.4.33"
+    assert f"{changed} {largest} {step}: {REGRESSES}, 3.0 times slower." in text
+
+
+def test_a_topic_whose_benchmarks_did_not_change_says_so(read_small: Read) -> None:
+    text = read_small("releases/topics/reductions").get_text()
+    assert f"Between JAX {NAMES[0]} and {NAMES[-1]}, the benchmark didn't change clearly." in text
+    assert "From one release to the next, no change is certain." in text
+
+
+def test_a_topic_says_if_the_next_change_undid_the_largest(tmp_path: Path) -> None:
+    releases = load(record(tmp_path / "releases"))
+    assert releases
+    (slower,) = releases.changes
+    faster = replace(slower, before="0.6.0", after="0.7.0", ratio=0.5)
+    text = topics._largest_step([slower, faster])
+    assert text.startswith(
+        "Of 2 changes from one release to the next, the largest came with 0.4.33"
+    )
+    assert text.endswith("</a>, 3.0 times slower, and then 2.0 times faster in 0.7.0.")
+    again = replace(faster, ratio=2)
+    assert topics._largest_step([slower, again]).endswith("</a>, 3.0 times slower.")
+
+
 def test_numbers_can_be_downloaded(small_site: Path, read_small: Read) -> None:
-    page = small_site / f"{LOOPS}.html"
-    links = read_small(LOOPS).select("a[download][href$='.json']")
+    (address,) = (link["href"] for link in read_small(LOOPS).select("a[href$='#files']"))
+    files = "releases/noise"
+    page = small_site / f"{files}.html"
+    assert (small_site / LOOPS).parent.joinpath(address.partition("#")[0]).resolve() == page
+    assert read_small(files).select("section#files")
+    links = read_small(files).select("a[download][href$='.json']")
     assert [link.get_text() for link in links] == [*NAMES, f"{NAMES[-1]} twin"]
     for link in links:
         ResultSet.load(page.parent / link["href"])
@@ -124,7 +157,10 @@ def test_numbers_can_be_downloaded(small_site: Path, read_small: Read) -> None:
 
 def test_newest_release_is_compared_with_itself(read_small: Read) -> None:
     text = read_small("releases/noise").get_text()
-    assert f"JAX {NAMES[-1]} was compared with itself in 4 benchmarks. 0 of these" in text
+    assert (
+        f"JAX {NAMES[-1]} was compared with itself in 4 benchmarks. The rules above call none of"
+        in text
+    )
 
 
 def test_benchmarks_that_only_recordings_still_have_get_a_page(tmp_path: Path) -> None:
@@ -202,6 +238,39 @@ def test_claims_are_checked_under_each_release(read_small: Read) -> None:
     assert [float(ratio) for ratio in ratios.split(", ")] == pytest.approx([6, 6], rel=0.2)
     lesson = page.select_one(".jaxcap-table a")["href"]
     assert lesson == "../tutorials/performance/dispatch_overhead.html"
+
+
+def test_claims_are_counted_by_their_outcomes() -> None:
+    def claim(*outcomes: str) -> Any:
+        return SimpleNamespace(outcomes=dict(enumerate(outcomes)))
+
+    holds, fails = claim("holds", "holds"), claim("holds", "fails", "undecided")
+    undecided = claim("holds", "undecided")
+    assert parts.counted([holds, fails, fails, undecided]) == (
+        "Of 4 claims, 1 holds under every release, 2 fail under at least one and 1 never fails but "
+        "can't always be decided."
+    )
+    assert parts.counted([holds]) == "Of 1 claim, 1 holds under every release."
+
+
+def test_issues_are_counted_and_grouped_by_what_became_of_them(read_small: Read) -> None:
+    page = read_small("releases/issues")
+    threads = len({replay.thread for replay in REPLAYS})
+    text = " ".join(page.get_text().split())
+    assert f"We replayed {len(REPLAYS)} slowdowns from {threads} threads on " in text
+    (section,) = page.select("section:has(> .jaxcap-replay)")  # the made-up recording has none
+    assert section["id"] == "not-measured"
+    assert page.select("strong a[href='#not-measured']")
+    assert len(section.select(".jaxcap-replay")) == len(REPLAYS)
+
+
+def test_issues_that_were_counted_are_named_in_a_sentence() -> None:
+    releases: Any = SimpleNamespace(device="a CPU", newest="0.8.0")
+    counts: dict[ReplayStanding, int] = {"still there": 1, "fixed": 2, "not seen": 3}
+    text = BeautifulSoup(replays.counted(counts, releases), "html.parser").get_text()
+    assert text.startswith("We replayed 6 slowdowns from ")
+    assert text.endswith("Under JAX 0.8.0, 1 is still there, 2 fixed and 3 not seen.")
+    assert set(replays.GROUPS) == set(get_args(ReplayStanding))
 
 
 def test_part_of_jax_in_old_times_is_measured(read_small: Read) -> None:

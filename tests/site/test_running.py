@@ -42,9 +42,9 @@ def copy(page: Page, file: Path, beginning: str) -> str:
 
 def test_commands_are_copied_without_prompts_and_in_all_their_lines(html: Path, page: Page) -> None:
     text = (ROOT / "docs" / "rebuilding.md").read_text("utf-8")
-    beginning = "$ python -m pip wheel --no-deps"
+    beginning = "$ python -m venv .venv"
     block = beginning + text.partition(beginning)[2].partition("\n```")[0]
-    assert [line[:2] for line in block.splitlines()] == ["$ ", "$ ", "  ", "  "]
+    assert [line[:2] for line in block.splitlines()] == ["$ ", "$ ", "$ ", "  "]
     typed = block.replace("\n$ ", "\n").removeprefix("$ ")
     assert copy(page, html / "rebuilding.html", beginning) == typed
 

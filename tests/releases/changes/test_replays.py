@@ -18,8 +18,10 @@ from jaxcap.releases.changes.replays import (
     REPLAYS,
     Replay,
     ReplayOutcome,
+    ReplayStanding,
     ReplayVerdict,
     judge,
+    standing,
     summary,
 )
 from jaxcap.releases.quantities import JAX, NUMPY
@@ -252,3 +254,25 @@ R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
 def test_a_summary_names_the_releases(sequence: Sequence[ReplayVerdict], expected: str) -> None:
     verdicts = {f"0.{number}": each for number, each in enumerate(sequence, start=1)}
     assert summary(verdicts) == expected
+
+
+@pytest.mark.parametrize(
+    ("sequence", "expected"),
+    [
+        ([N, R, S], "still there"),
+        ([R, N, R], "still there"),
+        ([R, N], "fixed"),
+        ([S, U, N], "fixed"),
+        ([R, N, U], "undecided"),
+        ([R, U], "undecided"),
+        ([U, U], "undecided"),
+        ([N, U], "not seen"),
+        ([U, N], "not seen"),
+        ([], "not measured"),
+    ],
+)
+def test_what_became_of_a_report_is_told_by_the_newest_release(
+    sequence: Sequence[ReplayVerdict], expected: ReplayStanding
+) -> None:
+    verdicts = {f"0.{number}": each for number, each in enumerate(sequence, start=1)}
+    assert standing(verdicts) == expected

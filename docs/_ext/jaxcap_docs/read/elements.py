@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from inspect import getfile
 from pathlib import Path
@@ -148,6 +148,12 @@ def reference(
 def joined(parts: Iterable[nodes.Node], separator: str) -> list[nodes.Node]:
     """Return nodes with a text between them."""
     return [node for part in parts for node in (nodes.Text(separator), part)][1:]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return texts as a list within a sentence, such as ``"one, two and three"``."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def link_to(page: str, env: BuildEnvironment, *classes: str) -> nodes.paragraph:

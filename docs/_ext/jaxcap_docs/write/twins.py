@@ -30,7 +30,7 @@ CODE = (
 
 # Signs to click on, data for scripts, plots that are there again for light pages, and the empty lines
 # that sphinx-gallery puts between cells.
-LEFT_OUT = "a.headerlink, br, button, img.only-dark, script, style"
+LEFT_OUT = "a.headerlink, br, button, img.only-dark, script, style, .jaxcap-verdicts"
 HEADINGS = "caption, p.admonition-title, p.rubric, summary"  # of what is no section
 LANGUAGE = "highlight-"  # how the class of a block of code begins
 # In a text, what would be markup or HTML. An underscore inside of a word is neither.

@@ -26,6 +26,8 @@ from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Speedup
 _TEXTS = ("thread", "report", "benchmark", "good", "alternative", "until")
 
 ReplayOutcome = Literal["reproduced", "smaller", "not seen", "undecided"]
+#: What became of a report until the newest release that it was compared with.
+ReplayStanding = Literal["still there", "fixed", "undecided", "not seen", "not measured"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +233,25 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
         return ", ".join(phrases) or "not seen here"
     others = "other" if len(decided) == len(releases) - 1 else "others"
     return f"not seen in {len(decided)} of {len(releases)} releases, undecided in the {others}"
+
+
+def standing(verdicts: Mapping[str, ReplayVerdict]) -> ReplayStanding:
+    """Tell whether the newest release shows what was reported, and if not, whether any other does.
+
+    Parameters
+    ----------
+    verdicts
+        By release, oldest first.
+    """
+    outcomes = [verdict.outcome for verdict in verdicts.values()]
+    if not outcomes:
+        return "not measured"
+    newest = outcomes[-1]
+    if newest in {"reproduced", "smaller"}:
+        return "still there"
+    if {"reproduced", "smaller"} & set(outcomes):
+        return "fixed" if newest == "not seen" else "undecided"
+    return "not seen" if "not seen" in outcomes else "undecided"
 
 
 def _in_or_by(before: str, verdicts: Mapping[str, ReplayVerdict]) -> str:

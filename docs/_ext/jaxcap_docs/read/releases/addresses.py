@@ -38,6 +38,14 @@ def link_to_tutorial(tutorial: str, text: str, env: BuildEnvironment) -> Link:
     return Link(text, f"{root(env)}{TUTORIALS_FOLDER}{tutorial}.html")
 
 
+def link_to_files(env: BuildEnvironment) -> nodes.raw:
+    """Link to where all files of the releases are listed."""
+    address = f"{root(env)}{SECTION}/noise.html#files"
+    return raw_html(
+        f'<p>All numbers come from <a href="{address}">a file for each release</a>.</p>'
+    )
+
+
 def links_to_files(releases: Releases, env: BuildEnvironment) -> nodes.raw:
     """Link to the files that numbers of a machine come from."""
     folder = f"{root(env)}results/{served_folder(releases.files)}"

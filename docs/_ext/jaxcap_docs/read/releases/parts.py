@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from statistics import median
 
 from docutils import nodes
@@ -14,7 +15,7 @@ from jaxcap.releases.changes import claims
 from jaxcap.releases.changes.comparison import Releases
 from jaxcap.releases.changes.series import FALSE_SHARE, FEW_PROCESSES
 from jaxcap.results.tables import Table
-from jaxcap_docs.read.elements import note, plot, raw_html, stamp, table_node
+from jaxcap_docs.read.elements import listed, note, plot, raw_html, stamp, table_node
 from jaxcap_docs.read.releases.addresses import (
     link_to_series,
     link_to_tutorial,
@@ -96,11 +97,11 @@ def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
     by_factor = sorted(compared, key=lambda change: change.factor, reverse=True)
     typical = median(change.factor for change in compared)
     below = sum(change.p <= FALSE_SHARE for change in compared)
+    false_alarms = sum(change.is_change for change in compared)
     text = (
-        f"JAX {releases.newest} was compared with itself in {len(compared)} benchmarks. "
-        f"{sum(change.is_change for change in compared)} of these comparisons would be called changes "
-        f"by the rules above. Before the correction for their number, p-values of at most "
-        f"{FALSE_SHARE:g} came up {below} times; chance alone would give about "
+        f"JAX {releases.newest} was compared with itself in {len(compared)} benchmarks. The rules above "
+        f"call {false_alarms or 'none'} of these comparisons a change. Before the correction for their "
+        f"number, {below} had a p-value of at most {FALSE_SHARE:g}, where chance alone would give about "
         f"{FALSE_SHARE * len(compared):.1f}. Half of the ratios lie within {100 * (typical - 1):.1f}% of 1."
     )
     rows = [
@@ -135,7 +136,23 @@ def checked_claims(directive: SphinxDirective, releases: Releases) -> list[nodes
         text_columns=[0, 1],
     )
     figure = figures.claims(checked, releases.names)
-    return [*plot(directive, "releases-claims", figure), table_node(table)]
+    found = nodes.paragraph("", "", nodes.strong(text=counted(checked)))
+    return [found, *plot(directive, "releases-claims", figure), table_node(table)]
+
+
+def counted(checked: Sequence[claims.ClaimByRelease]) -> str:
+    """Say how many claims hold under every release, how many fail under some, and the rest."""
+    outcomes = [set(outcome.outcomes.values()) for outcome in checked]
+    always = sum(each == {"holds"} for each in outcomes)
+    fail = sum("fails" in each for each in outcomes)
+    rest = len(outcomes) - always - fail
+    counts = {
+        f"hold{'s' * (always == 1)} under every release": always,
+        f"fail{'s' * (fail == 1)} under at least one": fail,
+        f"never fail{'s' * (rest == 1)} but can't always be decided": rest,
+    }
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    return f"Of {len(outcomes)} claim{'s' * (len(outcomes) > 1)}, {listed(parts)}."
 
 
 def published(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:

@@ -13,34 +13,78 @@ from jaxcap.releases.changes.replays import (
     REPLAYS,
     Replay,
     ReplayOutcome,
+    ReplayStanding,
     ReplayVerdict,
     judge,
+    standing,
     summary,
 )
 from jaxcap.releases.recorded import TOPICS
 from jaxcap.releases.recording.files import TWIN
 from jaxcap.results.files import slug
-from jaxcap_docs.read.elements import raw_html
+from jaxcap_docs.read.elements import listed, raw_html
 from jaxcap_docs.read.releases.addresses import link_to_benchmark
 from jaxcap_docs.read.releases.directives import ReleasesDirective
 
 # The style sheet gives each a shape, which says what its colour says too.
 MARKS: tuple[ReplayOutcome, ...] = ("reproduced", "smaller", "not seen", "undecided")
 
+# What is said at the top of each group of issues, in the order of the groups.
+GROUPS: Mapping[ReplayStanding, str] = {
+    "still there": "The newest release shows these slowdowns, some of them smaller than reported.",
+    "fixed": "An earlier release showed these slowdowns, and the newest doesn't.",
+    "undecided": "Our measurements scatter too much to tell whether the newest release shows these.",
+    "not seen": "No release clearly showed these slowdowns on this machine.",
+    "not measured": "No recorded release lets us tell.",
+}
+
 
 class Replays(ReleasesDirective):
-    """List all replayed issues, with a mark for each release."""
+    """Count all replayed issues by what became of them, and list them with a mark for each release."""
 
     required_arguments = 0
 
     def show(self, releases: Releases) -> list[nodes.Node]:
-        """Return the issues in a list, below the meaning of the marks."""
+        """Return the counts, the meaning of the marks, and a section for each group of issues."""
         recorded = {name: part for name, part in releases.sets.items() if not name.endswith(TWIN)}
+        groups: dict[ReplayStanding, list[str]] = {group: [] for group in GROUPS}
+        for replay in REPLAYS:
+            verdicts = judge(replay, recorded)
+            item = _item(self.env, replay, verdicts, releases.names)
+            groups[standing(verdicts)].append(item)
+        counts = {group: len(items) for group, items in groups.items() if items}
         key = ", ".join(f"{_mark(outcome)} {outcome}" for outcome in MARKS)
-        items = [
-            _item(self.env, replay, judge(replay, recorded), releases.names) for replay in REPLAYS
+        return [
+            raw_html(f"<p><strong>{counted(counts, releases)}</strong></p>"),
+            raw_html(f"<p>Each row of marks has one for each release, oldest first: {key}.</p>"),
+            *(_section(group, groups[group]) for group in counts),
         ]
-        return [raw_html(f"<p>{key}</p>{''.join(items)}")]
+
+
+def counted(counts: Mapping[ReplayStanding, int], releases: Releases) -> str:
+    """Say in HTML how many replayed slowdowns there are, and what became of how many.
+
+    Parameters
+    ----------
+    counts
+        How many there are of each kind, of which there is at least one.
+    releases
+        What was recorded.
+    """
+    threads = len({replay.thread for replay in REPLAYS})
+    parts = [f'{count} <a href="#{slug(group)}">{group}</a>' for group, count in counts.items()]
+    is_one = next(iter(counts.values())) == 1
+    parts[0] = parts[0].replace(" ", " is " if is_one else " are ", 1)
+    return (
+        f"We replayed {sum(counts.values())} slowdowns from {threads} threads on "
+        f"{escape(releases.device)}. Under JAX {releases.newest}, {listed(parts)}."
+    )
+
+
+def _section(group: ReplayStanding, items: Sequence[str]) -> nodes.section:
+    title = nodes.title(text=group.capitalize())
+    content = raw_html(f"<p>{GROUPS[group]}</p>{''.join(items)}")
+    return nodes.section("", title, content, ids=[slug(group)], names=[group])
 
 
 def _item(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from html import escape
 from pathlib import Path
 
 from docutils import nodes
@@ -18,19 +19,19 @@ from jaxcap.releases.recording.files import EXPERIMENT
 from jaxcap.results.files import slug
 from jaxcap.results.tables import Table
 from jaxcap_docs import page_records, release_records
-from jaxcap_docs.read.elements import note, plot, raw_html, table_node
-from jaxcap_docs.read.releases.addresses import SECTION, links_to_files
+from jaxcap_docs.read.elements import listed, note, plot, raw_html, table_node
+from jaxcap_docs.read.releases.addresses import SECTION, link_to_files
 from jaxcap_docs.read.releases.changes import explanations, value_text
 from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
 #: What the programs of each topic stress, in Markdown.
 STRESSES = {
-    "calls": "What does a call cost before it computes anything? These do little arithmetic, so most "
-    "of the time goes into JAX's own work, such as reading and converting arguments.",
+    "calls": "What does a call cost before it computes anything? These programs do little arithmetic, "
+    "so most of the time goes into JAX's own work, such as reading and converting arguments.",
     "compilation": "The first call of a function traces it and compiles what was traced. These "
     "programs are large, or hold a large constant.",
-    "elementwise": "Operations on each element by itself. Compiled together, XLA can fuse them, and "
-    "otherwise each of them reads and writes the whole array.",
+    "elementwise": "Operations on each element by itself. If they are compiled together, XLA can fuse "
+    "them. Otherwise, each of them reads and writes the whole array.",
     "gradients": "Programs that JAX derives from others: gradients, a Hessian, and a training step.",
     "indexing": "Reads and writes at many places of an array, which jump about in memory.",
     "issues": "Programs from issues in which somebody reported that something was slow, or slower than "
@@ -42,8 +43,7 @@ STRESSES = {
     "of them counts as well.",
     "memory": "How many bytes does a compiled program set aside for intermediate results? XLA counts "
     "them itself, and releases for which it counts none are left out.",
-    "random numbers": "New keys from a key, and numbers from a key, which take much arithmetic for "
-    "each.",
+    "random numbers": "New keys from a key, and random numbers, each of which takes much arithmetic.",
     "reductions": "Sums and the like read much and write little, so they depend on memory, and on "
     "how many threads share the reading.",
     "sorting": "Sorts of random numbers, and a search for the largest, which needs no full sort.",
@@ -77,7 +77,7 @@ def pages(machines: Iterable[Releases]) -> dict[str, str]:
 
 
 def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nodes.Node]:
-    """Show a plot of each benchmark of a topic, and a table of all."""
+    """Say what was found of a topic, and show a plot of each benchmark, and a table of all."""
     all_series = releases.by_topic().get(topic, [])
     if not all_series:
         return [note("No benchmark of this topic was recorded.")]
@@ -92,11 +92,12 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
         ("benchmark", "oldest", "best", "newest", "newest over best"),
         [_row(series) for series in all_series],
     )
-    numbers = table_node(table), links_to_files(releases, directive.env)
+    numbers = table_node(table), link_to_files(directive.env)
     return [
+        raw_html(f"<p>{finding(releases, topic)}</p>"),
         raw_html(
-            "<p>Each dot is what one process measured, and the line joins their medians. The "
-            "dashed line is the newest release; a dotted one marks a change.</p>"
+            "<p>In the plots, each dot is what one process measured, and the line joins the medians "
+            "of the releases. The dashed line is the newest release; a dotted one marks a change.</p>"
         ),
         *explanations(of_topic),
         *(
@@ -111,6 +112,64 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
         ),
         nodes.section("", nodes.title(text="All numbers"), *numbers, ids=["all-numbers"]),
     ]
+
+
+def finding(releases: Releases, topic: str) -> str:
+    """Say in HTML how many benchmarks of a topic changed, which of them most, and in which release."""
+    compared = [change for change in releases.then_and_now if change.series.topic == topic]
+    own = list(filter(releases.is_own_change, compared))
+    since = f"Between JAX {releases.names[0]} and {releases.newest}"
+    sentences = []
+    if not own and compared:
+        benchmarks = (
+            "the benchmark" if len(compared) == 1 else f"none of {len(compared)} benchmarks"
+        )
+        changed = "didn't change clearly" if len(compared) == 1 else "changed clearly"
+        sentences.append(f"<strong>{since}, {benchmarks} {changed}.</strong>")
+    elif own:
+        better = sum(change.ratio < 1 for change in own)
+        counts = {
+            "for the better": better,
+            "for the worse": len(own) - better,
+            "not clearly": len(compared) - len(own),
+        }
+        parts = [f"{count} {how}" for how, count in counts.items() if count]
+        benchmarks = f"of {len(compared)} benchmark{'s' * (len(compared) > 1)} changed"
+        parts[0] = parts[0].replace(" ", f" {benchmarks} ", 1)
+        largest = max(own, key=lambda change: change.factor)
+        sentences += [
+            f"<strong>{since}, {listed(parts)}.</strong>",
+            f"The largest clear difference is that of {_link(largest)}, now {largest.words}.",
+        ]
+    steps = [change for change in releases.changes if change.series.topic == topic]
+    return " ".join([*sentences, _largest_step(steps)])
+
+
+def _largest_step(steps: Sequence[ReleaseChange]) -> str:
+    """Name the largest change from one release to the next, and whether a later release undid it."""
+    if not steps:
+        return "From one release to the next, no change is certain."
+    largest = max(steps, key=lambda change: change.factor)
+    which = (
+        "The only change from one release to the next"
+        if len(steps) == 1
+        else f"Of {len(steps)} changes from one release to the next, the largest"
+    )
+    place = largest.series.releases.index
+    later = [
+        change
+        for change in steps
+        if change.series is largest.series and place(change.after) > place(largest.after)
+    ]
+    then = min(later, key=lambda change: place(change.after), default=largest)
+    is_undone = (then.ratio > 1) != (largest.ratio > 1)
+    back = f", and then {then.words} in {then.after}" if is_undone else ""
+    return f"{which} came with {largest.after}: {_link(largest)}, {largest.words}{back}."
+
+
+def _link(change: ReleaseChange) -> str:
+    name = change.series.benchmark
+    return f'<a href="#{slug(name)}">{escape(name)}</a>'
 
 
 def _section(
