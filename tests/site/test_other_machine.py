@@ -215,10 +215,11 @@ def test_sentences_that_take_a_side_are_recognised(sentence: str, expected: bool
 def claims_of(html: Path) -> dict[str, str]:
     """Return the outcome of each claim on the machine of a site."""
     page = BeautifulSoup((html / "results" / "claims.html").read_text("utf-8"), "html.parser")
-    _, claims = page.select("table.jaxcap-claims")
+    _, *tables = page.select("table.jaxcap-claims")
     return {
         row.select("p")[0].get_text(): " ".join(row.select(".jaxcap-outcome")[0]["class"])
-        for row in claims.select("tbody tr")
+        for table in tables
+        for row in table.select("tbody tr")
         if row.select(".jaxcap-outcome")
     }
 

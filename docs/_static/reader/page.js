@@ -102,10 +102,12 @@ const readerPage = (() => {
     return box;
   }
 
-  // A machine's column in the table of all claims.
-  function addColumn(rows, name) {
-    const head = rows[0][0].closest("table").tHead.rows[0];
-    head.insertBefore(element("th", `${name}, yours`, { scope: "col" }), head.cells[1]);
+  // A machine's column in each table of claims.
+  function addColumns(rows, name) {
+    const heads = new Set(rows.map(([row]) => row.closest("table").tHead.rows[0]));
+    for (const head of heads) {
+      head.insertBefore(element("th", `${name}, yours`, { scope: "col" }), head.cells[1]);
+    }
     for (const [row, claim] of rows) {
       const cell = element("td", claim ? "" : "not measured");
       if (claim) {
@@ -123,7 +125,7 @@ const readerPage = (() => {
     const all = judged(machine);
     const here = all.map((one) => ({ ...one, at: place(one.statement.id) })).filter(({ at }) => at);
     const rows = here.filter(({ at }) => at.matches("tr")).map(({ at, claim }) => [at, claim]);
-    if (rows.length) addColumn(rows, machine.name);
+    addColumns(rows, machine.name);
     for (const { at, claim } of here) {
       if (at.matches("tr") || !claim) continue;
       const box = callout(claim, machine, isOnlyMachine);

@@ -148,11 +148,11 @@ class Statement(FrozenModel):
 
     @property
     def claimed(self) -> str:
-        """What is claimed, with the bounds of its ratio, unless it only says that something is faster."""
+        """The text, with the bounds of its ratio, unless it only says that something is faster."""
         bounds = [f"above {self.above:.3g}"] if self.above is not None else []
         bounds += [f"below {self.below:.3g}"] if self.below is not None else []
         ratio = "" if self.needs == "faster" else f" (a ratio {' and '.join(bounds)})"
-        return f"that {self.text}{ratio}"
+        return f"{self.text}{ratio}"
 
     def check(self, results: ResultSet) -> Claim:
         """Check it on the results of a machine.

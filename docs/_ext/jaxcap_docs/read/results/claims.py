@@ -12,7 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.report.claims import SIGNS, WORDS, Claim, Statement
 from jaxcap.results import Environment, ResultsError
 from jaxcap_docs import page_records
-from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER
+from jaxcap_docs.lessons import SECTIONS, TUTORIALS, TUTORIALS_FOLDER
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_all_results
 from jaxcap_docs.read.elements import link_list
@@ -31,10 +31,10 @@ class ClaimEverywhere(NamedTuple):
 
 
 class Claims(SphinxDirective):
-    """Tabulate the claims of all pages that ran in this build, and name those that didn't."""
+    """Tabulate the claims of all tutorials that ran in this build, and name those that didn't."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a table of counts, one of claims, and a list of pages."""
+        """Return a table of counts, one of claims for each section of tutorials, and a list of pages."""
         note_all_results(self.env)
         claims = claims_everywhere()
         not_run = [f"{TUTORIALS_FOLDER}{page}" for page in TUTORIALS if not page_records.load(page)]
@@ -43,14 +43,18 @@ class Claims(SphinxDirective):
             # The machine of this build is the first that any claim names.
             machines = list(dict.fromkeys(name for claim in claims for name in claim.checked))
             content.append(_table_of_counts(claims, machines))
-            content.append(self._table_of_claims(claims, machines))
+            content += [
+                self._table_of_claims(section.capitalize(), part, machines)
+                for section in SECTIONS
+                if (part := [claim for claim in claims if claim.page.startswith(f"{section}/")])
+            ]
         if not_run:
             text = "Not run in this build, and so without claims:"
             content += [nodes.paragraph(text=text), link_list(not_run, self.env)]
         return content
 
     def _table_of_claims(
-        self, claims: Sequence[ClaimEverywhere], machines: Sequence[str]
+        self, caption: str, claims: Sequence[ClaimEverywhere], machines: Sequence[str]
     ) -> nodes.table:
         rows: list[list[Cell]] = []
         for page, statement, checked in claims:
@@ -62,7 +66,7 @@ class Claims(SphinxDirective):
             ]
             outcomes = [_outcome(checked.get(machine)) for machine in machines]
             rows.append([[text, *(_small(link) for link in references if link)], *outcomes])
-        return _table("All claims", ("It is claimed", *machines), rows)
+        return _table(caption, ("It is claimed that", *machines), rows)
 
 
 def claims_everywhere() -> list[ClaimEverywhere]:

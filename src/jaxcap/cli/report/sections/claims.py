@@ -79,13 +79,13 @@ def claims(checked: Sequence[ClaimHere], measured: Measured) -> Section:
     ]
     table = Table(
         "Claims that were checked",
-        ("It is claimed", "here", "measured", "tutorial"),
+        ("It is claimed that", "here", "measured", "tutorial"),
         judged,
         text_columns=(1, 2, 3),
     )
     missing = Table(
         "Claims that were not measured",
-        ("It is claimed", "why not", "tutorial"),
+        ("It is claimed that", "why not", "tutorial"),
         others,
         text_columns=(1, 2),
     )

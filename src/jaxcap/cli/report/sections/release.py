@@ -42,13 +42,15 @@ def release(facts: Facts) -> Section:
             tables.append(_table_of_changes(changes, what))
         elif outlook.release != outlook.newest or what == came:
             sentences.append(f"{what}: no change that was measured.")
-    claimed = [(f"that {text}", WORDS[outcome]) for text, outcome in outlook.claims.items()]
+    claimed = [(text, WORDS[outcome]) for text, outcome in outlook.claims.items()]
     return Section(
         name="release",
         heading=heading,
         sentences=sentences,
         tables=tables,
-        details=[Table(f"Claims under {outlook.release}", ("It is claimed", "outcome"), claimed)],
+        details=[
+            Table(f"Claims under {outlook.release}", ("It is claimed that", "outcome"), claimed)
+        ],
         data={
             "installed": facts.jax,
             "recorded": outlook.release,
