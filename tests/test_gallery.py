@@ -40,20 +40,20 @@ MOST_LINES = 12
 # Cells that draw, and are longer: by script, the largest number of lines that one of them has.
 LONGER = {
     "asynchronous_dispatch": 17,
-    "calibration": 15,
     "convergence": 13,
-    "faults": 17,
     "grad": 16,
     "memory": 14,
+    "messages": 14,
     "mnist": 15,
     "precision": 16,
+    "profiling": 17,
     "releases": 18,
     "scaling_out": 21,
     "second_process": 20,
     "sharding": 14,
     "static_arguments": 14,
     "timing": 17,
-    "vmap": 16,
+    "vmap": 15,
 }
 # A role that Sphinx would read as other text, because a line ends within it.
 BROKEN_ROLE = re.compile(r":measured:`[^`\n]*\n|\{(?:measured|settled)\}`[^`\n]*\n")

@@ -32,7 +32,24 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
 
 # %%
 # The truth has the larger error, as it must, because nothing has a smaller error than the optimum.
-# So neither a better optimiser nor a longer search would have found the truth.
+# So neither a better optimiser nor a longer search would have found the truth. To see how the two
+# differ, subtract the true law from the readings, and from the fit:
+line = np.array([calibration.LOWEST, calibration.HIGHEST])
+above_law = reading - TRUE[0] * reference - TRUE[1]
+fitted = (exact[0] - TRUE[0]) * line + exact[1] - TRUE[1]
+tilt = f"The fitted slope is off by {exact[0] / TRUE[0] - 1:+.1%}"
+
+# %%
+plt.plot(reference[::5], above_law[::5], ".", ms=2, label="readings")
+plt.plot(line, fitted, label="fit")
+plt.xlabel("reference")
+plt.ylabel("reading minus the true law")
+figures.headline(plt.gcf(), tilt, "The fit beside the true law")
+_ = plt.legend(markerscale=5)
+
+# %%
+# A fit to the true law would lie along zero, and this one is tilted. (The readings scatter more
+# where the quantity is large, because there the noise of the slope is multiplied by more.)
 #
 # Noise makes the fit too steep
 # -----------------------------
@@ -96,6 +113,8 @@ plt.xlabel("slope")
 plt.ylabel("offset")
 figures.headline(plt.gcf(), finding, "A hundred sensors of the same law")
 _ = plt.legend()
+
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more

@@ -5,8 +5,8 @@ How fast can a convolution be?
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
 network for others with the same result, and timed whole training steps. Here we look inside a step.
 Where does its time go? How can a convolution become a product of matrices, and how can it do with
-half as many multiplications? We check how exact each way is and what it gained, list what else we
-tried, and ask what sets the limit.
+half as many multiplications? We check how exact each way is and what it gained, and ask what sets
+the limit. At the end is a list of what else we tried.
 """
 
 # %%
@@ -142,43 +142,6 @@ by_convolutions = change("conv1", "conv2")
 # patches, the time of the two convolutions changed by :measured:`by_convolutions`, and that of the
 # pool with dropout by :measured:`by_pool`.
 #
-# There is another reason to know about patches. These functions take the gradient of the second
-# convolution with respect to its kernel: for all images at once, and for one part of them after
-# another, in a compiled loop.
-Source(convolution.kernel_gradient, convolution.kernel_gradients)
-
-# %%
-import time
-from functools import partial
-
-import jax
-import jax.numpy as jnp
-
-
-def milliseconds(function, *args):
-    """Time one call, after one that compiles."""
-    function(*args).block_until_ready()
-    start = time.perf_counter()
-    function(*args).block_until_ready()
-    return 1000 * (time.perf_counter() - start)
-
-
-# %%
-images = jnp.ones((8, 26, 26, 32))
-halves = images.reshape(2, 4, 26, 26, 32)
-kernel = jnp.ones((3, 3, 32, 64))
-for convolve in (convolution.by_xla, convolution.by_patches):
-    gradient = jax.jit(partial(convolution.kernel_gradient, convolve))
-    looped = jax.jit(partial(convolution.kernel_gradients, convolve))
-    print(convolve.__name__)
-    print(f"  at once   {milliseconds(gradient, images, kernel):4.0f} ms")
-    print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
-
-# %%
-# These are single runs, so look at orders of magnitude only. Each convolution does the same work at
-# once and in the loop. If its loop takes far longer, XLA compiled the gradient badly there, so keep
-# it out of a scan.
-#
 # Half the multiplications
 # ------------------------
 # Does a convolution need all its multiplications? By its definition, four neighbouring outputs of a
@@ -204,6 +167,7 @@ print(
 # are transformed once for all features, and weights once for all images. (In the sums below, ``n``
 # is an image, ``t`` a tile, ``i`` a row in it, ``x`` a column, ``p`` a product, ``c`` a channel,
 # ``f`` a feature, and ``j`` a column of the kernel.)
+import jax.numpy as jnp
 
 
 def by_tiles(images, kernel):
@@ -272,6 +236,78 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
+# What sets the limit?
+# --------------------
+# With fewer multiplications, are the products as fast? In the second convolution, Winograd's
+# products are thin. For eight images in the forward pass, there are six of 1,152 rows, each sum has
+# 96 terms, and there is a column for each of the 64 features. In patches, there is one product of
+# 4,608 rows with sums of 288 terms. How fast are such products, beside the limit of this device?
+import time
+
+import jax
+
+
+def milliseconds(function, *args):
+    """Time one call, after one that compiles."""
+    function(*args).block_until_ready()
+    start = time.perf_counter()
+    function(*args).block_until_ready()
+    return 1000 * (time.perf_counter() - start)
+
+
+# %%
+products = {"Winograd": (6, 1152, 96), "patches": (1, 4608, 288)}
+speeds, multiply = {}, jax.jit(jnp.matmul)
+for name, (number, rows, terms) in products.items():
+    left, right = (
+        jnp.ones((number, rows, terms)),
+        jnp.ones((number, terms, 64)),
+    )
+    times_ms = [milliseconds(multiply, left, right) for _ in range(100)]
+    speeds[name] = 2e-6 * number * rows * terms * 64 / min(times_ms)
+
+# %%
+from jaxcap.experiments.ceilings import CEILINGS
+from jaxcap.results.ceilings import Ceilings
+
+limits = CEILINGS.run(budget_s=0.05)
+ceilings = Ceilings.from_results(limits, layer_times[0].device)
+speeds["the limit"] = ceilings.flops_per_s["float32"] / 1e9
+for name, speed in speeds.items():
+    print(f"{name:9} {speed:4.0f} GFLOP/s")
+
+# %%
+# The first two are the best of a hundred single calls. Winograd's algorithm halves the
+# multiplications. But where its products run at less than half of the limit, a direct convolution
+# at the limit would take no longer. A library can come close to it if it `makes code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
+# PyTorch calls for its convolutions on many CPUs.
+#
+# Is the gradient as fast in a loop?
+# ----------------------------------
+# On a CPU, there is another reason to know about patches. These functions take the gradient of the
+# second convolution with respect to its kernel: for all images at once, and for one part of them
+# after another, in a compiled loop.
+Source(convolution.kernel_gradient, convolution.kernel_gradients)
+
+# %%
+from functools import partial
+
+images = jnp.ones((8, 26, 26, 32))
+halves = images.reshape(2, 4, 26, 26, 32)
+kernel = jnp.ones((3, 3, 32, 64))
+for convolve in (convolution.by_xla, convolution.by_patches):
+    gradient = jax.jit(partial(convolution.kernel_gradient, convolve))
+    looped = jax.jit(partial(convolution.kernel_gradients, convolve))
+    print(convolve.__name__)
+    print(f"  at once   {milliseconds(gradient, images, kernel):4.0f} ms")
+    print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
+
+# %%
+# These are single runs, so look at orders of magnitude only. Each convolution does the same work at
+# once and in the loop. If its loop takes far longer, XLA compiled the gradient badly there, so keep
+# it out of a scan.
+#
 # What else did we try?
 # ---------------------
 # Most ideas that should save time don't, and most write-ups leave out the ideas that failed. Here
@@ -300,39 +336,6 @@ Table(title, headers, rows)
 # the products get small, and with more, the arrays leave the cache. Recomputing what the gradient
 # needs saves memory, but costs time. (XNNPACK is a library of kernels that XLA may use, and
 # *channels first* is the order in which a patch's numbers lie.)
-#
-# What sets the limit?
-# --------------------
-# Most of these changes leave the products as they are. In the second convolution, Winograd's
-# products are thin. For eight images in the forward pass, there are six of 1,152 rows, each sum has
-# 96 terms, and there is a column for each of the 64 features. In patches, there is one product of
-# 4,608 rows with sums of 288 terms. How fast are such products, beside the limit of this device?
-products = {"Winograd": (6, 1152, 96), "patches": (1, 4608, 288)}
-speeds, multiply = {}, jax.jit(jnp.matmul)
-for name, (number, rows, terms) in products.items():
-    left, right = (
-        jnp.ones((number, rows, terms)),
-        jnp.ones((number, terms, 64)),
-    )
-    times_ms = [milliseconds(multiply, left, right) for _ in range(100)]
-    speeds[name] = 2e-6 * number * rows * terms * 64 / min(times_ms)
-
-# %%
-from jaxcap.experiments.ceilings import CEILINGS
-from jaxcap.results.ceilings import Ceilings
-
-limits = CEILINGS.run(budget_s=0.05)
-ceilings = Ceilings.from_results(limits, layer_times[0].device)
-speeds["the limit"] = ceilings.flops_per_s["float32"] / 1e9
-for name, speed in speeds.items():
-    print(f"{name:9} {speed:4.0f} GFLOP/s")
-
-# %%
-# The first two are the best of a hundred single calls. Winograd's algorithm halves the
-# multiplications. But where its products run at less than half of the limit, a direct convolution
-# at the limit would take no longer. A library can come close to it if it `makes code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
-# PyTorch calls for its convolutions on many CPUs.
 #
 # Takeaway
 # --------

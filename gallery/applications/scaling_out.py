@@ -270,5 +270,4 @@ at_most = scaling.speedup(several, over="1 device")
 # :measured:`at_most than one`. Parts of one CPU say nothing about the speed of eight real devices.
 # So before you pay for those, time a step on one and on two.
 #
-# What else can be split, and what does it cost in messages? Next: :doc:`how much devices have to
-# send </tutorials/applications/sharding>`.
+# Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`, if XLA doesn't.

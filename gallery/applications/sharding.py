@@ -1,139 +1,20 @@
 """
-How much do devices have to send?
-=================================
+Who decides how an array is split?
+==================================
 
-Here are two ways for devices to share a training step: each takes a part of the batch, or each
-takes a part of the hidden units. Either way, they have to send each other numbers, and wait for
-them. Which way sends more? Make a guess. We work out the answer on paper, and then read it off the
-compiled program. After that, JAX's types keep track of what is split, and we split the weights
-themselves. At the end, we time the messages.
+You have told JAX how the arguments of a function are split among devices. Who decides how its
+result is split? :doc:`On the page before </tutorials/applications/scaling_out>`, it was XLA, out of
+sight. JAX has two other modes. In one, JAX decides, writes the answer into types, and asks you
+where it has none. In the other, you decide. You don't need any devices to follow, because types
+don't need them either.
 """
 
 # %%
-# One step, split in two ways
-# ---------------------------
-# Our network has two layers. It has as many outputs as inputs, which is its width, and four times
-# as many hidden units. Only one expression in it knows of devices: ``out_sharding`` asks for
-# predictions that are split as their targets are. (Why it has to ask, you will see below.)
-from jaxcap.kernels import sharded_step
-from jaxcap.report.source import Source
-
-Source(sharded_step.loss, sharded_step.step)
-
-# %%
-# The first way to split this is by the batch, which is known as *data parallelism*. The second is
-# by the hidden units, or *tensor parallelism*: each device has some of the units, with their
-# columns of the first matrix and their rows of the second. The table has a third way, which comes
-# later:
-from jaxcap.results.tables import Table
-
-words = {
-    sharded_step.COPIES: "copies",
-    sharded_step.ROWS: "rows",
-    sharded_step.COLUMNS: "columns",
-}
-ways = (sharded_step.BATCH, sharded_step.UNITS, sharded_step.WEIGHTS)
-rows = [(way, *(words[s] for s in sharded_step.SPLITS[way])) for way in ways]
-columns = ("way", "first matrix", "second matrix", "batch, targets")
-Table(
-    "What a device has of each array", columns, rows, text_columns=(1, 2, 3)
-)
-
-# %%
-# What has to be sent? If the batch is split, each device computes the gradient for its own
-# examples. These gradients, which have as many numbers as the two matrices, have to be added up. If
-# the units are split, each device computes what its units contribute to every prediction. These
-# contributions, which have as many numbers as the targets, have to be added up. After that, each
-# device can compute the gradient of its own weights without the others.
-#
-# Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
-# and share the work equally, each of them
-# `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ the size of
-# the array at least ``2 (n - 1) / n`` times. (It is less where the network itself adds, which the
-# same page calls *in-network reduction*.) Now we can predict which way sends more. Did your guess
-# depend on the size of the batch?
-WIDTH, DEVICES, FLOAT = 64, 8, 4
-batches = (128, 512, 2048)
-
-
-def sent_to_add(numbers):
-    return 2 * (DEVICES - 1) / DEVICES * FLOAT * numbers
-
-
-predicted = {
-    sharded_step.BATCH: [sent_to_add(8 * WIDTH**2) for _ in batches],
-    sharded_step.UNITS: [sent_to_add(size * WIDTH) for size in batches],
-}
-
-# %%
-# The program says what it will send
-# ----------------------------------
-# A compiled program contains its messages, with the shapes of what they carry. To read them, split
-# the arrays over a mesh, compile the step for the mesh, and look for messages in the text of the
-# program. While we are there, we note the size of the arguments that a device holds, and how far
-# the new weights are from those that one device computes:
-from jaxcap.report import figures, messages
-
-Source(sharded_step.step_on_mesh, messages.steps_here)
-
-# %%
-# We call the last function for each size of the batch, in a process in which one CPU acts as eight
-# devices. Here are the messages for the smallest batch. Each begins with the type of its result.
-# Are these the arrays that we expected?
-steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
-largest_error = max(step.off for step in steps)
-print(f"largest difference from one device: {largest_error:.0e}")
-
-
-def print_messages(batch, ways):
-    for step in steps:
-        if step.batch == batch and step.way in ways:
-            print(f"{step.way}:")
-            for message in step.messages:
-                print("   ", message.code)
-
-
-print_messages(batches[0], list(predicted))
-
-# %%
-# A split batch adds up two arrays in the shapes of the weights, and split units one in the shape of
-# the targets. (The braces only say `in which order <https://openxla.org/xla/shapes>`__ an array
-# lies in memory.) In the figure, the lines are our prediction, and the marks are what the programs
-# send by these shapes:
-import matplotlib.pyplot as plt
-
-figure, axes = plt.subplots()
-for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
-    read = [step.sent_bytes / 1e3 for step in steps if step.way == way]
-    (line,) = axes.loglog(batches, [size / 1e3 for size in sizes], label=way)
-    axes.plot(batches, read, marker, color=line.get_color(), markersize=9)
-axes.set_xlabel("examples in the batch")
-axes.set_ylabel("kB that each device sends\n(lower is better)")
-axes.set_xticks(batches, map(str, batches))
-axes.set_yticks((100, 300, 1000), ("100", "300", "1000"))
-axes.minorticks_off()
-finding = f"Below {8 * WIDTH} examples, split units send less"
-figures.headline(figure, finding, f"A step of a network {WIDTH} wide")
-figures.label_ends(axes)
-
-# sphinx_gallery_thumbnail_number = 1
-
-# %%
-# The gradients of the weights have the same size for any batch, and the predictions grow with the
-# batch. The two matrices together have ``8 * width**2`` numbers, and the predictions ``batch *
-# width``, so the lines meet where the batch is eight times the width. The number of devices doesn't
-# matter, because both amounts have the same factor.
-#
-# A deeper network repeats this for each pair of layers. If its units are split, it then has
-# something more to send in the backward pass, because the gradient with respect to a pair's inputs
-# `has to be added up as well <https://arxiv.org/abs/1909.08053>`__.
-#
 # A type can say where an array is split
 # --------------------------------------
-# On :doc:`the page before </tutorials/applications/scaling_out>`, XLA decided how results were
-# split. If an axis of the mesh is ``Explicit``, JAX decides that itself while it traces, and
-# `writes it into the type <https://docs.jax.dev/en/latest/201/sharding.html>`__ of each array. To
-# look at types, you don't need any devices, because an ``AbstractMesh`` can stand in for them:
+# If an axis of the mesh is ``Explicit``, JAX decides while it traces how results are split, and
+# `writes it into the type <https://docs.jax.dev/en/latest/201/sharding.html>`__ of each array. An
+# ``AbstractMesh`` stands in for the devices:
 import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, AxisType
@@ -158,7 +39,8 @@ def show_type(function, *args):
     try:
         print(jax.typeof(jax.eval_shape(function, *args)))
     except Exception as error:  # noqa: BLE001 (its type isn't public)
-        print(fill(f"{type(error).__name__}: {error}", 70))
+        first_line, *_ = str(error).splitlines()
+        print(fill(f"{type(error).__name__}: {first_line}", 70))
 
 
 batch = described((512, 64), "devices")
@@ -210,185 +92,167 @@ show_type(lambda x: x.sum(axis=0), batch)
 # each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
 # added up later.)
 #
+# One step, split in three ways
+# -----------------------------
+# How does that look in a program? Here is a training step of two layers. The network has as many
+# outputs as inputs, and four times as many hidden units. Only one expression in it knows of
+# devices: ``out_sharding`` asks for predictions that are split as their targets are.
+from jaxcap.kernels import sharded_step
+from jaxcap.report.source import Source
+
+Source(sharded_step.loss, sharded_step.step)
+
+# %%
+# We split this step by its batch, which is known as *data parallelism*, or by its hidden units,
+# which is *tensor parallelism*. Then each device has some of the units, with their columns of the
+# first matrix and their rows of the second. In the third way, which comes below, each device has a
+# part of everything. This picture shows what one of the eight devices has:
+ways = (sharded_step.BATCH, sharded_step.UNITS, sharded_step.WEIGHTS)
+
+# %%
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
+
+
+def draw(on, left, top, shape, split):
+    """Draw an array, and shade what the first device has of it."""
+    part = jax.NamedSharding(mesh, split).shard_shape(shape)
+    for (height, width), alpha in (shape, 0.25), (part, 1):
+        shade = {"align": "edge", "color": "C1", "alpha": alpha}
+        on.bar(left, height, width, top, **shade)
+
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 5))
+shapes = (96, 256), (256, 96), (256, 96)
+for top, way in zip((0, 330, 660), ways):
+    axes.text(-30, top + 128, way.replace(" ", "\n"), ha="right", va="center")
+    splits = sharded_step.SPLITS[way]
+    for left, shape, split in zip((0, 300, 440), shapes, splits):
+        draw(axes, left, top, shape, split)
+for left, name in (128, "first matrix"), (348, "second"), (488, "batch"):
+    axes.text(left, -30, name, ha="center")
+axes.set(xlim=(-130, 540), ylim=(930, -110))
+axes.axis("off")
+finding = "Split weights leave no device a full copy"
+words = "It has all of an array, or an eighth of its rows or columns"
+figures.headline(figure, finding, "What one of eight devices has", words)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# The targets are split as the batch is. How are the new weights split after a step?
+from functools import partial
+
+
+def arguments(way):
+    into, out, batch = sharded_step.SPLITS[way]
+    weights = described((64, 256), *into), described((256, 64), *out)
+    examples = described((512, 64), *batch)
+    return weights, examples, examples
+
+
+def show_new_weights(way, loss):
+    step = partial(sharded_step.step, loss)
+    first, second = jax.eval_shape(step, *arguments(way))
+    print(f"{way}: {jax.typeof(first)} and {jax.typeof(second)}")
+
+
+for way in (sharded_step.BATCH, sharded_step.UNITS):
+    show_new_weights(way, sharded_step.loss)
+
+# %%
+# As the old ones were, so the next step can begin. That is because a gradient `has the type of what
+# it is a gradient of <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. If the batch is split
+# and the weights are copies, the gradient has to be a copy as well. So all devices have to add up
+# their parts of it, though no line of the program says so.
+#
 # Split the weights, too
 # ----------------------
 # If the batch is split, every device keeps a copy of all weights, and a large model may not fit. So
 # let each device keep a part of the weights, and collect the rest when they are needed. (This goes
-# by the names *FSDP* and `ZeRO <https://arxiv.org/abs/1910.02054>`__.)
+# by the names *FSDP* and `ZeRO <https://arxiv.org/abs/1910.02054>`__.) Again, it takes a line to say
+# so, the last:
 Source(sharded_step.loss_of_split_weights)
 
 # %%
-# What does that cost? Before it can compute, each device collects the weights of all others, in an
-# *all-gather*. Afterwards it needs the sum of all gradients, but only for its own weights. A
-# *reduce-scatter* does that: it adds up arrays, and gives each device its part of the sum. A
-# reduce-scatter followed by an all-gather gives the same result as an all-reduce, and each of the
-# two sends half as much. So split weights should send as much as a split batch. Do they?
+show_new_weights(sharded_step.WEIGHTS, sharded_step.loss_of_split_weights)
+
+# %%
+# The new weights are split again. How much does each way ask a device to hold? That follows from
+# the types alone:
+from math import prod
+
+
+def held_kilobytes(way):
+    """Add up what a device holds of the weights, the batch and the targets."""
+    arrays = jax.tree.leaves(arguments(way))
+    parts = [array.sharding.shard_shape(array.shape) for array in arrays]
+    return 4 * sum(map(prod, parts)) / 1000
+
+
+held = {way: f"{held_kilobytes(way):.0f} kB" for way in ways}
+for way in ways:
+    print(f"{way}: {held[way]}")
+
+
+# %%
+# These are the arguments only. While the step runs, each device needs the weights that it has
+# collected as well. A device may have no room for all weights of a large model at once. Then it
+# collects them layer by layer, and drops them after use.
 #
-# We split the weights in two ways. One is the function above, with explicit types. The other is
-# written from the view of a single device, for :func:`jax.shard_map`:
+# In a ``shard_map``, you decide
+# ------------------------------
+# You can also write the program of a single device, for :func:`jax.shard_map`. In it, an array is
+# what this device has of it. ``in_specs`` says how the arguments are split, and ``out_specs`` how
+# the results are. Here, each device adds up its own examples, and ``jax.P()`` promises that all of
+# them get the same result. Do they?
+def own_sum(part):
+    print("each device has", jax.typeof(part))
+    return part.sum(axis=0)
+
+
+def whole_sum(part):
+    return jax.lax.psum(own_sum(part), "devices")
+
+
+for summed in (own_sum, whole_sum):
+    specs = {"in_specs": jax.P("devices"), "out_specs": jax.P()}
+    show_type(jax.shard_map(summed, mesh=mesh, **specs), batch)
+
+# %%
+# A type has another sign here: ``V:devices`` means that the array may *vary* from device to device.
+# The sum of a device's own examples varies, too, so it isn't what ``out_specs`` promises, and JAX
+# refuses. In ``whole_sum``, :func:`jax.lax.psum` adds up these sums for every device, so its result
+# is the same everywhere. This time, nobody inserts a message for you: you decide, and JAX checks.
+#
+# And this is the step with split weights, written in that way. ``all_gather`` collects the parts of
+# a matrix, and :func:`jax.lax.pmean` takes the mean of the losses:
 Source(sharded_step.loss_on_one, sharded_step.loss_on_mesh)
 
 # %%
-# These are the messages of the two programs. The result of a reduce-scatter has the shape of a
-# device's part:
-print_messages(512, (sharded_step.WEIGHTS, sharded_step.BY_HAND))
+by_hand = sharded_step.loss_on_mesh(sharded_step.BY_HAND, mesh)
+show_new_weights(sharded_step.BY_HAND, by_hand)
 
 # %%
-# In the table, each program is beside the two without split weights:
-by_way = {step.way: step for step in steps if step.batch == 512}
-messages.table(by_way.values(), "Each device in a step with 512 examples")
-
-# %%
-# The first two rows send the same, because with 512 examples we are where the lines of the figure
-# meet. The last two compute the same gradient and hold the same arrays, a fraction of what the
-# first row holds. Compare their messages. With types, the program has :measured:`with_types`, and a
-# device sends :measured:`types_sent`. With ``shard_map``, it has :measured:`by_hand`, and a device
-# sends :measured:`hand_sent`. Where there is an all-reduce of gradients, it comes from our types.
-# The function needs copies of the weights, and the gradient of a copy `has the type of a copy
-# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device gets the sum for all
-# weights and keeps the part for its own, where a reduce-scatter would have sent half as much. But
-# even where types ask for partial sums instead, the messages are up to XLA. For GPUs, XLA has `a
-# pass <https://github.com/openxla/xla/pull/31030>`__ that can turn such an all-reduce into a
-# reduce-scatter. We haven't run this page on several GPUs yet.
-#
-# A device may have no room for all weights of a large model at once. Then it collects them layer by
-# layer, drops them after use, and collects them again for the backward pass. The second collection
-# is a third message of the same size, so each device sends one and a half times as much.
-with_types = by_way[sharded_step.WEIGHTS].words
-by_hand = by_way[sharded_step.BY_HAND].words
-types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
-hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
-
-# %%
-# A gradient turns messages around
-# --------------------------------
-# ``loss_on_one`` has no reduce-scatter, so where does it come from? From the all-gather: its
-# gradient is a reduce-scatter, because each device's copy of a weight contributes to the gradient,
-# and `the contributions have to be added up
-# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. To see what each message does, you don't
-# need devices either. Under ``vmap`` with an ``axis_name``, the rows of an array can stand in for
-# devices:
-from jaxcap.kernels import collectives
-
-four = (
-    collectives.add_up,
-    collectives.add_up_parts,
-    collectives.add_up_in_two,
-    collectives.pass_on,
-)
-Source(*four, collectives.collect_parts)
-
-# %%
-rows_as_devices = jnp.arange(9.0).reshape(3, 3)
-print(rows_as_devices)
-for collective in four:
-    mapped = jax.vmap(collective, axis_name=sharded_step.AXIS)
-    print(f"{collective.__name__}:\n{mapped(rows_as_devices)}")
-
-# %%
-# In JAX, the all-reduce is called ``psum``. It returns what ``psum_scatter`` (the reduce-scatter)
-# and ``all_gather`` return one after the other, and `one efficient algorithm for it
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html>`__ works like that.
-# ``ppermute`` passes an array on, here to the next device.
-#
-# What does a message cost here?
-# ------------------------------
-# On a machine without several accelerators, eight devices share one CPU, and no message goes
-# through a cable. The devices are
-# `threads <https://github.com/openxla/xla/blob/main/xla/backends/cpu/collectives/in_process_communicator.cc>`__
-# that copy or add up what lies in memory, and wait for one another. So we compare messages with a
-# copy of all vectors on one device. What do you expect to see, for short and for long vectors: the
-# waiting or the copying?
-from jaxcap.experiments import collectives as experiments
-from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
-
-message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.03)
-shown = [r for r in message_times if r.variant in {COPY, PSUM, IN_TWO}]
-
-# %%
-_ = figures.scaling(
-    message_times.subset(shown),
-    x="kilobytes",
-    over=COPY,
-    about=PSUM,
-    title="Messages and a copy",
-    xlabel="kB on each device",
-)
-
-# %%
-from jaxcap.report.claims import LARGEST, claim, speedup_of
-
-messages_cost = claim(
-    "passing the largest vectors on to the next device takes longer than "
-    "copying them all on one device",
-    message_times,
-    speedup_of(PERMUTE, over=COPY, kilobytes=LARGEST),
-    below=1,
-)
-messages_cost
-
-# %%
-one_is_faster = claim(
-    "adding up the largest vectors is faster in one message than in two",
-    message_times,
-    speedup_of(PSUM, over=IN_TWO, kilobytes=LARGEST),
-)
-one_is_faster
-
-# %%
-# Where the times hardly grow with the vectors, they are times of starting and waiting. Devices wait
-# for one another however little they send, and with two messages they wait twice. Our prediction
-# above counts bytes, and leaves the waiting out.
-#
-# Does the step that sends less take less time?
-# ---------------------------------------------
-# Here are two batches, one on either side of the point where the lines of the figure meet. By bytes
-# alone, split units should take less time for the smaller batch, and a split batch for the larger:
-step_times = experiments.SHARED_STEPS.run(processes=4, budget_s=0.05)
-step_times
-
-# %%
-less_is_faster = claim(
-    "with the largest batch, for which a split of the units sends more, the "
-    "step with a split batch is faster",
-    step_times,
-    speedup_of(sharded_step.BATCH, over=sharded_step.UNITS, batch=LARGEST),
-)
-less_is_faster
-
-# %%
-# If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
-# its cores and its memory, so what you see is mostly the price of sharing. The sizes in our
-# prediction do carry over, because they follow from what is split. For the messages that XLA
-# chooses, compile on the devices that you will use. And bytes aren't everything there either. The
-# gradients of a split batch can be sent layer by layer, `while the backward pass still computes
-# <https://docs.pytorch.org/docs/stable/notes/ddp.html>`__ those of earlier layers. With split
-# units, the next layer has to wait for the sum. That is why units are usually split among devices
-# with fast links, such as the `GPUs of one node <https://arxiv.org/abs/2104.04473>`__.
+# The new weights have the same types as before. But ``loss_on_one`` says which messages are sent
+# for the loss, where ``loss_of_split_weights`` only says what it needs. For the gradient, JAX turns
+# each of these messages around. So do both programs send the same? Types can't tell.
 #
 # Takeaway
 # --------
-by_batch = less_is_faster.estimate
-smallest = min(result.parameters["batch"] for result in step_times)
-by_units = step_times.speedup(
-    sharded_step.UNITS, over=sharded_step.BATCH, batch=smallest
-)
+held_by_batch = held[sharded_step.BATCH]
+held_by_weights = held[sharded_step.WEIGHTS]
 
 # %%
-# If you split the batch, devices exchange the gradients of all weights. If you split the units,
-# they exchange results for the whole batch. So count the numbers in all weights and those in the
-# results for the batch, and choose the split that sends fewer. (In a deeper network, split units
-# also have to send the gradients of the layers' inputs.) If the weights don't fit on a device, you
-# have to split them in any case. Explicit types make you choose how a result is split, wherever JAX
-# has no rule for it.
+# Three can decide how an array is split. In ``Auto`` mode, XLA does when it compiles. In
+# ``Explicit`` mode, JAX does while it traces: it follows rules, writes the result into types, and
+# asks you where it has no rule. In a ``shard_map``, you do: you write the program of one device, and
+# JAX checks that results are as equal as you promise.
 #
-# Where you don't write the messages yourself, only the compiled program shows how much is sent.
-# With the same split of the weights, each device had to send :measured:`types_sent` when we left
-# the messages to JAX and XLA, and :measured:`hand_sent` when we wrote them.
+# How much a device holds follows from the types: of our step's arguments, :measured:`held_by_batch`
+# if the batch is split, and :measured:`held_by_weights` if the weights are split as well.
 #
-# Bytes are only a part of the time. On this page's machine, a step that split the largest batch,
-# and so sent less, was :measured:`by_batch than with split units`. For the smallest batch, split
-# units send less, and were :measured:`by_units than a split batch`.
-#
-# This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
-# :doc:`How we measure </measuring>` has the rules behind all of the numbers.
+# Next: :doc:`how much devices have to send </tutorials/applications/messages>` for each of these
+# ways, and what that costs.

@@ -48,7 +48,6 @@ Source(train_flax.steps)
 # :doc:`The next page </tutorials/applications/convolutions>` has the code of patches, and explains
 # Winograd's algorithm. Here, we only want to know whether they pay. No idea comes alone, though, so
 # what we measure below also contains this:
-#
 from jaxcap.results.tables import Table
 
 changes = {
@@ -158,14 +157,11 @@ winograd_pays
 
 # %%
 # By its median time, the best way to train in Flax was :measured:`fastest_of_flax`. A narrow lead
-# may be chance, so compare it with its neighbours in the table. The four ideas attack different
-# costs. Data on the device and scan are meant to save time *between* steps, so look for them to
+# may be chance, so compare it with its neighbours in the table. Why does one idea pay, and another
+# doesn't? Data on the device and scan are meant to save time *between* steps, so look for them to
 # matter where a step is short. The other two change the time *within* a step. They can save some of
 # it where XLA's convolutions or its pool are slow, as they may be on a CPU. So before you choose a
 # remedy, find out where your time goes, for instance with :func:`jax.profiler.trace`.
-#
-# Since the first idea changes several things, these measurements can't tell which of them did it.
-# The next page takes the last two ideas apart, as far as their changes lie in different layers.
 #
 # We have run this page on CPUs only so far, and there it measures something small, so that it
 # builds sooner: :measured:`batch_size` images in a batch, :measured:`scan_steps` steps in a scan,
@@ -214,20 +210,12 @@ to_naive = speeds.speedup(fastest_of_flax, over=NAIVE)
 to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
 with_compiler = any("compiled" in result.variant for result in speeds)
 torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
-by_data, by_patches = data_pay.estimate, patches_pay.estimate
-by_winograd = winograd_pays.estimate
-by_scan = speeds.speedup(SCAN_WINOGRAD, over=WINOGRAD)
 
 # %%
 # On this page's device, the best way to train with Flax was
 # :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best`
 # (:measured:`torch_ways`). The winner of a comparison usually owes a little to luck, so expect a
 # slightly smaller lead when you measure again.
-#
-# Step by step, training with the data on the device was :measured:`by_data than the naive loop`.
-# With patches and our own pool it was then :measured:`by_patches than with XLA's convolutions`, and
-# with Winograd's algorithm :measured:`by_winograd than with patches`. A scan of those steps was
-# :measured:`by_scan than a call for each`.
 #
 # Each idea aims at a different cost: sending images, starting steps, slow convolutions,
 # multiplications. Which of these costs most depends on the device, so measure before you optimise.

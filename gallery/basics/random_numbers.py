@@ -369,11 +369,12 @@ batch_pays
 
 # %%
 # The count predicts factors of two and two hundred. For a hundred keys, the stream was
-# :measured:`drawn than splitting one by one`, and the batch was :measured:`batch than that`. The
-# count treats all calls alike, and they aren't. For a single key, a draw from the stream was
-# :measured:`single than a split` that is then taken apart. And of the two batches, which make one
-# call each, the stream's was :measured:`stream_batch than the split`. The stream's call is compiled
-# as a whole, while :func:`jax.random.split` has Python code around it.
+# :measured:`drawn than splitting one by one`, and one split into all was
+# :measured:`batch than a hundred splits`. The count treats all calls alike, and they aren't. For a
+# single key, a draw from the stream was :measured:`single than a split` that is then taken apart.
+# And of the two batches, which make one call each, the stream's was
+# :measured:`stream_batch than the split`. The stream's call is compiled as a whole, while
+# :func:`jax.random.split` has Python code around it.
 #
 # The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
 # way that is easiest to get right.
@@ -394,4 +395,4 @@ stream_batch = results.speedup(STREAM_BATCH, over=SPLIT_BATCH, keys=100)
 # <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.
 #
 # Try it yourself in :doc:`the second exercise </exercises/2_random_numbers>`. Next:
-# :doc:`what jit buys </tutorials/transformations/jit>`
+# :doc:`what jit buys </tutorials/transformations/jit>`.

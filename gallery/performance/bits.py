@@ -45,8 +45,8 @@ Table("Bits, and what they can represent", headers, rows)
 # The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
 # proportion to their size. The bits of the fraction set that proportion, and the bits of the
 # exponent set the range in which it holds. (Numbers below the smallest in the table are
-# *subnormal*: the smaller they are, the fewer digits they have. The lines in the figure bend
-# upwards there. float64 would need a larger picture.)
+# *subnormal*: the smaller they are, the fewer digits they have, and XLA may replace them by 0. The
+# lines in the figure bend upwards there. float64 would need a larger picture.)
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -63,24 +63,6 @@ axes.set_title("Lower lines have more digits, longer ones more range")
 figures.label_ends(axes)
 
 # %%
-# XLA may replace subnormal numbers by 0. Half of the smallest number in the table would be
-# subnormal. What is left of it in the three shorter formats?
-for name in ("float32", "float16", "bfloat16"):
-    smallest = jnp.asarray(jnp.finfo(name).smallest_normal, name)
-    print(f"{name:8} {smallest / 2}")
-
-# %%
-# There are `formats of eight bits <https://github.com/jax-ml/ml_dtypes>`__, too. They have about
-# one digit, and one of the two below has no infinity. What do they make of a hundred thousand,
-# which is too large for both?
-x = jnp.array([0.1, 17.0, 300.0, 100_000.0])
-for name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
-    print(f"{name:13}", x.astype(name))
-
-# %%
-# In a format with infinities, a number that is too large becomes one. In the format that has none,
-# it becomes NaN.
-#
 # A sum that stops growing
 # ------------------------
 # Start at 0 and add 1, ten thousand times. Where does each format arrive?
@@ -157,26 +139,15 @@ title = "Largest error, over the largest exact number"
 Table(title, ("format", *exact), rows)
 
 # %%
-# Rounded inputs do limit the accuracy. Even with a longer result, the product's error stays far
-# above that of float32, provided that this device multiplies float32 in full. In the sum, rounded
-# inputs do less harm than you might fear: some of the million are rounded up and others down, and
-# most of these errors cancel. When the result is rounded, there is a single error and nothing to
-# cancel it. So compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what
-# differs is the rounding of the result. (The sum in float16 is infinite, for the reason that you
-# saw above.)
+# Compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the
+# rounding of the result. In the sum, the rounded inputs alone do less harm than you might fear:
+# some of the million are rounded up and others down, and most of these errors cancel. A rounded
+# result has a single error and nothing to cancel it. In the product, fewer errors cancel in each
+# sum, so even a longer result stays far from the accuracy of float32, provided that this device
+# multiplies float32 in full. (The sum in float16 is infinite, for the reason that you saw above.)
 #
-# Products in float32 have `a setting <https://docs.jax.dev/en/latest/201/precision.html>`__, too,
-# which lets a device multiply with fewer bits than you asked for. Does this device do so? If not,
-# both settings give the same numbers:
-x = jnp.asarray(matrices[0], FLOAT32)
-fast, exact_32 = (
-    jnp.matmul(x, x, precision=p) for p in ("default", "highest")
-)
-print("the same:", bool((fast == exact_32).all()))
-
-# %%
-# :doc:`The page on linear algebra </tutorials/performance/linear_algebra>` measures what
-# ``precision``, and :func:`jax.default_matmul_precision`, do to a product.
+# Some devices shorten the input of a float32 product by themselves, and a setting decides whether
+# they may. :doc:`The page on linear algebra </tutorials/performance/linear_algebra>` is about that.
 #
 # Is bfloat16 faster here?
 # ------------------------
@@ -186,11 +157,6 @@ print("the same:", bool((fast == exact_32).all()))
 # page on CPUs only. A GPU may well rank the formats in another order.)
 results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
-products
-
-# %%
-# The ratios below compare the formats round by round, so they needn't equal the ratios of the
-# medians above:
 _ = figures.ratios(products, over=FLOAT32, title="Product of two matrices")
 
 # %%
@@ -228,11 +194,10 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # copies, and shortens the result. That is all the work of float32, with the conversions on top. The
 # temporaries are the copies and the long result.
 #
-# Conversions don't prove that the processor can do no better. For another type of result, or under
-# another release, XLA may use instructions that the processor had all along. For CPUs, XLA has a
-# `list of products <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__
-# that it leaves to a fast library. So look again after you have changed the release or the type of
-# the result.
+# Conversions don't prove that the processor can do no better. For CPUs, XLA has a `list of products
+# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that it leaves to a
+# fast library, by the types of their inputs and results. So look again after you have changed the
+# type of the result, or the release.
 #
 # Weights that stop moving
 # ------------------------
@@ -346,8 +311,7 @@ for other in (2.0, np.float32(2), jnp.ones(3)):
 # %%
 # A Python number has a
 # `weak type <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, which gives way.
-# NumPy's float32 doesn't, and neither do most arrays. (An exception is ``jnp.asarray(2.0)``, which
-# keeps the weak type of its number.)
+# NumPy's float32 doesn't, and neither do most arrays.
 #
 # Takeaway
 # --------

@@ -110,14 +110,14 @@ Table("A compiled dot, from call to result", headers, rows)
 
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand floating-point operations runs in
-# the thread that called it, if its inputs are ready, so the result is ready when the call returns.
-# (XLA counts sines and the like separately.) (The two times differ a little even then, since asking
-# whether a result is ready takes time, too.) A larger program is handed to another thread, which
-# lets Python run ahead, but waking a thread takes time. If so, the times should jump where the
-# count passes a thousand, and from there the gap between the two columns should widen with the
-# work. On a GPU there is no such step, because every call is handed over.
+# the thread that called it, if its inputs are ready. So its result is ready when the call returns,
+# but for the time that it takes to ask. A larger program is handed to another thread, which lets
+# Python run ahead, but waking a thread takes time. If that is the reason, the times jump where the
+# count passes a thousand, and from there the gap between the two columns widens with the work. On a
+# GPU there is no such step, because every call is handed over.
 #
-# (The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
+# (XLA counts sines and the like separately. The thousand is a rule of thumb in its source, and may
+# change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
 # handing over off, ``jax_cpu_enable_async_dispatch``.)
 #
@@ -227,22 +227,6 @@ chain_pays = claim(
 chain_pays
 
 # %%
-# Where does the time of the longest chain go? Here is when its last call returned, and when the
-# result was ready:
-rows = [
-    (result.variant, result.dispatch.short, result.time.short)
-    for result in chains.select(length=100).results
-]
-headers = ("", "until it returns", "until it is ready")
-Table("A chain of a hundred sines", headers, rows)
-
-# %%
-# It is tempting to read the first column as *dispatch*, and the rest of the second as *computing*.
-# But NumPy always computes before it returns, and so does JAX on a CPU when there is as little to
-# compute as here. The first column therefore includes the sines, and is only an upper bound on what
-# dispatch costs. On a GPU, the call returns when the kernels are queued, and the rest is the time
-# to wait for them.
-#
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
 # A call has its price however little it computes, and the work grows with the arrays. So with

@@ -5,8 +5,8 @@ How fast is linear algebra?
 A large matrix product takes half a second. Is that good? A second library will tell you which of
 the two is ahead, but not whether either leaves anything to gain. To know that, ask the device. This
 page compares NumPy, PyTorch and JAX with each other, and then with the most that the device can do.
-A fast answer is no use if it is wrong, so we test the answers as well. Finally, we see what fewer
-bits buy and what they cost.
+A fast answer is no use if it is wrong, so we test the answers as well, and find out what JAX may
+round in a product of float32.
 """
 
 # %%
@@ -155,31 +155,7 @@ Table("Share of what the device can do", ("task", *names), rows)
 # came from a cache.
 #
 # The product has no such excuse, because its limit was measured with a product. But the limit is
-# the best call of all, while the table has typical ones. How much of the gap is due to that?
-# Compare the best calls:
-
-
-def best_share(result):
-    """Return the share of the limit that the shortest call reached."""
-    best_s = min(sample for run in result.runs for sample in run.samples_s)
-    cost = experiments.least_cost(**result.parameters)
-    return ceilings[result.device].least_time_s(cost, "float64") / best_s
-
-
-# %%
-rows = []
-for name in names:
-    result = results.only(name, task="product")
-    share = share_of_limit(result).short
-    rows.append((name, share, f"{best_share(result):.2f}"))
-
-Table("The product again", ("library", "typical call", "best call"), rows)
-
-# %%
-# The gap between the typical call and the best is due to good and bad moments of the machine. A
-# best call above 1 had a better moment than the calls that measured the limit. If even the best
-# call stays below 1, one cause may be that the libraries take turns here: the threads of one may
-# still be busy when the next starts. We haven't tested this.
+# the best call of all, while the table has typical ones, which also had the machine's bad moments.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by
@@ -269,35 +245,18 @@ Table("Distance of the product from the identity", headers, rows)
 # for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better than it
 # was (in our table, by the factor in the last column), and nothing about the number gave that away.
 #
-# What do fewer bits buy?
-# -----------------------
+# What JAX may round in float32
+# -----------------------------
 # If a product is close to its limit, no library can make it much faster. A format with fewer bits
-# might, because it raises the limit itself. In float32, a product does the same operations on half
-# the bytes, and one instruction of a CPU handles twice as many numbers. NVIDIA's tensor cores also
-# multiply in TF32, which has the range of float32 but only 10 bits of fraction in place of 23, and
-# TPUs in bfloat16, which has 7. The experiment on limits has multiplied matrices in several
-# formats, so we know how many operations a second this device does in each. Fewer bits pay only
-# where the device has instructions for them, so check whether each format beats the wider ones:
-formats = limits.select(
-    variant="JAX", limit="product", device=device.platform
-)
-rates = {}
-for result in formats:
-    n = result.parameters["size"]
-    gflop = linalg.product_flops(n, n, n) / 1e9
-    rates[result.parameters["dtype"]] = result.time.rate(gflop, "GFLOP")
-
-rows = [(dtype, rate.short, rate.range) for dtype, rate in rates.items()]
-headers = ("format", "speed", rates["float32"].interval_name)
-Table(f"Products by JAX on {device}", headers, rows)
-
-# %%
-# What do fewer bits cost?
-# ------------------------
-# A setting called ``precision`` decides whether JAX may round the input of a float32 product to one
-# of these shorter formats, and the default favours speed. Pass the setting to a call, or set it for
-# a block with :func:`jax.default_matmul_precision`. How far are the products under three settings
-# from NumPy's in 64 bits?
+# might, because it raises the limit itself, where the device has instructions for them: compare the
+# formats in the list of limits above. The page on :doc:`fewer bits
+# </tutorials/performance/bits>` converts arrays to short formats. In a product of float32, JAX may
+# shorten the input by itself. NVIDIA's tensor cores multiply in TF32, which has the range of
+# float32 but only 10 bits of fraction in place of 23, and TPUs in bfloat16, which has 7.
+#
+# A setting called ``precision`` decides whether JAX may do so, and the default favours speed. Pass
+# the setting to a call, or set it for a block with :func:`jax.default_matmul_precision`. How far
+# are the products under three settings from NumPy's in 64 bits?
 truth = matrix @ matrix
 x = jnp.asarray(matrix, jnp.float32)
 
@@ -309,46 +268,27 @@ def error(found):
 
 
 # %%
-errors = {}
 for setting in ("highest", "high", "default"):
     found = jnp.matmul(x, x, precision=setting)
-    errors[f"float32, {setting}"] = error(found)
     print(f"{setting:8} {error(found):.1e}")
 
 # %%
 # If the three numbers are equal, the setting makes no difference on this device, which is usual on
 # CPUs. On a GPU that knows TF32, as NVIDIA's do since the A100, the default should show its error.
 # You need such a GPU to get the speed, but not to see the error: round the input to 10 bits, and
-# multiply in float32. The same works for bfloat16:
-for name, bits in ("TF32", 10), ("bfloat16", 7):
+# multiply in float32. The same works for bfloat16, with 7 bits:
+errors = {}
+for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
-    errors[f"rounded to {name}"] = error(
-        jnp.matmul(rounded, rounded, precision="highest")
-    )
-
-with jax.enable_x64(True):
-    x64 = jnp.asarray(matrix)
-    errors["float64"] = error(x64 @ x64)
-
-tf32_error = errors["rounded to TF32"] / errors["float32, highest"]
-finding = f"Rounded to TF32, the error is {tf32_error:.3g} times float32's"
+    found = jnp.matmul(rounded, rounded, precision="highest")
+    errors[name] = error(found)
+    print(f"rounded to {name:8} {errors[name]:.1e}")
 
 # %%
-import matplotlib.pyplot as plt
-
-figure, axes = plt.subplots(figsize=(6, 3))
-axes.plot(list(errors.values()), list(errors), "o")
-axes.margins(y=0.25)  # or a label meets the lowest tick's
-axes.invert_yaxis()
-axes.set_xscale("log")
-axes.set_xlabel("largest relative error (lower is better)")
-figures.headline(figure, finding, "A product in several formats")
-
-# %%
-# A product forgives rounding. An inverse may not, because it can multiply a rounding error by as
-# much as the condition number of the matrix. So let our matrix take the test with the identity
-# again, inverted in 32 bits and in 64. How far off is the product of the matrix and its inverse,
-# and what is the condition number?
+# Each bit less doubles the error of the input, but rounding up and rounding down partly cancel in a
+# long sum. An inverse is less forgiving, because it can multiply a rounding error by as much as the
+# condition number of the matrix. So let our matrix take the test with the identity again, inverted
+# in 32 bits and in 64. How far off is the product of the matrix and its inverse?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 off_32 = abs(as_numpy(identity) - np.eye(size)).max()
@@ -360,6 +300,7 @@ print(f"condition number {np.linalg.cond(matrix):.1e}")
 # --------
 against_numpy = product_is_faster.estimate
 reached = share_of_limit(product)
+tf32_error = errors["TF32"] / errors["float32"]
 
 # %%
 # On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the

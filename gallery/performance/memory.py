@@ -319,6 +319,11 @@ for name in (EVERYTHING, INPUTS):
 # Nothing of that size had to be allocated to find this out. The same arithmetic finds the largest
 # batch.
 #
+# A plan depends on the compiler that makes it, so it may change with a release:
+# :doc:`/releases/topics/memory` shows the temporaries of a gradient under many releases. If a
+# program of yours no longer fits after an update, compare the analyses of both releases. Unlike
+# times, they don't scatter, and they need no large machine.
+#
 # Give an argument's memory to the result
 # ---------------------------------------
 # A training step returns weights of the same shapes as it was given, so for a moment there are two
@@ -335,18 +340,9 @@ print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
 # %%
-# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``. If
-# no result fits in the place of an argument, nothing can be written there. JAX then keeps the
-# argument, and warns you:
-import warnings
-
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    jax.jit(jnp.sum, donate_argnums=0)(x)
-print(str(caught[0].message).splitlines()[0])
-print("deleted:", x.is_deleted())
-
-# %%
+# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``. (If
+# no result fits in the place of an argument, JAX keeps the argument, and warns you.)
+#
 # When a GPU runs out of memory
 # -----------------------------
 # This list is advice that we haven't tried on a GPU. What it says about settings is from JAX's
@@ -355,22 +351,16 @@ print("deleted:", x.is_deleted())
 #
 # 1. See whether another process uses the GPU. By default, each process of JAX reserves three
 #    quarters of the memory, which leaves too little for a second. Give each a smaller share, such
-#    as ``XLA_CLIENT_MEM_FRACTION=0.4``, in its environment. (The old name
-#    ``XLA_PYTHON_CLIENT_MEM_FRACTION`` still works, but is deprecated.) A process that has the GPU
-#    to itself can have a larger share.
+#    as ``XLA_CLIENT_MEM_FRACTION=0.4``, in its environment. A process that has the GPU to itself
+#    can have a larger share.
 # 2. Or set ``XLA_PYTHON_CLIENT_PREALLOCATE=false``, so that JAX reserves memory only as it needs
 #    it. Free memory may then end up in pieces that are too small to use.
 # 3. Donate what a step replaces: the parameters, and the state of the optimiser.
-# 4. Make the batches smaller, since what a gradient remembers of each layer grows with the batch. If a
-#    step needs a large one, add up the gradients of its parts.
+# 4. Make the batches smaller, since what a gradient remembers of each layer grows with the batch.
+#    If a step needs a large one, add up the gradients of its parts.
 # 5. Put a checkpoint around the body of the ``scan`` over the layers.
 #
 # For the last three, the analysis says beforehand how much you gain.
-#
-# A plan depends on the compiler that makes it, so it may change with a release:
-# :doc:`/releases/topics/memory` shows the temporaries of a gradient under many releases. If a
-# program of yours no longer fits after an update, compare the analyses of both releases. Unlike
-# times, they don't scatter, and they need no large machine.
 #
 # Takeaway
 # --------
@@ -395,5 +385,5 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 # Check that a checkpoint has saved something, because one around the whole function saves nothing,
 # and a compiler may undo one around a part.
 #
-# Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`why is it slow, and
-# why is it NaN </tutorials/performance/faults>`?
+# Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`where does the time go
+# </tutorials/performance/profiling>`?

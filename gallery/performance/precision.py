@@ -54,29 +54,34 @@ as_fast
 # PyTorch's ``Timer`` gives the median and the quartiles of its blocks. pyperf gives the mean and
 # the standard deviation over several processes, and compares functions with a t-test. Because
 # pyperf starts new processes for every function, it had time for only one question in a run, and
-# for fewer processes than its default. The others answered all questions. (``timeit`` and the
-# ``Timer`` took part in every second run, so they waited longer for their next one. In each run,
-# pyperf timed only one function.)
+# for fewer processes than its default. The others answered all questions.
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
-# machine and on the day that the tables name:
+# machine and on the day that the tables name. The first column counts false alarms. (Two of the
+# tools give no verdict. We count a difference where their ranges, or their quartiles, don't
+# overlap.) The second is about a difference that does exist: we time ``wave``, the function from
+# :doc:`how to time JAX </tutorials/performance/timing>`, op by op and compiled, and count the runs
+# in which the tool found that they differ.
 from jaxcap.report import reliability
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
+from jaxcap.results.tables import Table
 
 audit = recorded()
-reliability.table_of_verdicts(audit)
+rows = []
+for tool in TOOLS:
+    raised = reliability.false_alarms(audit, tool, QUIET)
+    detected = reliability.detections(audit, tool, QUIET)
+    rows.append((tool, str(raised), str(detected)))
+headers = ("tool", "false alarms", "difference found")
+Table(f"Verdicts, quiet machine: {audit.where}", headers, rows)
 
 # %%
-# In a *false alarm*, a tool finds a difference between a call and itself. (Two of the tools give no
-# verdict. We count a difference where their ranges, or their quartiles, don't overlap.) The next
-# column is about a difference that does exist. We time ``wave``, the function from :doc:`how to
-# time JAX </tutorials/performance/timing>`, op by op and compiled, and count the runs in which the
-# tool found that they differ. Read the two columns together, because a tool can buy a good number
-# in one of them with a bad one in the other. The *spread* says how much the speed-up of the wave
-# varied from run to run: it is the standard deviation of its logarithm.
+# Read the two columns together, because a tool can buy a good number in one of them with a bad one
+# in the other. This site's own verdicts raised a false alarm in :measured:`alarms` of the cases,
+# and found the difference in :measured:`found` of the runs.
 #
-# The dashed line in the figure is at the share of false alarms that the confidence of our intervals
-# allows, one in twenty:
+# Does a busy machine change that? The figure shows false alarms only. Its dashed line is at the
+# share that the confidence of our intervals allows, one in twenty:
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -105,10 +110,9 @@ axes.xaxis.set_major_formatter(PercentFormatter(1))
 _ = figure.legend(loc="outside right center")
 
 # %%
-# Of this site's own verdicts, :measured:`alarms` were false on the quiet machine, and
-# :measured:`alarms_when_busy` with one core busy. (A tool that stays far below the dashed line is
-# more cautious than it has to be, and overlooks more.) How can a tool made by careful people see a
-# difference between a call and itself?
+# With one core busy, :measured:`alarms_when_busy` of this site's verdicts were false. (A tool that
+# stays far below the dashed line is more cautious than it has to be, and overlooks more.) How can a
+# tool made by careful people see a difference between a call and itself?
 #
 # Suppose it times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow each
 # other agree well, because the machine hardly changes in between. But by the time it is ``B``'s
@@ -119,23 +123,27 @@ _ = figure.legend(loc="outside right center")
 # Will the next run agree?
 # ------------------------
 # An interval is a promise about the next measurement, and we can check whether the promise was
-# kept: did the next run's value lie inside? That should happen as often as the confidence says. But
-# a wide interval keeps its promise easily and helps nobody. So the tables also have the median
-# *width*, which is the upper end of an interval divided by its lower end, and the share of
-# intervals wider than a factor of 2. First, the times of single calls:
-reliability.table_of_intervals(audit, "time")
+# kept: did the time in the next run lie inside? That should happen as often as the confidence says.
+# But a wide interval keeps its promise easily and helps nobody. So the table also has the median
+# *width*, which is the upper end of an interval divided by its lower end:
+rows = []
+for tool in TOOLS:
+    of_tool = reliability.times(audit, tool, QUIET)
+    inside = str(reliability.next_inside(of_tool))
+    width = f"{reliability.median_width(of_tool):.2f}"
+    rows.append((tool, inside, width))
+headers = ("tool", "next time inside", "width")
+Table(f"Intervals of a time, quiet machine: {audit.where}", headers, rows)
 
 # %%
-# Second, the ratios of two times:
-reliability.table_of_intervals(audit, "speed-up")
-
-# %%
-# On the quiet machine, this site's interval contained the next run's time in :measured:`next_time`
-# of the cases, and the next run's ratio in :measured:`next_ratio`.
+# This site's interval contained the next run's time in :measured:`next_time` of the cases. Its
+# interval for the ratio of two times contained the next run's ratio in :measured:`next_ratio`. The
+# price of that is their width. (pyperf timed another function in each run, so its times have no
+# next one.)
 #
-# In fairness, the other tools never promised this, and all three had longer to wait for their next
-# run. But a range, quartiles or a standard deviation is all they give you to decide whether two
-# numbers differ.
+# In fairness, the other tools never promised this. They also took part in fewer runs, so they
+# waited longer for their next one. But a range, quartiles or a standard deviation is all they give
+# you to decide whether two numbers differ.
 #
 # The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
 # a panel, and see whether each interval contains the dot of the next run:
@@ -173,17 +181,23 @@ _ = panels[0].set_ylabel("speed-up of the wave")
 # ----------------------------
 # The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
 # and the neighbours on the machine will be different, and nothing measured today says how much that
-# matters. What we can see is what changes within minutes, between the processes of one run and
-# between runs:
-reliability.table_of_deviations(audit)
+# matters. What we can see is what changes within minutes:
+from jaxcap.results.statistics import DRIFT
+
+quiet, busy = (reliability.deviations(audit, load) for load in LOADS)
+between_processes, between_runs = (f"{share:.1%}" for share in quiet)
+processes_when_busy, runs_when_busy = (f"{share:.1%}" for share in busy)
+allowed_for = f"{DRIFT:.0%}"
 
 # %%
+# On the quiet machine, the time of a call typically differed by :measured:`between_processes` from
+# process to process, and by another :measured:`between_runs` from run to run. With one core busy,
+# these were :measured:`processes_when_busy` and :measured:`runs_when_busy`.
+#
 # However many processes a run has, it can't see how much it differs from other runs. So each
-# interval of a time on this site also allows for the amount in the column *intervals allow for*,
-# and each interval of a ratio for half as much. If runs on your machine differ by more than that,
-# expect more misses, unless its processes differ more as well, so that the intervals widen to
-# match. Speed-ups should miss theirs less often, because what slows down one side usually slows
-# down the other. (The last column tests another promise, about a single process of the next run.)
+# interval of a time on this site allows for another :measured:`allowed_for`, and each interval of a
+# ratio for half as much, because what slows down one side usually slows down the other. If runs on
+# your machine differ by more than that, expect more misses.
 #
 # Nor does an interval say anything about another machine, another version of a library, or another
 # size. That is why each page tells you what it was measured on.
@@ -196,8 +210,8 @@ reliability.table_of_deviations(audit)
 #
 #    $ nox -s bench -- precision
 #
-# This prints the tables above and replaces the file that this page reads them from. The file comes
-# with the package, so the page works when you download it, too.
+# This prints the tables above in full, for both machines, and replaces the file that this page
+# reads them from. The file comes with the package, so the page works when you download it, too.
 #
 # Takeaway
 # --------

@@ -139,9 +139,10 @@ print(f"{alarms:,} false alarms in {len(by_chance):,} comparisons, {share}")
 # Now compare each release with the one before it, for every program. Something changed in some of
 # these pairs and nothing in others, and the p-values tell roughly how many there are of each kind.
 # Without a change, p-values are spread evenly between 0 and 1, which is another way to state the
-# promise of the test. With a change, they pile up near 0. (:doc:`Our rules </releases/noise>` take
-# the larger of two tests' p-values for each pair of releases. That pushes p-values up, so their
-# line rises a little to the right.)
+# promise of the test. With a change, they pile up near 0.
+#
+# (:doc:`Our rules </releases/noise>` take the larger of two tests' p-values for each pair of
+# releases. That pushes p-values up, so their line rises a little to the right.)
 steps = [step for step in releases.steps if not step.series.is_exact]
 observed = [step.p for step in steps]
 p_values = np.nan_to_num(observed, nan=1.0)
@@ -198,18 +199,21 @@ _ = course(restless, own, releases.names)
 # %%
 # Look for a release whose dots form two clusters. Under such a release, a process is either fast or
 # slow from start to end, and it isn't the release that decides which, but perhaps where the arrays
-# lie in memory, or which threads share a core. With bad luck, most processes of one release are
-# slow and most of the next are fast, and the test sees a change. So a change of such a program has
-# to pass one more check: every process of one release must be faster than all processes of the
-# other. (By still worse luck, noise can pass this check as well, which is one reason for the next
-# section.)
+# lie in memory, or which threads share a core.
+#
+# With bad luck, most processes of one release are slow and most of the next are fast, and the test
+# sees a change. So a change of such a program has to pass one more check: every process of one
+# release must be faster than all processes of the other. (By still worse luck, noise can pass this
+# check as well, which is one reason for the next section.)
 #
 # Measure the largest changes twice
 # ---------------------------------
 # A list of the *largest* changes has a bias of its own, which statisticians call the winner's
 # curse. To get to the top, a change has to be large, and a little luck helps. The cure is to
 # measure the top of the list a second time, and to believe the second number, because nobody picked
-# a winner by it. In the table, each row is a change from one release to the next. How far do the
+# a winner by it.
+#
+# In the table, each row is a change from one release to the next. How far do the
 # two recordings agree on its size? (Changes that the second recording contradicts aren't in the
 # table; their number is below.)
 changes = [step for step in releases.changes if not step.series.is_exact]

@@ -14,21 +14,18 @@ options change.
 # -------------------------
 # On a CPU, JAX spreads large operations over several threads. If you share the cores with other
 # people, or with other processes of yours, you may want it to take only one. To see which threads
-# compute, the first of these functions asks Linux for the CPU time of each, and the second compares
-# what it says before and after some calls:
+# compute, ``at_work`` repeats a call, and compares the CPU time that Linux noted for each thread
+# before and after. A thread counts if it does at least a twentieth of the work. The first function
+# below counts the threads that share a matrix product, and those that share ``tanh``:
 from jaxcap.measure import threads
 from jaxcap.report.source import Source
 
-Source(threads.cpu_time_by_thread, threads.at_work)
-
-# %%
-# Fresh processes use them to count the threads that share a matrix product, and those that share
-# ``tanh``. There are four ways in which people limit threads. The first, ``sched_setaffinity``,
-# asks the operating system, as the command ``taskset`` does:
 Source(threads.usage, threads.usage_on_one_core)
 
 # %%
-# The second is ``PJRT_NPROC``, a variable that `XLA reads
+# There are four ways in which people limit threads. The first is ``sched_setaffinity``, in the
+# second function: it asks the operating system, as the command ``taskset`` does. The second is
+# ``PJRT_NPROC``, a variable that `XLA reads
 # <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
 # threads. The third is ``--xla_cpu_multi_thread_eigen``, a flag that has been `recommended since
 # 2019 <https://github.com/jax-ml/jax/issues/743>`__. The fourth is ``OMP_NUM_THREADS``, a variable
@@ -53,35 +50,33 @@ used = {
 
 
 # %%
-def sharing(threads_at_work, cores):
-    return f"{threads_at_work} on {cores:.1f} cores"
-
-
-rows = []
-for name, found in used.items():
-    columns = [sharing(*found[function]) for function in ("product", "tanh")]
-    rows.append((name, f"{found['threads']}", *columns))
-
-# %%
-one_core = [
+one_thread = [
     name
     for name, found in used.items()
-    if max(found["product"][1], found["tanh"][1]) < 1.2
+    if found["product"][0] == found["tanh"][0] == 1
 ]
-kept = ", ".join(one_core) or "none of them"
+kept = ", ".join(one_thread) or "none of them"
 
 # %%
 import os
 
 from jaxcap.results.tables import Table
 
+rows = []
+for name, found in used.items():
+    shared = [
+        f"{at_work} on {cores:.1f} cores"
+        for at_work, cores in (found["product"], found["tanh"])
+    ]
+    rows.append((name, f"{found['threads']}", *shared))
 title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
-# Read the number of cores. A limit works if all threads together take one core, and fails if they
-# take as many as in the row *none*. (The column *all* also counts threads that wait or compile.)
-# Here, these limits kept both operations to one core: :measured:`kept`.
+# A limit works if a single thread does all the work, and fails if several share it, as in the row
+# *none*. Here, one thread did all the work with these settings: :measured:`kept`. (The column *all*
+# also counts threads that wait or compile. The cores are the CPU time of all threads for each
+# second that went by, so their number is lower while something else keeps the machine busy.)
 #
 # Which limits work can change with a release. The flag, for example, was first recommended for a
 # runtime that XLA has since replaced,
@@ -132,13 +127,10 @@ for name, options in experiments.OPTIONS.items():
 
 # %%
 # We compile three functions with each of them: ``gelu`` of many numbers, the gradient of a network
-# with four layers, and a matrix product. Which option will make which function faster?
+# with four layers, and a matrix product. Which option will make which function faster? The table
+# compares each time with that of the same function without options. Where the interval includes 1,
+# no difference was found:
 results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.03)
-results
-
-# %%
-# The next table compares each time with that of the same function without options. Where the
-# interval includes 1, no difference was found:
 results.speedups(over=experiments.DEFAULT)
 
 # %%
@@ -170,11 +162,21 @@ optimising_pays = claim(
 optimising_pays
 
 # %%
-# What do the optimisations cost? A first call compiles, so compare *one thread*, which is optimised
-# like *default*, with *no optimisation* in the column *first call* of the first table. (The first
-# call of *default* comes before the others in each process, and may pay for more than compiling.)
-# If you run a large program only once, to see whether it works at all, look at its first call:
-# there, less optimisation may save time.
+# What do the optimisations cost? A first call compiles, so compare the first calls of *no
+# optimisation* with those of *one thread*, which is optimised like *default*. (The first call of
+# *default* comes before the others in each process, and may pay for more than compiling.)
+rows = []
+for work in (GELU, experiments.GRADIENT, experiments.PRODUCT):
+    first_calls = [
+        results.only(name, work=work).first_call.short
+        for name in (experiments.ONE_THREAD, experiments.UNOPTIMISED)
+    ]
+    rows.append((work, *first_calls))
+Table("First call", ("work", "one thread", "no optimisation"), rows)
+
+# %%
+# If you run a large program only once, to see whether it works at all, its first call is what you
+# wait for, and less optimisation may shorten it.
 #
 # Fast maths may cost digits, because it lets the compiler reorder sums and approximate. And with
 # one more option, the compiler for CPUs takes it for granted that there is no NaN:

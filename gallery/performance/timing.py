@@ -96,8 +96,7 @@ waves = results.select(question=mistakes.COMPILING)
 waves
 
 # %%
-# The table keeps the *first call* in a column of its own, and so should you. (Our average comes
-# from a single run, so it needn't follow from the table.)
+# The table keeps the *first call* in a column of its own, and so should you.
 #
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
 # doesn't compile. Wrapping the function again won't give you a fresh first call, because JAX finds
@@ -186,9 +185,8 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
 # The figure has a column for each process, with its rounds as dots. The square is their median,
-# with the interval that the process would report if it were alone. The grey band is the first one's
-# interval. Measure again with as many new processes, and their median should fall between the
-# dashed lines 95 times out of 100:
+# with the interval that the process would report if it were alone. Do the squares of the others lie
+# within the grey band, the first one's interval?
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -226,17 +224,17 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # %%
 # A process can judge itself only by how well its own rounds agree. But whatever was settled when
 # the process started, such as where in memory its code and its arrays lie, is the same in all of
-# them. So a square's interval may be narrow and still miss its neighbours. Here is what single
-# rounds could have told you, and what all processes together say:
+# them. So a square's interval may be narrow and still miss its neighbours. (If no square lies
+# outside the band, these processes happened to agree, but you know that only because there were
+# several.) Here is what single rounds could have told you, and what all processes together say:
 single = np.concatenate(rounds)
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# If no square lies outside the first one's interval, these processes happened to agree, and any of
-# them would have told you the same. But you know that only because there were several. The last
-# line is what this site prints: the median of the ratios within rounds, over several fresh
-# processes, with the interval in which the number should lie if as many processes measure it again.
+# The last line is what this site prints: the median of the ratios within rounds, over several fresh
+# processes. If as many new processes measure it again, their median should lie in its interval,
+# between the dashed lines, 95 times out of 100.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
@@ -303,8 +301,7 @@ by_default
 
 # %%
 # When a call touches a page of memory that the operating system has to hand out first, the system
-# counts a *page fault*. Here are the counts, by default and with the memory kept. (Don't compare
-# the times here with those of mistake 2. The functions are the same, but not their inputs.)
+# counts a *page fault*. Here are the counts, by default and with the memory kept:
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
 kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):
@@ -314,22 +311,21 @@ for label, some in ("memory kept", kept), ("the default", by_default):
 
 # %%
 # A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
-# has few, part of what you would credit to ``jit`` belongs to the allocator.
-#
-# Your own program lives with the default, so neither number is a lie. But before you quote one,
-# count page faults with Python's `resource.getrusage
+# has few, part of what you would credit to ``jit`` belongs to the allocator. Your own program lives
+# with the default, so neither number is a lie. But before you quote one, count page faults with
+# Python's `resource.getrusage
 # <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two
 # you measured.
 #
 # Wrong and right times in one picture
 # ------------------------------------
-# Each row joins a wrong time with the right one. If the cross lies to the left of its dot, the
-# mistake makes the code look too fast; if to the right, too slow. Two rows show the opponent's time
-# instead of JAX's, that of the weak opponent and that of 64 bits. There, a cross too far to the
-# right makes JAX look too good. (For the sent data and the allocator, which time is wrong depends
-# on your question. We asked how long JAX's computation takes.) Two mistakes have no row: a single
-# run (mistake 6) is wrong by a different factor each time, and a false label (mistake 8) isn't a
-# time.
+# Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
+# too fast, and a cross to the right too slow. In the rows of the weak opponent and of 64 bits, that
+# code is the opponent's, so a cross to the right flatters JAX.
+#
+# (For the sent data and the allocator, which time is wrong depends on your question. We asked how
+# long JAX's computation takes. Mistakes 6 and 8 have no row: a single run is wrong by a different
+# factor each time, and a label isn't a time.)
 compared = {
     "sending the data": (sending, mistakes.SENT, mistakes.ON_DEVICE),
     "an opponent of 64 bits": (
@@ -380,23 +376,6 @@ _ = figures.dumbbell(
 )
 
 # sphinx_gallery_thumbnail_number = 2
-
-# %%
-# Here are the same times as numbers. Where two calls took turns, their ratio is the median of the
-# ratios within rounds, so it may differ from the quotient of the times:
-from jaxcap.results.tables import Table
-
-
-def short(seconds):
-    """Write a time in two digits."""
-    return Estimate.from_runs([[seconds]], unit="s").short
-
-
-cells = [
-    (mistake, short(wrong_s), short(right_s), over_right[mistake].short)
-    for mistake, (wrong_s, right_s) in pairs.items()
-]
-Table("Wrong over right", ("mistake", "wrong", "right", "ratio"), cells)
 
 # %%
 # A checklist to keep

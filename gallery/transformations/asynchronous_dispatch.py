@@ -22,12 +22,12 @@ import jax.numpy as jnp
 
 n = 1000 if jax.default_backend() == "cpu" else 8000
 matrix = jax.random.normal(jax.random.key(0), (n, n)) / n**0.5
-product = jax.jit(jnp.matmul)
-_ = product(matrix, matrix).block_until_ready()
+multiply = jax.jit(jnp.matmul)
+_ = multiply(matrix, matrix).block_until_ready()
 
 # %%
 start = time.perf_counter()
-promise = product(matrix, matrix)
+promise = multiply(matrix, matrix)
 returned_s = time.perf_counter() - start
 promise.block_until_ready()
 ready_s = time.perf_counter() - start
@@ -52,19 +52,20 @@ print(promise.shape, promise.dtype)
 from jaxcap.measure.timeline import record_timeline
 
 
-@jax.jit
-def multiply(x):
-    return matrix @ x
+def next_product(x):
+    return multiply(matrix, x)
 
 
-ahead = record_timeline(multiply, matrix, calls=6)
-in_step = record_timeline(multiply, matrix, calls=6, awaited=True)
+ahead = record_timeline(next_product, matrix, calls=6)
+in_step = record_timeline(next_product, matrix, calls=6, awaited=True)
 
 # %%
 # In the picture, each row is a call. A diamond marks when the call returned. The bar shows when the
 # device could have been working: from when the call was made and its input was ready until the
 # result was.
 import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
 
 
 def draw(axes, timeline, title):
@@ -156,14 +157,6 @@ lead = lead_pays.estimate
 lead_pays
 
 # %%
-from jaxcap.report import figures
-
-_ = figures.bars(
-    results.select(question=asynchronous.OVERLAP),
-    title="A product on the device, and a read from the disk",
-)
-
-# %%
 # To see the overlap, record a chain as above, but with a read before each product. Again, a sleep
 # stands in for the disk, and takes as long as a product did on average in step:
 from functools import partial
@@ -173,7 +166,7 @@ read_s = in_step.calls[-1].ready_s / len(in_step.calls)
 
 def read_and_multiply(x):
     time.sleep(read_s)
-    return multiply(x)
+    return next_product(x)
 
 
 chain = partial(record_timeline, read_and_multiply, matrix, calls=4)
@@ -246,7 +239,7 @@ product_early, cosine_early = (
 largest = max(result.parameters["size"] for result in by_size)
 square = jnp.ones((largest, largest))
 programs = {
-    "product": asynchronous.multiply.lower(square, square),
+    "product": multiply.lower(square, square),
     "cosine": jax.jit(jnp.cos).lower(square),
 }
 for name, lowered in programs.items():
@@ -269,39 +262,37 @@ for name, lowered in programs.items():
 # -----------------------------------------------------
 # Running ahead helps only while the device has more to do than Python. In a loop of small calls it
 # may be the other way round: the device is done before Python has prepared the next call. Take a
-# model that draws two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`, as
-# on the exercise sheet of a 2023 course. Here are the model, and a loop that evaluates it with new
-# keys each time:
+# model that draws two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`,
+# and a loop that evaluates it with new keys each time:
 from jaxcap.kernels import random_model
 
 Source(random_model.my_model, random_model.looped)
 
 # %%
-# If computing the values takes long, then waiting for each of them (``awaited``) should cost a good
-# deal, because it stops Python from running ahead. If making the calls takes long, the remedy is to
-# make fewer. *jit with split* compiles a whole step of the loop, so that splitting the key no
-# longer needs calls of its own. *scan* compiles the loop itself, with :func:`jax.lax.scan`, and
-# *vmap* has no loop at all, so both make a single call:
-Source(
-    random_model.step,
-    random_model.looped_steps,
-    random_model.chained,
-    random_model.batched,
-)
+# Which costs such a loop more: waiting for each value, as it does if ``awaited`` is true, or making
+# the calls? Op by op, Python makes a call for every operation. With ``jit``, the model is one call,
+# but the line that splits the key still makes its own. *jit with split* compiles a whole ``step``,
+# so each value takes one call. *scan* compiles the loop itself, with :func:`jax.lax.scan`, so all
+# values together take one:
+Source(random_model.step, random_model.chained)
 
 # %%
-# (*vmap* splits all keys from one, so it draws other numbers than the rest.) Which do you expect to
-# matter more: waiting for each value, or the number of calls? Op by op, Python makes a call for
-# every operation. With ``jit``, the model is one call, but the line that splits the key still makes
-# its own. *jit with split* leaves a single call in each iteration. Every variant returns all of its
-# values, and the clock stops when the last of them is ready:
+# (*vmap* also makes one call, but computes all values at once. It splits all keys from one, so it
+# draws other numbers than the rest.) Make a guess. Every variant returns all of its values, and the
+# clock stops when the last of them is ready:
 from jaxcap.experiments import awaiting
 
 loops_of_calls = awaiting.AWAITING.run(budget_s=0.05)
 loops_of_calls
 
 # %%
-loops_of_calls.speedups(over=awaiting.COMPILED)
+_ = figures.bars(
+    loops_of_calls,
+    over=awaiting.COMPILED,
+    about=awaiting.SCAN,
+    title="Many evaluations of a small model",
+    label="time of all iterations (lower is better)",
+)
 
 # %%
 waiting_costs = claim(
@@ -323,26 +314,10 @@ scan = scan_pays.estimate
 scan_pays
 
 # %%
-_ = figures.bars(
-    loops_of_calls,
-    over=awaiting.COMPILED,
-    about=awaiting.SCAN,
-    title="Many evaluations of a small model",
-    label="time of all iterations (lower is better)",
-)
-
-# %%
 # Was it the waiting, or the calls? The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
-# :measured:`scan than the loop of calls`. On a CPU, there may be little to wait for. XLA counts so
-# few operations in a call of the model that it runs inside the call:
-keys = jax.random.split(jax.random.key(0))
-count = jax.jit(random_model.my_model).lower(keys).cost_analysis()
-print(f"{count['flops']:,.0f} flops")
-
-# %%
-# On a GPU, waiting may matter more. *scan* and *vmap* both make a single call. Inside it, *scan*
-# takes one value after another, and *vmap* all at once.
+# :measured:`scan than the loop of calls`. On a CPU, there may be little to wait for, because a
+# computation as small as this model can run inside its call. On a GPU, waiting may matter more.
 #
 # Takeaway
 # --------

@@ -3,10 +3,10 @@ Is indexing slow?
 =================
 
 An index can be an array, and then a single line reads or changes many elements. Such a line jumps
-about in memory, which no processor likes. So there is a trick for accelerators, which multiply
-matrices faster than they do anything else: write the line as a product with a matrix of ones and
-zeros. Is indexing so slow that this pays? And which library does it fastest, JAX, NumPy or PyTorch?
-Before we measure, you should know what happens if an index comes up twice.
+about in memory, which no processor likes. There are two ways round it. One is for accelerators,
+which multiply matrices faster than they do anything else: write the line as a product with a matrix
+of ones and zeros. The other sorts first, so that what belongs together lies together. Is indexing
+so slow that either of them pays? And does the answer depend on the library?
 """
 
 # %%
@@ -38,15 +38,15 @@ jnp.zeros(3).at[places].add(1)
 #
 # Gather, scatter, and sums by group
 # ----------------------------------
-# To read at many indices is to *gather*, and to write there is to *scatter*. To sum values by group,
-# add each at the index of its group, which is a scatter as well. :func:`jax.ops.segment_sum` does
-# that, and records the same operation, but it drops negative indices, which for ``.at`` count from
-# the end:
+# To read at many indices is to *gather*, and to write there is to *scatter*. To sum values by
+# group, add each at the index of its group, which is a scatter as well. :func:`jax.ops.segment_sum`
+# does that, and records the same operation, but it drops negative indices, which for ``.at`` count
+# from the end:
 from functools import partial
 
 from jaxcap.kernels import updates
 
-values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 0, 2])
+values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([2, 0, 0])
 ways = {
     "values[groups]": lambda v, g: v[g],
     ".at[groups].add": partial(updates.sums_by_scatter, count=3),
@@ -59,8 +59,8 @@ for name, way in ways.items():
 # %%
 # Add at indices, or multiply by ones and zeros
 # ---------------------------------------------
-# Now for the trick. Take a matrix with a row for each value, and in each row a single one, in the
-# column of the value's group. A product with that matrix adds up the groups:
+# Now for the first way round indexing. Take a matrix with a row for each value, and in each row a
+# single one, in the column of the value's group. A product with that matrix adds up the groups:
 from jaxcap.report.source import Source
 
 Source(updates.sums_by_scatter, updates.sums_by_product)
@@ -130,29 +130,38 @@ gather_pays = claim(
 )
 gather_pays
 
+
 # %%
 # With ten groups, indexing was :measured:`gather_ten than the product`, and with a thousand
 # :measured:`by_gather than the product`. A product touches each entry of a matrix that has a row
 # for each value and a column for each group. Neither a gather nor a scatter has such a matrix, so
 # consider a product only where multiplying is far cheaper than indexing, and measure it there.
 #
-# Sorts and running sums depend on the library
-# --------------------------------------------
-# A gather treats each index by itself. Sorts and running sums can't: a number's place in sorted
-# order depends on all the others, and a running sum on every number before it. Libraries solve this
-# in different ways: JAX's sort is `an operation of XLA
+# Sort first, and a running sum adds up the groups
+# ------------------------------------------------
+# The second way round puts each group's values side by side. A running sum then passes through one
+# group after another. A group's sum is what it gains from the group's start to the next one's:
+def sums_by_sorting(values, groups, count):
+    order = jnp.argsort(groups)
+    starts = jnp.searchsorted(groups[order], jnp.arange(count + 1))
+    running = jnp.cumsum(values[order])
+    return jnp.diff(jnp.append(0, running)[starts])
+
+
+sums_by_sorting(values, groups, 3)
+
+# %%
+# No scatter is left. In its place are an ``argsort``, a gather and a ``cumsum``. That has a price
+# in accuracy, because the difference of two long running sums has lost digits. And what about time?
+# A scatter treats each index by itself. A sort can't, since a number's place depends on all the
+# others, so it has to look at each number several times.
+#
+# Each library sorts in a way of its own. JAX's sort is `an operation of XLA
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while NumPy brings `a library
 # <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
-# processors. So where do you expect the libraries to differ more, in the functions that take
-# indices or in those that sort? PyTorch takes part where it is installed. With indices, it reads,
-# writes and adds like this::
-#
-#     torch.index_select(x, 0, places)
-#     x.index_put_((places,), values)
-#     torch.zeros(count).index_add_(0, places, values)
-#
-# All indices are in random order. To *set*, each library writes into an array of its own; JAX's is
-# donated, so that JAX needn't copy it:
+# processors. Where do you expect the libraries to differ more, in the functions that take indices
+# or in those that sort? PyTorch takes part where it is installed. All indices are in random order,
+# and *set* writes into an array that the library may change, which in JAX's case is donated:
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -185,20 +194,28 @@ jax_to_numpy = partial(
     hundred_thousand.speedup, experiments.JAX, over=experiments.NUMPY
 )
 sort_in_jax = jax_to_numpy(function=experiments.SORT)
+add_time, argsort_time = (
+    hundred_thousand.select(function=function).only(experiments.JAX).time
+    for function in (experiments.ADD, experiments.ARGSORT)
+)
+
+# %%
 furthest = max(
     experiments.FUNCTIONS,
     key=lambda f: abs(np.log(jax_to_numpy(function=f).value)),
 )
 
 # %%
+# In JAX, adding at a hundred thousand indices took :measured:`add_time`, and ``argsort`` alone took
+# :measured:`argsort_time`. Where the second time is the longer one, sorting first can't pay, unless
+# you sort once for many sums. Nor do you have to sort to find the few largest numbers, because
+# :func:`jax.lax.top_k` does that.
+#
 # JAX and NumPy were furthest apart in :measured:`furthest`. JAX's sort was
-# :measured:`sort_in_jax than NumPy's`. By default, JAX's sorts are `stable
+# :measured:`sort_in_jax than NumPy's`. (By default, JAX's sorts are `stable
 # <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers keep their
-# order. In sorted numbers, that hardly ever shows, and NumPy's default doesn't promise it. For
-# ``argsort``, where ties do show, we asked NumPy and PyTorch for a stable sort as well, which may
-# force NumPy to take a slower algorithm. (PyTorch's ``sort`` returns the indices in any case, and
-# so has more to do than the others'.) Before you sort in JAX, ask whether you have to: sums by
-# group don't need sorted values, and :func:`jax.lax.top_k` finds the few largest.
+# order. For ``argsort``, where that shows, we asked NumPy and PyTorch for a stable sort, too.
+# PyTorch's ``sort`` returns the indices in any case, so it has more to do than the others'.)
 #
 # Takeaway
 # --------
@@ -222,8 +239,9 @@ by_gather = gather_pays.estimate
 # adding at indices was :measured:`with_ten than a product`, and with a thousand
 # :measured:`by_scatter than a product`.
 #
-# Which library is fastest depends on the function. JAX and NumPy were furthest apart in
-# :measured:`furthest`, and JAX's sort was :measured:`sort_in_jax than NumPy's`.
+# Don't sort just to avoid a scatter: measure first, because what a sort costs depends on the
+# library. JAX's was :measured:`sort_in_jax than NumPy's`. To add at a hundred thousand indices, JAX
+# took :measured:`add_time`, and for ``argsort`` alone :measured:`argsort_time`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.

@@ -13,6 +13,7 @@ once to compile and then in every call? And which of them can you differentiate?
 # --------------------
 # Let a pendulum swing. Its state is an angle and a speed, and gravity changes both, by one small
 # step of time after another:
+from jaxcap.experiments import loops as experiments
 from jaxcap.kernels import pendulum
 from jaxcap.report.source import Source
 
@@ -33,19 +34,20 @@ Source(*four)
 # All four loops should arrive at the same place, and so should a scan with ten steps in its body,
 # of which more below. As a check, NumPy takes the same steps in 64 bits, for two pendulums. One
 # starts almost straight down, and the other almost straight up:
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcap.experiments import loops as experiments
-
-ways = experiments.compiled(experiments.WAYS, steps=100)
-angle, speed = np.asarray(experiments.start(2), np.float64)
+start = experiments.start(2)
+angle, speed = np.asarray(start, np.float64)
 for _ in range(100):
     speed = speed - pendulum.STEP * np.sin(angle)
     angle = angle + pendulum.STEP * speed
-for name, way in ways.items():
-    print(f"{name:16} off by {abs(way()[0] - angle).max():.1e}")
+for name, loop in experiments.WAYS.items():
+    found, _ = jax.jit(partial(loop, steps=100))(start)
+    print(f"{name:16} off by {abs(np.asarray(found) - angle).max():.1e}")
 
 # %%
 # :func:`~jax.lax.scan` can do more than JAX's other loops: it collects in an array whatever a step
@@ -120,6 +122,7 @@ except TypeError as error:
     for line in str(error).splitlines():
         print(fill(line, 70))
 
+
 # %%
 # The *carry* is what one step hands on to the next, and ``state[1]`` names a part of it, after the
 # body's argument. The error gives the type of that part before a step and after it, so you can tell
@@ -128,9 +131,6 @@ except TypeError as error:
 # An unrolled program grows with its loop
 # ---------------------------------------
 # Count the operations that tracing records, for ten steps and for a hundred:
-from functools import partial
-
-
 def operations(function, *args):
     """Return the names of the operations that a function is traced to."""
     jaxpr = jax.make_jaxpr(function)(*args)
@@ -223,48 +223,42 @@ some_unrolling_pays
 
 # %%
 unrolled_at_most = plain.speedup(PYTHON, over=SCAN, steps=longest)
-in_scan = plain.only(SCAN, steps=longest)
-in_python = plain.only(PYTHON, steps=longest)
-scan_returned, scan_ready = in_scan.dispatch, in_scan.time
-python_returned, python_ready = in_python.dispatch, in_python.time
+
 
 # %%
-# At a hundred steps, the unrolled program was :measured:`unrolled than the scan`. At the longest
-# loop, it was :measured:`unrolled_at_most than the scan`. There the scan returned after
-# :measured:`scan_returned` and was ready after :measured:`scan_ready`, while the unrolled steps
-# returned after :measured:`python_returned` and were ready after :measured:`python_ready`.
+# At a hundred steps, the unrolled program was :measured:`unrolled than the scan`, and a scan with
+# ten steps in its body was :measured:`some_unrolled than a plain scan`. At the longest loop, the
+# unrolled program was :measured:`unrolled_at_most than the scan`. What decides that, besides the
+# counting?
 #
-# If a result is ready long after its call returned, the program was too large to run inside the
-# call: it crossed the border, at a thousand operations, that :doc:`the page on dispatch
-# </tutorials/transformations/asynchronous_dispatch>` describes. On a CPU, small computations run
-# inside the call, and larger ones are handed over to another thread, which takes time. What decides
-# is how many floating-point operations XLA counted in the program. And it counts the body of a loop
-# once, however often it runs:
-for name in (PYTHON, SCAN):
-    for steps in (100, longest):
-        way = experiments.compiled(experiments.WAYS, steps)[name]
-        lowered = way.func.lower(*way.args, **way.keywords)
-        flops = lowered.compile().cost_analysis()["flops"]
-        print(f"{name:11} {steps:5,} steps: {flops:6,.0f} flops")
+# The first thing is how many kernels have to be started. XLA merges operations into *fusions*, each
+# of which :doc:`becomes a kernel </tutorials/transformations/jit>`. On a CPU, XLA can also compile
+# a whole loop, its counter included, into a single kernel, if `a round touches little memory
+# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, by
+# default less than a kilobyte. The program marks such a loop as a small call:
+def compiled(loop, steps):
+    return jax.jit(partial(loop, steps=steps)).lower(start).compile()
 
-# %%
-# So to a CPU, this scan is a small computation at any length, while the unrolled loop grows until
-# it is handed over. What about the kernels? XLA merges operations into *fusions*, each of which
-# :doc:`becomes a kernel </tutorials/transformations/jit>` to start. In a loop, the same kernels are
-# started in each round. On a CPU, XLA can compile the whole loop, its counter included, into a
-# single kernel, if
-# `a round touches little memory <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__,
-# by default less than a kilobyte. The program marks such a loop as a small call:
-for name, way in experiments.compiled(experiments.WAYS, 100).items():
-    program = way.func.lower(*way.args, **way.keywords).compile().as_text()
+
+for name, loop in experiments.WAYS.items():
+    program = compiled(loop, 100).as_text()
     whole = "in one kernel" if "small_call" in program else ""
     print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
 
+# %%
+# The second thing is where the program runs. On a CPU, :doc:`small computations run inside the call
+# </tutorials/transformations/asynchronous_dispatch>`, and larger ones are handed over to another
+# thread, which takes time. In XLA's source, we found the border at a thousand floating-point
+# operations. And XLA counts the body of a loop once, however often it runs:
+for name in (PYTHON, SCAN):
+    for steps in (100, longest):
+        cost = compiled(experiments.WAYS[name], steps).cost_analysis()
+        print(f"{name:11} {steps:5,} steps: {cost['flops']:6,.0f} flops")
+
 
 # %%
-# So the unrolled program needs no counter but starts many kernels, whereas a scan, counter
-# included, may run as a single kernel. A scan with ten steps in its body counts only a tenth as
-# often. At a hundred steps, it was :measured:`some_unrolled than a plain scan`.
+# So to a CPU, this scan is a small computation at any length, while the unrolled loop grows until
+# it is handed over.
 #
 # How kernels are started is up to XLA, and XLA changes with each release. In 2024, JAX 0.4.32 gave
 # CPUs `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small
@@ -313,9 +307,8 @@ gradients = results.subset(
 gradients
 
 # %%
-backwards = results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=100)
 most_steps = max(result.parameters["steps"] for result in results)
-backwards_at_most = results.speedup(
+backwards = results.speedup(
     experiments.GRADIENT_SCAN, over=SCAN, steps=most_steps
 )
 unrolled_gradient = gradients.speedup(
@@ -327,10 +320,9 @@ first_gradient, first_gradient_scan = (
 )
 
 # %%
-# For a scan of a hundred steps, the gradient was :measured:`backwards than the scan alone`. But
-# both times include the price of a call, which hides a part of the difference where loops are
-# short. With :measured:`most_steps` steps, the gradient was
-# :measured:`backwards_at_most than the scan alone`.
+# With :measured:`most_steps` steps, the gradient of the scan was
+# :measured:`backwards than the scan alone`. (In a shorter loop, you would see less of the
+# difference, because both times include the price of a call.)
 #
 # With Python's loop, the gradient of a hundred steps was
 # :measured:`unrolled_gradient than with a scan`. Here, too, the unrolled program may be large
@@ -366,9 +358,9 @@ unrolled, some_unrolled = (
 )
 
 # %%
-# Start with ``scan``, which compiles its body once, can be differentiated and collects results. Take
-# ``while_loop`` if only the values say when to stop, but :func:`jax.grad` can't go through it. A
-# Python loop suits a handful of steps that differ.
+# Start with ``scan``, which compiles its body once, can be differentiated and collects results.
+# Take ``while_loop`` if only the values say when to stop, but :func:`jax.grad` can't go through it.
+# A Python loop suits a handful of steps that differ.
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, the unrolled steps were

@@ -20,7 +20,8 @@ Source(pendulum.step, pendulum.in_scan)
 
 # %%
 # If you map such a scan over a hundred pendulums, is the result a hundred scans, a scan of a
-# hundred times as many steps, or something else? Tracing tells, and needs no measurement:
+# hundred times as many steps, or something else? Tracing tells, and needs no measurement. ``vmap``
+# has a rule for each kind of operation, or *primitive*. Here is what its rule for ``scan`` makes:
 from functools import partial
 
 import jax
@@ -35,13 +36,13 @@ def operations(function, *args):
 hundred = jnp.linspace(0.5, 1.5, 100), jnp.zeros(100)
 swing = partial(pendulum.in_scan, steps=10)
 for operation in operations(jax.vmap(swing), hundred):
-    carry = ", ".join(str(result.aval) for result in operation.outvars)
-    print(operation.primitive, operation.params["length"], carry)
+    print(operation.primitive, operation.params["length"], "steps")
+    print(*(result.aval for result in operation.outvars))
 
 # %%
-# It is still a single scan of ten steps, and each step moves all pendulums at once. Since all of
-# them take the same number of steps, nobody has to wait. Disagreement begins where a *value*
-# decides what to do.
+# It is still a single scan of ten steps, whose state is now the angles and speeds of all pendulums.
+# Since all of them take the same number of steps, nobody has to wait. Disagreement begins where a
+# *value* decides what to do.
 #
 # With a mapped condition, both branches run
 # ------------------------------------------
@@ -54,18 +55,22 @@ def branch(x):
     return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
 
 
-for of, x in ((branch, 1.0), (jax.vmap(branch), jnp.ones(100))):
-    names = (operation.primitive.name for operation in operations(of, x))
-    print(fill(" ".join(names), 70))
+def names(function, *args):
+    return [o.primitive.name for o in operations(function, *args)]
+
+
+print("one:  ", *names(branch, 1.0))
+batch = " ".join(names(jax.vmap(branch), jnp.ones(100)))
+print(fill("batch: " + batch, 70))
 
 
 # %%
 # The ``cond`` is gone, because its condition is mapped, so it might differ from example to example.
 # (Here it doesn't, but ``vmap`` never looks at values.) A batch `computes both branches
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and the last
-# ``select_n`` picks a result for each. (The ``select_n`` before each branch is for gradients: it
-# stops them from flowing back into the examples that didn't choose that branch.) However rarely an
-# expensive branch is chosen, every example pays for it.
+# ``select_n`` picks a result for each. However rarely an expensive branch is chosen, every example
+# pays for it. (The ``select_n`` before each branch is for gradients: it stops them from flowing
+# back into the examples that didn't choose that branch.)
 #
 # If the condition isn't mapped, all examples agree, and the choice remains a choice:
 def branch_for_all(positive, x):
@@ -73,8 +78,7 @@ def branch_for_all(positive, x):
 
 
 agreed = jax.vmap(branch_for_all, in_axes=(None, 0))
-names = (o.primitive.name for o in operations(agreed, True, jnp.ones(100)))
-print(" ".join(names))
+print(*names(agreed, True, jnp.ones(100)))
 
 # %%
 # A mapped loop waits for the last example
@@ -130,8 +134,9 @@ _ = figures.headline(figure, finding, "A mapped loop")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# A mapped loop computes the whole rectangle. With similar pendulums, :measured:`alike_useful` of it
-# is useful, and with the upright one :measured:`upright_useful`.
+# A mapped loop computes the whole rectangle, as wide as the batch and as high as its longest loop.
+# With similar pendulums, :measured:`alike_useful` of it is useful, and with the upright one
+# :measured:`upright_useful`.
 #
 # One after the other, nobody waits
 # ---------------------------------
@@ -175,9 +180,11 @@ in_batches = results.speedup(
 # ``vmap`` was :measured:`one_upright than lax.map`, and batches of ten were
 # :measured:`in_batches than lax.map`.
 #
-# Waiting isn't all that ``vmap`` pays for. On a CPU, the mapped program also runs on another thread
-# and starts several kernels in each round, whereas ``lax.map`` may run inside the call, as a single
-# kernel.
+# Two things decide: how much of the rectangle is useful, and how little a step of the whole batch
+# costs, compared with a step of each example alone. The second depends on the device. A GPU works
+# on many examples at once, and a single one leaves most of it idle. On a CPU, ``lax.map`` may run
+# inside the call, as a single kernel, whereas the mapped program runs on another thread and starts
+# several kernels in each round.
 #
 # If you can guess which examples will take long, sort them by that guess, and only then cut them
 # into batches. The examples of a batch are then done at about the same time.
@@ -188,10 +195,11 @@ in_batches = results.speedup(
 # each of them pays for all: both branches of a ``cond`` run, and a ``while_loop`` goes on until the
 # last example is done.
 #
-# So before you choose ``vmap`` for such a loop, measure ``lax.map`` too, with and without a
-# ``batch_size``. With similar examples, ``vmap`` was :measured:`all_alike than lax.map` on this
-# page's machine, and batches of ten were :measured:`alike_in_batches than vmap`. With one example
-# that takes far longer than the others, ``vmap`` was :measured:`one_upright than lax.map`.
+# So ``lax.map`` is worth a try where examples differ widely, or where the device gains little from
+# taking them together. Measure it with and without a ``batch_size``. With similar examples,
+# ``vmap`` was :measured:`all_alike than lax.map` on this page's machine, and batches of ten were
+# :measured:`alike_in_batches than vmap`. With one example that takes far longer than the others,
+# ``vmap`` was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
 # :doc:`which updates copy their array </tutorials/transformations/updates>`.

@@ -260,59 +260,30 @@ nesting_costs_little
 #
 # Where could the time go? Before each run, JAX looks at the shape and type of every leaf, to find
 # the program that fits, and after the run it makes a Python object for every result. The program
-# itself may take longer, too. Here is how many kernels XLA made for a hundred leaves:
-ways = experiments.prepare(leaves=100, numbers=100_000)
-for name, way in ways.items():
-    program = way.func.lower(*way.args).compile().as_text()
-    print(f"{name:12} {program.count(' fusion(')}")
-
-# %%
-# Where there are as many kernels as leaves, XLA has merged none of them, and the device has to
-# start every one.
+# itself may take longer, too, because XLA may make a kernel for each leaf.
 #
-# Packing in the program is the compiler's work
-# ---------------------------------------------
-# Should you then ravel everything? A model needs its matrices back, so the compiled function would
-# have to cut the array into matrices, and to join the results. A call would pass few leaves, but
-# the program would be longer. How long does it take to compile, and how many kernels come out? Each
-# time below is that of a single run:
-import time
-from functools import partial
-
+# Should you then ravel everything? A model needs its matrices back, so a real step has to cut the
+# array apart and join the results, as ``packed_step`` does. How many kernels does XLA make of each
+# step, for a hundred leaves?
 from jaxcap.measure.compilation import kernels_compiled
 
+tree = [jnp.zeros(100)] * 100
+flat, unravel = ravel_pytree(tree)
 
-def packed_step(unravel, flat, slopes):
+
+def packed_step(flat, slopes):
     stepped = descend(unravel(flat), unravel(slopes))
     return ravel_pytree(stepped)[0]
 
 
-# %%
-def compilation(function, *args):
-    lowered = jax.jit(function).lower(*args)
-    start = time.perf_counter()
-    lowered.compile()
-    seconds = time.perf_counter() - start
-    kernels = kernels_compiled(function, *args)
-    return seconds, kernels
-
+print("list:     ", kernels_compiled(descend, tree, tree), "kernels")
+print("one array:", kernels_compiled(descend, flat, flat), "kernels")
+print("packed:   ", kernels_compiled(packed_step, flat, flat), "kernels")
 
 # %%
-for leaves in (10, 30, 100):
-    tree = [jnp.zeros(100)] * leaves
-    flat, unravel = ravel_pytree(tree)
-    packed = partial(packed_step, unravel)
-    steps = {"apart": (descend, tree), "packed": (packed, flat)}
-    for form, (function, arg) in steps.items():
-        seconds, kernels = compilation(function, arg, arg)
-        print(
-            f"{leaves:3} leaves, {form:6} {seconds:.2f} s, {kernels} kernels"
-        )
-
-# %%
-# Where there is still a kernel for each leaf, packing saved the device nothing; the extra kernel
-# joins the results. What packing does save is JAX's own work for each leaf of a call, and the price
-# is a longer compilation.
+# Where there are as many kernels as leaves, XLA has merged none of them, and the device has to
+# start every one. If that is so for ``packed_step``, packing saves only JAX's own work for each
+# leaf of a call, and in return the compiler has all that cutting and joining to deal with.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
 # has an axis for the layers, which a ``scan`` then goes through, as on
@@ -382,10 +353,10 @@ splitting_pays
 import sys
 
 
-def python_calls(call):
+def python_calls(call, *args):
     events = []
     sys.setprofile(lambda *event: events.append(event[1]))
-    call()
+    call(*args)
     sys.setprofile(None)
     return events.count("call")
 
@@ -397,8 +368,19 @@ for name, way in stack_experiments.prepare(layers=10).items():
 # %%
 # JAX takes a dict apart in compiled code, so next to no Python runs for the dict. A split state
 # wraps each array in a ``Param``, which Flax unwraps in Python. In a module, Flax has to find the
-# arrays first. All this happens in each call and for each array, however small or large. So it
-# matters only if the device has little to compute, since otherwise Python's work is done
+# arrays first.
+#
+# The same guide has a remedy that keeps the module. ``nnx.cached_partial`` goes through a module
+# once, and its function reuses in each call what was found. In return, a step may change numbers in
+# the module, but must not leave it with another structure:
+stack = stacks.Stack(layers=10, width=8)
+cached = nnx.cached_partial(train, stack)
+cached(*examples)
+print(f"cached       {python_calls(cached, *examples):5}")
+
+# %%
+# Whatever Python does for each array, it does in each call, however small or large the arrays are.
+# So it matters only if the device has little to compute, since otherwise Python's work is done
 # :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`. The
 # developers of a server for large models
 # `found thousands of such Python calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__

@@ -120,8 +120,8 @@ jax.jit(fives, static_argnames="columns")(columns=5)
 # -----------------------------------
 # A program that was traced with one static value is good for that value only. How can you tell when
 # JAX compiles again? Your Python code runs while JAX traces it, and never when the compiled program
-# runs. So a function that counts its own runs counts traces, and on this page, each new trace means
-# a compilation:
+# runs. So a function that counts its own runs counts traces, and here each trace is followed by a
+# compilation:
 from functools import wraps
 
 
@@ -138,52 +138,78 @@ def counting(function):
 
 
 # %%
-# Which of these three calls compile?
+# Which of these four calls compile? A clock should notice, too:
+import time
+
 counted_loop = counting(empty_loop)
 fast_loop = jax.jit(counted_loop, static_argnames="num_loops")
-for num_loops in (1_000_000, 1_000_000, 999_999):
-    fast_loop(14, num_loops)
-    print(f"{num_loops:9,}: compilations so far: {counted_loop.traces}")
+for num_loops in (1_000_000, 1_000_000, 999_999, 1_000_000):
+    start = time.perf_counter()
+    fast_loop(14, num_loops).block_until_ready()
+    took_ms = 1000 * (time.perf_counter() - start)
+    print(f"{num_loops:9,}: {took_ms:6.2f} ms,", end=" ")
+    print("compilations so far:", counted_loop.traces)
 
 # %%
 # The second call found the program of the first. The third asked for one iteration fewer, which as
-# far as JAX knows is a different program. A stopwatch notices compilations, too, even in single
-# runs such as these. (JAX's caches are emptied first, because an earlier cell has compiled
-# ``empty_loop`` for the same number.)
-import time
-
-
-def stopwatch(function, *args):
-    """Return the milliseconds until the result of a call is ready."""
-    start = time.perf_counter()
-    jax.block_until_ready(function(*args))
-    return f"{1000 * (time.perf_counter() - start):.2f} ms"
-
-
-fast_loop = jax.jit(empty_loop, static_argnums=1)
-jax.clear_caches()
-for num_loops in (1_000_000, 1_000_000, 999_999):
-    print(f"{num_loops:9,}: {stopwatch(fast_loop, 14, num_loops)}")
-
-# %%
+# far as JAX knows is a different program. The fourth went back to the first value, and JAX still
+# had its program, because it keeps one for each value.
+#
 # Where is the loop when the second call runs? It is over: Python counted to a million during
-# tracing, and because counting left nothing to record, the program just returns its argument. A new
-# shape needs a new program in the same way:
-fast_fives = jax.jit(fives, static_argnums=0)
-for columns in (5, 5, 6):
-    print(f"{columns} columns: {stopwatch(fast_fives, columns)}")
+# tracing, and because counting left nothing to record, the program just returns its argument.
+#
+# Static arguments must be hashable
+# ---------------------------------
+# JAX can trace numbers, arrays, and nests of them. Anything else, such as a string, or an object of
+# a class that isn't registered as a pytree, has to be static. Because JAX looks up the program for
+# a static value in a dictionary, the value needs a hash, and a list has none:
+total = jax.jit(jnp.sum, static_argnames="axis")
+matrix = jnp.ones((2, 3))
+try:
+    total(matrix, axis=[0, 1])
+except ValueError as error:
+    say(error)
 
 # %%
-# Does JAX forget the old program when it compiles a new one? Go back and forth between two values:
-counted_loop = counting(empty_loop)
-fast_loop = jax.jit(counted_loop, static_argnums=1)
-for num_loops in (1_000_000, 999_998, 1_000_000, 999_998):
-    traces, took = counted_loop.traces, stopwatch(fast_loop, 14, num_loops)
-    state = "compiled" if counted_loop.traces > traces else "known"
-    print(f"{num_loops:9,}: {took} {state}")
+# A tuple has one:
+total(matrix, axis=(0, 1))
 
 # %%
-# JAX keeps the program of each value, so a call that goes back to an earlier value doesn't compile.
+# If you have several settings, keep them in a frozen dataclass, which is hashable if its fields
+# are, and equal to any other with the same values. Beware of plain classes: they are hashable, too,
+# but each object equals only itself:
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """Equal to others with the same values."""
+
+    axis: tuple[int, ...]
+
+
+class Plain:
+    """Equal to itself only."""
+
+    def __init__(self, axis):
+        self.axis = axis
+
+
+# %%
+# Call the same function five times with each, and each time with a new object of the same values:
+def sum_along(x, settings):
+    return x.sum(settings.axis)
+
+
+for kind in (Frozen, Plain):
+    sums = counting(sum_along)
+    fast_sums = jax.jit(sums, static_argnames="settings")
+    for _ in range(5):
+        fast_sums(matrix, settings=kind((0, 1)))
+    print(f"{kind.__name__:6} compilations in 5 calls: {sums.traces}")
+
+# %%
+# The plain class is worse than an error, because everything works while every call compiles.
 #
 # A closure fixes a value, too
 # ----------------------------
@@ -199,8 +225,7 @@ for _ in range(3):
 
 # %%
 # Each ``partial`` is a new function to JAX, even if it holds the same value. So make and compile
-# each one once, and keep the result for later calls. (A static argument does this for you, because
-# JAX keeps a program for each value.)
+# each one once, and keep the result for later calls. (A static argument does this for you.)
 #
 # What if the value is an array? An array that a function finds outside becomes a constant of its
 # program. Compare the lengths of the two programs that JAX hands to the compiler:
@@ -262,25 +287,13 @@ float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
 # %%
 # What does each kind of loop cost? An unrolled program grows with every step, so its first call
-# should take longer and longer, while that of ``fori_loop`` shouldn't. Later calls are harder to
-# guess, because the compiler sees all steps of the unrolled program at once, and there is no loop
-# left to run. Several fresh processes measure both for more and more steps:
+# should take longer and longer, while that of ``fori_loop`` shouldn't. Several fresh processes
+# measure both for more and more steps:
 from jaxcap.experiments import static_arguments as experiments
-from jaxcap.experiments.static_arguments import ROLLED, UNROLLED
-
-loops_and_means = experiments.LOOPS.run(budget_s=0.03)
-results = loops_and_means.subset(
-    r for r in loops_and_means if r.variant in (ROLLED, UNROLLED)
-)
-results
-
-# %%
 from jaxcap.report import figures
 
-largest = max(result.parameters["steps"] for result in results)
-at_largest = results.select(steps=largest)
-first_unrolled = at_largest.only(UNROLLED).first_call
-first_rolled = at_largest.only(ROLLED).first_call
+measured = experiments.LOOPS.run(budget_s=0.03)
+results = measured.subset(r for r in measured if "of" not in r.parameters)
 _ = figures.scaling(
     results,
     x="steps",
@@ -290,20 +303,28 @@ _ = figures.scaling(
 )
 
 # %%
-# With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Yet even with a single step, where there is nothing
-# to unroll, a new static value means a compilation. Compare that with a call whose value is known:
-one_step = results.only(UNROLLED, steps=1)
-new_value = one_step.first_call
-known_value = one_step.time
-ratio = new_value.value / known_value.value
+largest = max(result.parameters["steps"] for result in results)
+at_largest = results.select(steps=largest)
+first_unrolled = at_largest.only(experiments.UNROLLED).first_call
+first_rolled = at_largest.only(experiments.ROLLED).first_call
+
+one_step = results.only(experiments.UNROLLED, steps=1)
+ratio = one_step.first_call.value / one_step.time.value
 new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
-print(f"new {new_value.short}, known {known_value.short}")
 
 # %%
-# And these are the calls after the first:
+# With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
+# :measured:`first_rolled` with ``fori_loop``. Yet even with a single step, where there is nothing
+# to unroll, a new static value means a compilation: the first call took as long as
+# :measured:`new_in_calls` calls with a known value.
+#
+# Later calls are harder to guess. The compiler sees all steps of the unrolled program at once, and
+# there is no loop left to run:
 _ = figures.scaling(
-    results, x="steps", over=ROLLED, title="What later calls take"
+    results,
+    x="steps",
+    over=experiments.ROLLED,
+    title="What later calls take",
 )
 
 # %%
@@ -315,7 +336,7 @@ unrolling_pays = claim(
     "later calls are faster unrolled than with fori_loop, for the most steps "
     "measured",
     results,
-    speedup_of(UNROLLED, over=ROLLED, steps=LARGEST),
+    speedup_of(experiments.UNROLLED, over=experiments.ROLLED, steps=LARGEST),
 )
 later_unrolled = unrolling_pays.estimate
 unrolling_pays
@@ -325,22 +346,11 @@ unrolling_pays
 # save is what a step costs besides its cosines: counting, starting a kernel, and moving a thousand
 # numbers through memory. The cosines have to be computed either way.
 #
-# But speed isn't the only reason for a static number of steps. To take a gradient, JAX goes through
-# the loop backwards and needs a value from each step. With a traced bound, it can't know how much
-# memory to set aside for these values:
-try:
-    jax.grad(fast_cosines)(0.5, 3)
-except ValueError as error:
-    say(error)
-
-# %%
-# With a static bound, ``fori_loop`` becomes a :func:`jax.lax.scan`, which can be differentiated and
-# still compiles a single step. :doc:`The page on loops </tutorials/transformations/loops>` compares
-# the kinds of loops in JAX:
-slope = jax.grad(jax.jit(cosines, static_argnames="steps"))
-print(slope(0.5, steps=3), jax.grad(cosines_unrolled)(0.5, 3))
-
-# %%
+# But speed isn't the only reason for a static number of steps. To go backwards through a loop,
+# :func:`jax.grad` needs values from each step, and room for them, so it refuses a ``fori_loop``
+# whose number of steps is traced. :doc:`The page on loops </tutorials/transformations/loops>` shows
+# which loops it takes.
+#
 # When shapes keep changing, pad to a few
 # ---------------------------------------
 # A loop can move into the program, but a shape can't: JAX compiles for each new shape, whether a
@@ -360,14 +370,20 @@ print(len(arrays), "arrays,", mean.traces, "compilations")
 # the zeros:
 from jaxcap.report.source import Source
 
-Source(loops.padded, loops.mean_of_first, loops.means_padded)
+Source(loops.padded, loops.mean_of_first)
 
 # %%
-# At worst, padding makes the program compute with almost twice as many numbers as needed. In
-# return, how many programs does it take?
+# At worst, the program computes with almost twice as many numbers as needed. In return, how many
+# programs does it take?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
-means = loops.means_padded(fast_mean_padded, arrays)
+
+
+def mean_after_padding(a):
+    return fast_mean_padded(loops.padded(a), len(a))
+
+
+means = [mean_after_padding(a) for a in arrays]
 off = max(abs(float(a - b)) for a, b in zip(means, exact))
 print(len(arrays), "arrays,", mean_padded.traces, "compilations")
 print(f"largest difference: {off:.1g}")
@@ -375,16 +391,8 @@ print(f"largest difference: {off:.1g}")
 # %%
 compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 
-
 # %%
-# NumPy does the padding, because JAX would have to compile it for each length, and you'd be back
-# where you began. Here is the time that passes in this process, array by array, when nothing has
-# been compiled yet:
-def mean_after_padding(a):
-    return fast_mean_padded(loops.padded(a), len(a))
-
-
-# %%
+# Here is the time that passes in this process, array by array, when nothing has been compiled yet:
 import matplotlib.pyplot as plt
 
 ways = {"exact lengths": fast_mean, "padded": mean_after_padding}
@@ -404,84 +412,25 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# A line jumps where a new length is compiled. The experiment measured the same stream in each of
-# its processes, the first time (*first call*) and again:
-from jaxcap.experiments.static_arguments import EXACT, PADDED
-
-stream = loops_and_means.select(of=experiments.MEANS)
-stream
+# A line jumps where a new length is compiled. How long do the compilations take in all?
+stream = measured.select(of=experiments.MEANS)
+first_exact = stream.only(experiments.EXACT).first_call
+first_padded = stream.only(experiments.PADDED).first_call
 
 # %%
-first_exact = stream.only(EXACT).first_call
-first_padded = stream.only(PADDED).first_call
-
-# %%
-# The first pass took :measured:`first_exact` with exact lengths, and :measured:`first_padded`
-# padded. Once every length has been seen, there is no compilation left to save, but NumPy still
-# copies each array to pad it:
+# In fresh processes, the first pass through the stream took :measured:`first_exact` with exact
+# lengths, and :measured:`first_padded` padded. Once every length has been seen, there is no
+# compilation left to save, but NumPy still copies each array to pad it:
 padding_costs = claim(
     "padding slows down a stream whose lengths have all been seen",
     stream,
-    speedup_of(PADDED, over=EXACT),
+    speedup_of(experiments.PADDED, over=experiments.EXACT),
     below=1,
 )
 padding_costs
 
 # %%
 # Padding saves compilations, and nothing else, so it is for data that keeps bringing new lengths.
-#
-# Static arguments must be hashable
-# ---------------------------------
-# JAX can trace numbers, arrays, and nests of them. Anything else, such as a string, or an object of
-# a class that isn't registered as a pytree, has to be static. Because JAX looks up the program for
-# a static value in a dictionary, the value needs a hash, and a list has none:
-total = jax.jit(jnp.sum, static_argnames="axis")
-matrix = jnp.ones((2, 3))
-try:
-    total(matrix, axis=[0, 1])
-except ValueError as error:
-    say(error)
-
-# %%
-# A tuple has one:
-total(matrix, axis=(0, 1))
-
-# %%
-# If you have several settings, keep them in a frozen dataclass, which is hashable if its fields
-# are, and equal to any other with the same values. Beware of plain classes: they are hashable, too,
-# but each object equals only itself:
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """Equal to others with the same values."""
-
-    axis: tuple[int, ...]
-
-
-class Plain:
-    """Equal to itself only."""
-
-    def __init__(self, axis):
-        self.axis = axis
-
-
-# %%
-# Call the same function five times with each, and each time with a new object of the same values:
-def sum_along(x, settings):
-    return x.sum(settings.axis)
-
-
-for kind in (Frozen, Plain):
-    sums = counting(sum_along)
-    fast_sums = jax.jit(sums, static_argnames="settings")
-    for _ in range(5):
-        fast_sums(matrix, settings=kind((0, 1)))
-    print(f"{kind.__name__:6} compilations in 5 calls: {sums.traces}")
-
-# %%
-# The plain class is worse than an error, because everything works while every call compiles.
 #
 # Takeaway
 # --------

@@ -6,9 +6,8 @@ Misspell an argument of a function that you have compiled, and you hear of it wh
 reaches that line, perhaps after an hour of training. A type checker reads annotations and could
 mark the line while you type it, but does it still see them through :func:`jax.jit` and
 :func:`jax.grad`? We make six mistakes on purpose, and let two checkers look for them: first with
-JAX's own transformations, and then with versions that keep the types. The rest of the page is about
-what such types cost, which mistakes they can't catch, and how a class can check the settings of a
-program.
+JAX's own transformations, and then with versions that keep the types. Then we ask what such types
+cost, and which mistakes they can't catch.
 """
 
 # %%
@@ -85,12 +84,9 @@ for report in check(JAX, wave, plain_mistake).values():
 # ------------------------------------
 # Now for the transformed functions. What is the type of ``jit(wave)``? To ask a checker, wrap an
 # expression in ``reveal_type``, and it reports the type that it has worked out. These are our
-# questions:
+# questions. (The function lacks imports of ``jit`` and the like. The checkers will get them from
+# ``check``, in two versions.)
 from typing import reveal_type
-
-from jaxcap.tools.transforms import typed_grad as grad
-from jaxcap.tools.transforms import typed_jit as jit
-from jaxcap.tools.transforms import typed_vmap as vmap
 
 
 def questions(x: jax.Array) -> None:
@@ -119,7 +115,7 @@ def mistakes(x: jax.Array, params: dict[str, jax.Array]) -> None:
 # %%
 # How many of the six would you expect a checker to find? Both checkers read this module twice. In
 # the first version, ``jit``, ``grad`` and ``vmap`` come from JAX. In the second, they come from
-# :mod:`jaxcap.tools.transforms`, as in the imports above, and nothing else differs:
+# :mod:`jaxcap.tools.transforms`, and nothing else differs:
 TYPED = """
 from jaxcap.tools.transforms import typed_grad as grad
 from jaxcap.tools.transforms import typed_jit as jit
@@ -209,7 +205,12 @@ for checker, report in reports["typed"].items():
 # ------------------------------------------
 # Does a call pay for its types? When the program runs,
 # :func:`~jaxcap.tools.transforms.typed_jit` calls ``jax.jit`` once, and hands back the object that
-# ``jax.jit`` made. Nothing of ours remains that could slow a call down:
+# ``jax.jit`` made. Nothing of ours remains that could slow a call down. From here on, this page
+# uses the typed transformations itself:
+from jaxcap.tools.transforms import typed_grad as grad
+from jaxcap.tools.transforms import typed_jit as jit
+from jaxcap.tools.transforms import typed_vmap as vmap
+
 for compiled in jax.jit(wave), jit(wave):
     print(type(compiled).__name__, compiled.__wrapped__ is wave)
 
@@ -251,11 +252,9 @@ types_cost_little
 
 
 # %%
-# ``typed_jit`` was :measured:`speedup than jax.jit`. (The calls take turns. Each round has a ratio,
-# and we report the median of these, which needn't equal the ratio of the two times.) The control,
-# which *is* ``jax.jit``, was :measured:`control than the first jax.jit`. If ``typed_jit`` differs
-# from the first ``jax.jit`` no more than the control does, the types cost nothing that we could
-# measure.
+# ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
+# :measured:`control than the first jax.jit`. If ``typed_jit`` differs from the first ``jax.jit`` no
+# more than the control does, the types cost nothing that we could measure.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
@@ -312,28 +311,20 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # So annotate what JAX computes with :class:`jax.Array`. The page on `jax.typing
 # <https://docs.jax.dev/en/latest/jax.typing.html>`__ says more.
 #
-# A class can check settings
-# --------------------------
-# A training run has a handful of settings, and they get misspelt like everything else. Flax's
-# examples keep them in a `ConfigDict <https://ml-collections.readthedocs.io>`__, a dictionary that
-# lets you write ``config.learning_rate``. If you write ``config.lr = 0.1`` by mistake, an unlocked
-# dictionary accepts the new name, and training goes on with the old rate. The examples lock theirs
-# once it is loaded, but even a locked ``ConfigDict`` checks names only when the program runs. Your
-# editor still can't tell you which names there are, what they mean, or which values make sense.
+# A limit isn't a type
+# --------------------
+# The settings of a training have limits, and to a checker, a momentum is a ``float``, whether it is
+# 0.9 or 9. But a class can state a limit beside the type, and check it when the program runs. The
+# :doc:`training </tutorials/applications/mnist>` on this site keeps its settings in such a class,
+# made with `pydantic <https://docs.pydantic.dev>`__. This is one of them::
 #
-# A class can tell your editor all this. The class below, made with
-# `pydantic <https://docs.pydantic.dev>`__, has a type and a default for each setting of this site's
-# own :doc:`training </tutorials/applications/mnist>`, and limits for each number. The sentence
-# below a setting ends up in the help of the command line:
-from jaxcap.mnist.config import Settings
-from jaxcap.report.source import Source
-
-Source(Settings)
-
-
-# %%
+#     momentum: float = Field(default=0.9, ge=0, le=1)
+#
 # Three slips are easy to make: a name that doesn't exist, a wrong type, and a value that makes no
 # sense. Which of them will the checkers find?
+from jaxcap.mnist.config import Settings, explain
+
+
 def slips() -> None:
     Settings(lr=0.1)
     Settings(learning_rate="fast")
@@ -345,11 +336,9 @@ for checker, report in check(of_settings, slips).items():
     print(f"{checker}: {[error.code.strip() for error in report.errors]}")
 
 # %%
-# A limit isn't a type, so whatever the checkers missed is left for the program to find. The class
-# finds it at the start, instead of after an hour of training, and says what it expected:
+# Whatever the checkers missed is left for the class to find, at the start of the program instead of
+# after an hour of training:
 from pydantic import ValidationError
-
-from jaxcap.mnist.config import explain
 
 for slip in {"lr": 0.1}, {"learning_rate": "fast"}, {"momentum": 9}:
     try:
@@ -380,8 +369,8 @@ print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 # A type checker sees only what annotations tell it: of the :measured:`made` mistakes on this page,
 # the checkers found :measured:`found_in_jax` with JAX's own transformations, and
 # :measured:`found_typed` with the typed ones. When the program runs, JAX ignores the types, so they
-# can't slow a call down. But they say nothing about shapes and number types, so test those on small
-# arrays or with ``eval_shape``. And keep settings in a class that checks them, so that a slip ends
-# the program before it has trained for an hour.
+# can't slow a call down. But they say nothing about shapes, number types and limits. So test shapes
+# and number types on small arrays or with ``eval_shape``, and let a class check limits when the
+# program starts.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.

@@ -11,8 +11,8 @@ to see one before you run anything.
 """
 
 # %%
-# What a single update needs
-# --------------------------
+# A call copies its array unless you donate it
+# --------------------------------------------
 # Here is an array of a million numbers, four bytes each, and a function that changes one of them:
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,8 @@ print("old:", x[1], "new:", y[1])
 compiled = jax.jit(change)
 plan = compiled.lower(x, 1, 7.0).compile().memory_analysis()
 for part in ("argument", "output", "alias", "temp"):
-    print(f"{part:8} {getattr(plan, f'{part}_size_in_bytes'):9,} bytes")
+    size = getattr(plan, part + "_size_in_bytes")
+    print(f"{part:8} {size:9,} bytes")
 
 
 # %%
@@ -69,9 +70,12 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# JAX also has *refs*, arrays that a compiled function can `change in place
-# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation, even
-# if it reaches them only as a global variable. :func:`jax.new_ref <jax.ref.new_ref>` makes one:
+# A ref can change without donation
+# ---------------------------------
+# JAX also has arrays that a compiled function can `change in place
+# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation,
+# called *refs*. A function can change a ref even if it reaches the ref only as a global variable.
+# :func:`jax.new_ref <jax.ref.new_ref>` makes one:
 total = jax.new_ref(jnp.zeros(()))
 
 
@@ -88,10 +92,11 @@ print(total[...])
 # Refs come with `rules <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__ about
 # who may share them. For instance, a compiled function can't return one.
 #
-# How long does an update take, as the array grows? An update in place, like NumPy's assignment, may
-# take the same time at any size. A copy takes longer as the array grows. JAX's update comes in
-# three kinds: not compiled, compiled, and compiled with its array donated. Which of them do you
-# expect to copy, and from what size will it show?
+# The time of a copy grows with the array
+# ---------------------------------------
+# An update in place, like NumPy's assignment, may take the same time at any size. A copy takes
+# longer as the array grows. JAX's update comes in three kinds: not compiled, compiled, and compiled
+# with its array donated. Which of them do you expect to copy, and from what size will it show?
 #
 # A call that donates its array uses it up, so to time many calls, we give each the array that the
 # last one returned:
@@ -147,18 +152,20 @@ def swap_read_first(x, i, j):
 
 
 # %%
-# All three functions return the same array. Does the guarantee cover all of them? Take a hundred
-# swaps, and count the new bytes again. The result alone accounts for as many bytes as ``x`` has:
+# All three functions should return the same array as NumPy's swaps. Does the guarantee cover all of
+# them? Take a hundred swaps, and count the new bytes again. The result alone accounts for as many
+# bytes as ``x`` has:
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
-swapped, needed = [], {}
+right = updates.swaps_in_place(np.array(x), pairs)
+needed = {}
 for swap in (updates.swap_in_turn, swap_read_first, updates.swap_at_once):
     loop = jax.jit(partial(updates.swaps, swap))
-    swapped.append(loop(x, pairs))
     needed[swap.__name__] = new_bytes(loop, x, pairs)
-    print(f"{swap.__name__:16} {needed[swap.__name__]:,}")
-print("same result:", all(bool((s == swapped[0]).all()) for s in swapped))
+    as_numpy = np.array_equal(loop(x, pairs), right)
+    print(f"{swap.__name__:16} {needed[swap.__name__]:,} bytes", end="")
+    print(", as NumPy:", as_numpy)
 
 # %%
 holding_two = (
@@ -169,9 +176,11 @@ holding_two = (
 # %%
 # A compiled loop that needs twice the bytes of ``x`` holds two arrays, so the guarantee didn't
 # cover it. That is true of these loops: :measured:`holding_two`. Whether they also copy in each
-# step, only their time can show. ``swap_in_turn`` shows why a compiler might want a second array.
-# Its first update makes a new array, but the second needs ``x[i]`` from the *old* one. Keeping that
-# one number would be enough, but a compiler that doesn't see this keeps all of the old array.
+# step, only their time can show.
+#
+# ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
+# array, but the second needs ``x[i]`` from the *old* one. Keeping that one number would be enough,
+# but a compiler that doesn't see this keeps all of the old array.
 #
 # Reading both elements first looks like a remedy. But the compiler doesn't see the order of your
 # lines, only which operation uses which result. Both reads use the old ``x`` in both functions, so

@@ -48,7 +48,7 @@ cat docs/_build/html/index.html
 """
 # Cells that are added to two lessons.
 NEEDING = {
-    "transformations/grad": "import torch",
+    "transformations/many_gradients": "import torch",
     "applications/calibration": "from jaxcap.mnist import data\n\ndata.load()",
 }
 RUN = ("basics", *NEEDING)
@@ -142,10 +142,10 @@ def test_poor_surroundings_do_not_matter(
     assert not (html / "sitemap.xml").exists()
     assert 'rel="canonical"' not in (html / "index.html").read_text(encoding="utf-8")
     assert 'href="/topics.html"' in (html / "404.html").read_text(encoding="utf-8")
-    grad, calibration = (
+    gradients, calibration = (
         (html / "tutorials" / f"{page}.html").read_text("utf-8") for page in NEEDING
     )
-    assert "not run in this build, because PyTorch is not installed" in grad
+    assert "not run in this build, because PyTorch is not installed" in gradients
     assert "the class-balanced subset of this package" in calibration
     assert "<dt>Commit</dt>" not in calibration
 

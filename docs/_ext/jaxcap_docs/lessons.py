@@ -24,9 +24,10 @@ PAGES = {
     "exercises/4_jit": ("Compilation", "Timing"),
     "tutorials/transformations/static_arguments": ("Compilation",),
     "exercises/5_static_arguments": ("Compilation",),
-    "tutorials/transformations/grad": ("Batches", "Gradients", "PyTorch"),
+    "tutorials/transformations/grad": ("Gradients",),
     "exercises/3_gradient": ("Gradients",),
     "tutorials/transformations/vmap": ("Batches", "Gradients"),
+    "tutorials/transformations/many_gradients": ("Batches", "Gradients", "PyTorch"),
     "exercises/14_vmap": ("Batches", "Gradients"),
     "tutorials/transformations/loops": ("Compilation", "Gradients"),
     "tutorials/transformations/mapped_loops": ("Batches",),
@@ -49,7 +50,8 @@ PAGES = {
     "tutorials/performance/linear_algebra": ("Arrays and NumPy", "Precision", "PyTorch"),
     "tutorials/performance/memory": ("Gradients", "Memory"),
     "exercises/8_memory": ("Memory",),
-    "tutorials/performance/faults": ("Compilation", "Debugging", "Gradients"),
+    "tutorials/performance/profiling": ("Compilation", "Debugging"),
+    "tutorials/performance/faults": ("Debugging", "Gradients"),
     "exercises/11_faults": ("Compilation", "Debugging", "Gradients"),
     "tutorials/performance/releases": ("Timing",),
     "tutorials/applications/calibration": ("Batches", "Gradients", "Training"),
@@ -60,6 +62,7 @@ PAGES = {
     "tutorials/applications/convolutions": ("Precision", "PyTorch", "Training"),
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "tutorials/applications/sharding": ("Several devices", "Types"),
+    "tutorials/applications/messages": ("Several devices",),
     "exercises/12_sharding": ("Several devices",),
     "measuring": ("Timing",),
 }
@@ -76,6 +79,7 @@ PREREQUISITES = {
     "transformations/static_arguments": ("transformations/jit",),
     "transformations/grad": ("transformations/jit",),
     "transformations/vmap": ("transformations/grad",),
+    "transformations/many_gradients": ("transformations/vmap",),
     "transformations/loops": ("transformations/static_arguments", "transformations/grad"),
     "transformations/mapped_loops": ("transformations/vmap", "transformations/loops"),
     "transformations/updates": ("basics/jnp_and_numpy", "transformations/loops"),
@@ -91,6 +95,7 @@ PREREQUISITES = {
     "performance/geometry": ("transformations/grad", "performance/dispatch_overhead"),
     "performance/linear_algebra": ("basics/jnp_and_numpy", "performance/timing"),
     "performance/memory": ("transformations/updates", "performance/timing"),
+    "performance/profiling": ("transformations/grad", "performance/timing"),
     "performance/faults": ("transformations/grad", "performance/timing"),
     "performance/releases": ("performance/precision",),
     "applications/calibration": ("transformations/vmap",),
@@ -100,7 +105,12 @@ PREREQUISITES = {
     "applications/training_speed": ("performance/linear_algebra", "applications/mnist"),
     "applications/convolutions": ("applications/training_speed",),
     "applications/scaling_out": ("applications/training_speed",),
-    "applications/sharding": ("performance/memory", "applications/scaling_out"),
+    "applications/sharding": ("applications/scaling_out",),
+    "applications/messages": (
+        "transformations/vmap",
+        "performance/memory",
+        "applications/sharding",
+    ),
 }
 # Under what else the index and the search list a tutorial, whose own words may be others.
 KEYWORDS = {
@@ -111,6 +121,7 @@ KEYWORDS = {
     "transformations/static_arguments": ("static_argnums", "static_argnames", "recompilation"),
     "transformations/grad": ("automatic differentiation", "autograd", "value_and_grad"),
     "transformations/vmap": ("batching", "vectorisation", "per-example gradients"),
+    "transformations/many_gradients": ("fair comparison", "PyTorch", "torch.func"),
     "transformations/loops": (
         "fori_loop",
         "while_loop",
@@ -120,9 +131,9 @@ KEYWORDS = {
         "unrolling",
     ),
     "transformations/mapped_loops": ("lax.map", "lax.cond", "ragged batch"),
-    "transformations/updates": ("buffer donation", "in-place update", "memory_analysis"),
+    "transformations/updates": ("buffer donation", "in-place update", "memory_analysis", "ref"),
     "transformations/indexing": ("scatter", "gather", "segment_sum", "one-hot", "sort"),
-    "transformations/pytrees": ("jax.tree.map", "Optax", "NNX", "mutable state", "ref"),
+    "transformations/pytrees": ("jax.tree.map", "Optax", "NNX", "mutable state"),
     "transformations/typed_transformations": ("type checking", "mypy", "pyright"),
     "performance/timing": ("benchmarking", "timeit", "warm-up"),
     "performance/precision": ("false alarm", "prediction interval", "noise"),
@@ -132,14 +143,8 @@ KEYWORDS = {
     "performance/threads": ("XLA_FLAGS", "compiler_options", "taskset", "CPU cores"),
     "performance/linear_algebra": ("matrix product", "TF32", "roofline"),
     "performance/memory": ("out of memory", "rematerialisation", "donate_argnums"),
-    "performance/faults": (
-        "profiler",
-        "debugging",
-        "NaN",
-        "jax.debug.print",
-        "Perfetto",
-        "checkify",
-    ),
+    "performance/profiling": ("profiler", "Perfetto", "named_scope", "explain_cache_misses"),
+    "performance/faults": ("debugging", "NaN", "jax.debug.print", "debug_nans", "checkify"),
     "performance/releases": ("performance regression", "release"),
     "applications/calibration": ("optimisation", "least squares"),
     "applications/attenuation": ("Deming regression", "errors in variables"),
@@ -147,10 +152,11 @@ KEYWORDS = {
     "applications/training_speed": ("lax.scan", "images per second", "epoch"),
     "applications/convolutions": ("im2col", "Winograd", "oneDNN", "custom_vjp"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
-    "applications/sharding": ("shard_map", "tensor parallelism", "all-reduce", "FSDP", "psum"),
+    "applications/sharding": ("shard_map", "tensor parallelism", "FSDP", "AbstractMesh"),
+    "applications/messages": ("all-reduce", "all-gather", "psum", "ppermute", "collectives"),
 }
 # These are shown without being run where PyTorch isn't installed.
-NEED_TORCH = ("grad", "mnist", "training_speed", "convolutions", "scaling_out")
+NEED_TORCH = ("many_gradients", "mnist", "training_speed", "convolutions", "scaling_out")
 
 TUTORIALS_FOLDER = "tutorials/"
 TUTORIALS = tuple(

@@ -1,0 +1,305 @@
+"""
+How much do devices have to send?
+=================================
+
+Devices can share a training step by its batch, or by the hidden units of its network. Either way,
+they have to send each other numbers, and wait for them. Which way sends more? Make a guess. We work
+out the answer on paper, read it off the compiled program, and do the same for weights that are
+split, too. Then we time the messages and the steps. Does the step that sends less take less time?
+"""
+
+# %%
+# What has to be sent, on paper
+# -----------------------------
+# :doc:`The page before </tutorials/applications/sharding>` split this step. The network has as many
+# outputs as inputs, which is its width, and four times as many hidden units:
+from jaxcap.kernels import sharded_step
+from jaxcap.report.source import Source
+
+Source(sharded_step.loss, sharded_step.step)
+
+# %%
+# If the batch is split, each device computes the gradient for its own examples. These gradients,
+# which have as many numbers as the two matrices, have to be added up. If the units are split, each
+# device computes what its units contribute to every prediction. These contributions, which have as
+# many numbers as the targets, have to be added up. After that, each device can compute the gradient
+# of its own weights without the others.
+#
+# Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
+# and share the work equally, each of them
+# `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ the size of
+# the array at least ``2 (n - 1) / n`` times. (It is less where the network itself adds, which the
+# same page calls *in-network reduction*.) Now we can predict which way sends more. Did your guess
+# depend on the size of the batch?
+WIDTH, DEVICES, FLOAT = 64, 8, 4
+batches = (128, 512, 2048)
+
+
+def sent_to_add(numbers):
+    return 2 * (DEVICES - 1) / DEVICES * FLOAT * numbers
+
+
+predicted = {
+    sharded_step.BATCH: [sent_to_add(8 * WIDTH**2) for _ in batches],
+    sharded_step.UNITS: [sent_to_add(size * WIDTH) for size in batches],
+}
+
+# %%
+# The program says what it will send
+# ----------------------------------
+# A compiled program contains its messages, with the shapes of what they carry. To read them,
+# compile a function for split arrays, and look into the text of the program. Here is a sum over a
+# split axis, in a process in which one CPU acts as eight devices:
+from jaxcap.report.virtual_devices import run_python
+
+program = """
+import jax
+import jax.numpy as jnp
+
+mesh = jax.make_mesh((8,), ("devices",))
+by_row = jax.NamedSharding(mesh, jax.P("devices"))
+batch = jax.device_put(jnp.ones((128, 64)), by_row)
+summed = jax.jit(lambda x: x.sum(axis=0))
+print(summed.lower(batch).compile().as_text())
+"""
+
+# %%
+for line in run_python("-c", program, devices=DEVICES).splitlines():
+    if "all-reduce(" in line:
+        print(line.strip().partition(", ")[0])
+
+# %%
+# After the name of the result come its type, the kind of the message, and what it adds up. We do
+# the same with our step, for each size of the batch, and compare the new weights with those that one
+# device computes. Here are the messages for the smallest batch. Are these the arrays that we
+# expected?
+from jaxcap.report import figures, messages
+
+steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
+largest_error = max(step.off for step in steps)
+print(f"largest difference from one device: {largest_error:.0e}")
+
+
+def print_messages(batch, ways):
+    for step in steps:
+        if step.batch == batch and step.way in ways:
+            print(f"{step.way}:")
+            for message in step.messages:
+                print("   ", message.code)
+
+
+print_messages(batches[0], list(predicted))
+
+# %%
+# A split batch adds up two arrays in the shapes of the weights, and split units one in the shape of
+# the targets. (The braces only say `in which order <https://openxla.org/xla/shapes>`__ an array
+# lies in memory.) In the figure, the lines are our prediction, and the marks are what the programs
+# send by these shapes:
+import matplotlib.pyplot as plt
+
+figure, axes = plt.subplots()
+for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
+    read = [step.sent_bytes / 1e3 for step in steps if step.way == way]
+    (line,) = axes.loglog(batches, [size / 1e3 for size in sizes], label=way)
+    axes.plot(batches, read, marker, color=line.get_color(), markersize=9)
+axes.set_xlabel("examples in the batch")
+axes.set_ylabel("kB that each device sends\n(lower is better)")
+axes.set_xticks(batches, map(str, batches))
+axes.set_yticks((100, 300, 1000), ("100", "300", "1000"))
+axes.minorticks_off()
+finding = f"Below {8 * WIDTH} examples, split units send less"
+figures.headline(figure, finding, f"A step of a network {WIDTH} wide")
+figures.label_ends(axes)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# The gradients of the weights have the same size for any batch, and the predictions grow with the
+# batch. The two matrices together have ``8 * width**2`` numbers, and the predictions ``batch *
+# width``, so the lines meet where the batch is eight times the width. The number of devices doesn't
+# matter, because both amounts have the same factor.
+#
+# A deeper network repeats this for each pair of layers. If its units are split, it then has
+# something more to send in the backward pass, because the gradient with respect to a pair's inputs
+# `has to be added up as well <https://arxiv.org/abs/1909.08053>`__.
+#
+# An all-reduce is two messages in one
+# ------------------------------------
+# There are other messages. To see what each does, you don't need devices: under ``vmap`` with an
+# ``axis_name``, the rows of an array can stand in for them.
+from jaxcap.kernels import collectives
+
+four = (
+    collectives.add_up,
+    collectives.add_up_parts,
+    collectives.add_up_in_two,
+    collectives.pass_on,
+)
+Source(*four, collectives.collect_parts)
+
+# %%
+import jax
+import jax.numpy as jnp
+
+rows_as_devices = jnp.arange(9.0).reshape(3, 3)
+print(rows_as_devices)
+for collective in four:
+    mapped = jax.vmap(collective, axis_name=sharded_step.AXIS)
+    print(f"{collective.__name__}:\n{mapped(rows_as_devices)}")
+
+# %%
+# In JAX, the all-reduce is called ``psum``. A *reduce-scatter* (``psum_scatter``) adds up arrays,
+# too, but gives each device only its part of the sum. An *all-gather* (``all_gather``) collects the
+# parts of all devices. One after the other, they give the same result as the all-reduce, and each
+# of the two sends half as much. `One efficient algorithm for the all-reduce
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html>`__ works like that.
+# ``ppermute`` passes an array on, here to the next device.
+#
+# What do split weights send?
+# ---------------------------
+# If the weights are split as well, each device has to collect those of all others before it can
+# compute, by an all-gather. Afterwards it needs the sum of all gradients, but only for its own
+# weights, so a reduce-scatter will do. Together, that is as much as an all-reduce. So split weights
+# should send as much as a split batch. Do they?
+#
+# We had two programs for that. One says by its types that it needs copies of the weights. The other
+# says in a ``shard_map`` which messages it sends:
+Source(sharded_step.loss_of_split_weights, sharded_step.loss_on_one)
+
+# %%
+# These are the messages of the two steps. The result of a reduce-scatter has the shape of a
+# device's part:
+print_messages(512, (sharded_step.WEIGHTS, sharded_step.BY_HAND))
+
+# %%
+# In the table, each program is beside the two without split weights:
+by_way = {step.way: step for step in steps if step.batch == 512}
+messages.table(by_way.values(), "Each device in a step with 512 examples")
+
+# %%
+# The first two rows send the same, because with 512 examples we are where the lines of the figure
+# meet. The last two compute the same gradient and hold the same arrays. But with types, the program
+# has :measured:`with_types`, and a device sends :measured:`types_sent`. With ``shard_map``, it has
+# :measured:`by_hand`, and a device sends :measured:`hand_sent`.
+#
+# ``loss_on_one`` has no reduce-scatter, so where does one come from? From the all-gather. Each
+# device's copy of a weight contributes to the gradient, and `the contributions have to be added up
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So the gradient of an all-gather is a
+# reduce-scatter.
+#
+# Where there is an all-reduce of gradients, it comes from our types. The function needs copies of
+# the weights, and the gradient of a copy `has the type of a copy
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device gets the sum for all
+# weights and keeps the part for its own. You can ask for partial sums instead, but the messages are
+# still up to XLA. For GPUs, XLA has `a pass <https://github.com/openxla/xla/pull/31030>`__ that can
+# turn such an all-reduce into a reduce-scatter. We haven't run this page on several GPUs yet.
+#
+# A large model collects its weights layer by layer, drops them after use, and collects them again
+# for the backward pass. The second collection is a third message of the same size, so each device
+# sends one and a half times as much.
+with_types = by_way[sharded_step.WEIGHTS].words
+by_hand = by_way[sharded_step.BY_HAND].words
+types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
+hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
+
+# %%
+# What does a message cost here?
+# ------------------------------
+# On a machine without several accelerators, eight devices share one CPU, and no message goes
+# through a cable. The devices are
+# `threads <https://github.com/openxla/xla/blob/main/xla/backends/cpu/collectives/in_process_communicator.cc>`__
+# that copy or add up what lies in memory, and wait for one another. So we compare messages with a
+# copy of all vectors on one device. What do you expect to see, for short and for long vectors: the
+# waiting or the copying?
+from jaxcap.experiments import collectives as experiments
+from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
+
+message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.03)
+shown = [r for r in message_times if r.variant in {COPY, PSUM, IN_TWO}]
+
+# %%
+_ = figures.scaling(
+    message_times.subset(shown),
+    x="kilobytes",
+    over=COPY,
+    about=PSUM,
+    title="Messages and a copy",
+    xlabel="kB on each device",
+)
+
+# %%
+from jaxcap.report.claims import LARGEST, claim, speedup_of
+
+messages_cost = claim(
+    "passing the largest vectors on to the next device takes longer than "
+    "copying them all on one device",
+    message_times,
+    speedup_of(PERMUTE, over=COPY, kilobytes=LARGEST),
+    below=1,
+)
+messages_cost
+
+# %%
+one_is_faster = claim(
+    "adding up the largest vectors is faster in one message than in two",
+    message_times,
+    speedup_of(PSUM, over=IN_TWO, kilobytes=LARGEST),
+)
+one_is_faster
+
+# %%
+# Where the times hardly grow with the vectors, they are times of starting and waiting. Devices wait
+# for one another however little they send, and with two messages they wait twice. Our prediction
+# above counts bytes, and leaves the waiting out.
+#
+# Does the step that sends less take less time?
+# ---------------------------------------------
+# Here are two batches, one on either side of the point where the lines of the figure meet. By bytes
+# alone, split units should take less time for the smaller batch, and a split batch for the larger:
+step_times = experiments.SHARED_STEPS.run(processes=4, budget_s=0.05)
+step_times
+
+# %%
+less_is_faster = claim(
+    "with the largest batch, for which a split of the units sends more, the "
+    "step with a split batch is faster",
+    step_times,
+    speedup_of(sharded_step.BATCH, over=sharded_step.UNITS, batch=LARGEST),
+)
+less_is_faster
+
+# %%
+# If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
+# its cores and its memory, so what you see is mostly the price of sharing. The sizes in our
+# prediction do carry over, because they follow from what is split. For the messages that XLA
+# chooses, compile on the devices that you will use. And bytes aren't everything there either. The
+# gradients of a split batch can be sent layer by layer, `while the backward pass still computes
+# <https://docs.pytorch.org/docs/stable/notes/ddp.html>`__ those of earlier layers. With split
+# units, the next layer has to wait for the sum. That is why units are usually split among devices
+# with fast links, such as the `GPUs of one node <https://arxiv.org/abs/2104.04473>`__.
+#
+# Takeaway
+# --------
+by_batch = less_is_faster.estimate
+smallest = min(result.parameters["batch"] for result in step_times)
+by_units = step_times.speedup(
+    sharded_step.UNITS, over=sharded_step.BATCH, batch=smallest
+)
+
+# %%
+# If you split the batch, devices exchange the gradients of all weights. If you split the units,
+# they exchange results for the whole batch. So count the numbers in all weights and those in the
+# results for the batch, and choose the split that sends fewer. (In a deeper network, split units
+# also have to send the gradients of the layers' inputs.) If the weights don't fit on a device, you
+# have to split them in any case.
+#
+# Where you don't write the messages yourself, only the compiled program shows how much is sent.
+# With the same split of the weights, each device had to send :measured:`types_sent` when we left
+# the messages to JAX and XLA, and :measured:`hand_sent` when we wrote them.
+#
+# Bytes are only a part of the time. On this page's machine, a step that split the largest batch,
+# and so sent less, was :measured:`by_batch than with split units`. For the smallest batch, split
+# units send less, and were :measured:`by_units than a split batch`.
+#
+# This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
+# :doc:`How we measure </measuring>` has the rules behind all of the numbers.

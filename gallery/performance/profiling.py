@@ -1,0 +1,294 @@
+"""
+Where does the time go?
+=======================
+
+You know that a step is slow, but not which part of it. The compiled program won't tell you by
+itself, because the compiler has merged your operations and given them other names. This page
+records a profile, and leads what ran back to the code that it came from. Time may also go into
+compiling again and again, and JAX can say why it does. Does the time go where you would expect?
+"""
+
+# %%
+# A slow step
+# -----------
+# Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
+# are the places? Start anywhere, and move all points, step by step, until their distances agree
+# with the table. Small errors count by their square. Beyond a limit, an error counts only in
+# proportion to its size, so that wrong entries don't pull too hard. (Statisticians call this the
+# Huber loss.)
+from jaxcap.kernels import placement
+from jaxcap.report.source import Source
+
+Source(placement.safe_distances, placement.stress, placement.step)
+
+# %%
+# (The names in :func:`jax.named_scope` don't change what is computed. The profile below will use
+# them.) As the limit, we take the median of all errors. Here are three steps:
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+start, table = placement.random_table(100)
+by_median = partial(placement.stress, typical=jnp.median)
+step = jax.jit(partial(placement.step, stress=by_median))
+positions = start
+for _ in range(3):
+    positions, value = step(positions, table)
+    print(value)
+
+
+# %%
+# Have a guess: which takes longest, ten thousand square roots, the median of as many numbers, or
+# ten thousand losses?
+#
+# A profile says what ran
+# -----------------------
+# Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
+# :class:`jax.profiler.TraceAnnotation` adds a note of your own. Wait for the results before the
+# block ends, or the profile may end before the work does:
+def record(step, folder):
+    """Write a profile of ten steps into a folder."""
+    with jax.profiler.trace(folder):
+        for _ in range(10):
+            with jax.profiler.TraceAnnotation("our step"):
+                jax.block_until_ready(step(start, table))
+
+
+# %%
+# Opening a trace and writing its file take time, too (:doc:`the next page
+# </tutorials/performance/faults>` measures how much). They are paid once for each trace, so record
+# several steps in one.
+#
+# You would usually look at such a file in `XProf or in Perfetto
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But you can
+# also read it in Python, with ``ProfileData``. On a CPU, each of its *lines* is a thread. An event
+# that is an operation of a compiled program has a name in ``hlo_op``:
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+def profile(step):
+    with TemporaryDirectory() as folder:
+        record(step, folder)
+        (file,) = Path(folder).rglob("*.xplane.pb")
+        data = jax.profiler.ProfileData.from_file(str(file))
+    for plane in data.planes:
+        for line in plane.lines:
+            for event in line.events:
+                operation = dict(event.stats).get("hlo_op")
+                yield line.name, operation, event.start_ns, event.duration_ns
+
+
+# %%
+from collections import Counter
+
+from jaxcap.results.tables import Table
+
+events = list(profile(step))
+counts = Counter(thread for thread, *_ in events)
+ran = Counter(thread for thread, operation, *_ in events if operation)
+rows = [
+    (thread.partition("/")[0], f"{ran[thread]}", f"{count}")
+    for thread, count in counts.items()
+]
+Table("Threads in the profile", ("thread", "operations", "all events"), rows)
+
+# %%
+# The thread named after the program that you started belongs to Python: it has our notes, calls of
+# functions, and the waiting. On a CPU, other threads run the operations of compiled programs, and
+# may share the ten steps between them. If several threads work on one large operation, the profile
+# doesn't show which. (On a GPU, there are lines for the device as well, and the code below reads
+# them. So far, we have run it on CPUs only. Operations that XLA submits together, as a *command
+# buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__ from those.)
+#
+# Names lead back to the code
+# ---------------------------
+# The compiler gives each operation a name of its own, which doesn't tell you what it is for. (The
+# program also keeps functions and lines, but a line may become many operations.) A
+# ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and leaves it while JAX
+# traces (`people have wondered <https://github.com/jax-ml/jax/issues/12381>`__ where theirs went).
+# But the names of :func:`jax.named_scope` become part of the program, and survive its compilation.
+# These operations compute the limit:
+import re
+
+
+def sources(step):
+    """Return where in the code each compiled operation comes from."""
+    program = step.lower(start, table).compile().as_text()
+    return dict(re.findall(r'%?([\w.-]+) = .*op_name="([^"]*)"', program))
+
+
+operations = {operation for _, operation, *_ in events}
+for operation, source in sources(step).items():
+    if operation in operations and "limit" in source:
+        print(f"{operation:23} {source}")
+
+# %%
+# ``jvp`` marks the forward pass of a gradient. Elsewhere, ``transpose`` marks the backward pass,
+# because JAX makes it by `transposing
+# <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ the forward pass's linear
+# part. (The limit has none, because of its ``stop_gradient``.) A fusion merges several operations,
+# and keeps the name of one of them. By these names, we can sort the profile into the parts of
+# ``stress`` and ``step``:
+PARTS = ("distances", "limit", "loss", "update", "other")
+
+
+def timeline(step):
+    """Profile a step: which operation ran, of which part, when and how long."""
+    source_of = sources(step)
+    spans = []
+    for _, operation, *times_ns in profile(step):
+        if operation:
+            source = source_of.get(operation, "")
+            part = next((part for part in PARTS if part in source), "other")
+            spans.append((operation, part, *times_ns))
+    return spans
+
+
+# %%
+# The limit only has to say how large an error usually is. The mean says that, too. Is it quicker to
+# compute than the median? For each part, the table adds up the median times of its operations over
+# ten steps:
+timelines = {
+    "median": timeline(step),
+    "mean": timeline(jax.jit(placement.step)),
+}
+
+
+def milliseconds(part, spans):
+    """Return how long a part takes in one of ten steps, even if it ran often."""
+    durations = {}
+    for operation, name, _, ns in spans:
+        if name == part:
+            durations.setdefault(operation, []).append(ns)
+    usual = [np.median(ns) * len(ns) / 10 for ns in durations.values()]
+    return float(sum(usual)) / 1e6
+
+
+# %%
+took_ms = {
+    part: [milliseconds(part, spans) for spans in timelines.values()]
+    for part in PARTS
+}
+rows = [
+    (part, *(f"{ms:.3f}" for ms in both)) for part, both in took_ms.items()
+]
+columns = ("part", *(f"limit by {limit}" for limit in timelines))
+Table("Operations of a step, in ms", columns, rows)
+
+# %%
+# Return to your guess. With the median, the part called :measured:`slowest` took longest. To find
+# the middle of an array, :func:`jax.numpy.median` sorts it. That is the sort among the operations
+# of ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean looks at it
+# once.
+#
+# Both columns compute the same ``distances``. If the two times for this part differ, other work may
+# have got in the way of one profile, because a profile is a single look and has no interval. The
+# figure shows when each operation ran. In a gap between the bars, the device waits for Python to
+# make the next call:
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
+
+figure, axes = plt.subplots(figsize=(6, 2.8))
+for lane, spans in enumerate(timelines.values()):
+    begin = min(at for *_, at, _ in spans)
+    for part, colour in zip(PARTS[:-1], figures.COLOURS):
+        mine = [span for span in spans if span[1] == part]
+        bars = [((at - begin) / 1e6, ns / 1e6) for *_, at, ns in mine]
+        label = None if lane else part
+        axes.broken_barh(bars, (lane - 0.3, 0.6), color=colour, label=label)
+axes.set_xlabel("ms since the first operation (lower is better)")
+of_limit, of_all = took_ms["limit"][0], sum(ms[0] for ms in took_ms.values())
+finding = f"Without stalls, the limit takes {of_limit / of_all:.0%} of a step"
+figures.headline(figure, finding, "Ten steps as recorded, stalls included")
+axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in timelines])
+axes.invert_yaxis()
+_ = figure.legend(loc="outside lower center", ncols=3)
+
+# %%
+# JAX says why it compiles again
+# ------------------------------
+# The time may also go into the compiler. JAX compiles a function again when the types of its
+# arguments change, and compiles every new function. Which of these calls compile?
+multiply = jax.jit(lambda x, factor: x * factor)
+x, longer = jnp.ones(3), jnp.ones(4)
+mesh = jax.make_mesh((1,), ("devices",))
+on_mesh = jax.device_put(x, jax.NamedSharding(mesh, jax.P()))
+
+# %%
+calls = {
+    "the first call": lambda: multiply(x, 2.0),
+    "another number": lambda: multiply(x, 3.0),
+    "another length": lambda: multiply(longer, 2.0),
+    "an integer": lambda: multiply(x, 2),
+    "NumPy's number": lambda: multiply(x, np.float32(2)),
+    "on a mesh": lambda: multiply(on_mesh, 2.0),
+    "jit of a lambda": lambda: jax.jit(lambda x: 2 * x)(x),
+}
+
+# %%
+# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. We print the
+# messages without the lines that name places in the code:
+import logging
+
+
+def show(record):
+    _, *reasons = record.getMessage().splitlines()
+    print(name)
+    for line in reasons:
+        if "defined at" not in line:
+            print("  ", line.partition("https")[0])
+
+
+handler = logging.Handler()
+handler.emit = show
+
+# %%
+logger = logging.getLogger("jax")
+before, logger.handlers = logger.handlers, [handler]
+with jax.explain_cache_misses(True):
+    for name in (*calls, "jit of a lambda"):
+        calls[name]()
+logger.handlers = before
+
+# %%
+# Compare the list with your guesses:
+#
+# - ``another number`` doesn't appear, because that call didn't compile: the program takes any
+#   number of the same type.
+# - The integer is of another type than the float, so it needs a program of its own.
+# - NumPy's number is a float as well. But a Python number has a *weak* type, which `gives way to
+#   that of the array <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and the
+#   type of NumPy's number isn't weak.
+# - The array on a mesh has the same numbers on the same device. But since `JAX 0.5.1
+#   <https://docs.jax.dev/en/latest/changelog.html#jax-0-5-1-feb-24-2025>`__, JAX traces a function
+#   anew for an array with a named sharding. So after an update from an older release, a program
+#   that mixes the two kinds may trace more often.
+# - The last call makes a new ``lambda`` every time that it runs, so JAX never finds a program for
+#   it. :doc:`Mistake 5 of timing </tutorials/performance/timing>` measures what that costs.
+#
+# JAX's guide to `slow compilation
+# <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
+# :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
+# for changing shapes.
+#
+# Takeaway
+# --------
+in_median = {part: both[0] for part, both in took_ms.items()}
+slowest = max(in_median, key=in_median.get)
+share = f"{in_median[slowest] / sum(in_median.values()):.0%}"
+
+# %%
+# To find what is slow, record a profile, and name the parts of your code with
+# :func:`jax.named_scope`. In this step, the part called :measured:`slowest` took longest, with
+# :measured:`share` of the time of all operations. A profile is a single look, so before you act on
+# a small difference, record another.
+#
+# If a function is slow in every call, but its operations aren't, it may be compiled each time.
+# ``explain_cache_misses`` says why.
+#
+# Next: :doc:`where does a NaN come from </tutorials/performance/faults>`? The same step, with a
+# fault in its gradient.
