@@ -248,11 +248,12 @@ handler.emit = show
 
 # %%
 logger = logging.getLogger("jax")
-before, logger.handlers = logger.handlers, [handler]
+usual, logger.handlers = logger.handlers, [handler]
+logger.propagate = False
 with jax.explain_cache_misses(True):
     for name in (*calls, "jit of a lambda"):
         calls[name]()
-logger.handlers = before
+logger.handlers, logger.propagate = usual, True
 
 # %%
 # Compare the list with your guesses:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from jaxcap.report.statements import FILE, TutorialClaim, as_json
 from jaxcap.results.atomic import write_atomically
 from jaxcap_docs import page_records
@@ -21,5 +23,13 @@ def claims_of_build() -> tuple[TutorialClaim, ...]:
     )
 
 
+def main() -> None:
+    """Write the file, unless nothing was built here."""
+    claims = claims_of_build()
+    if not claims:
+        sys.exit("there is no built site here with claims to collect: run `nox -s docs` first")
+    write_atomically(FILE, as_json(claims))
+
+
 if __name__ == "__main__":
-    write_atomically(FILE, as_json(claims_of_build()))
+    main()
